@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lane_message.hpp"
+#include "shell.hpp"
+
+#include <superstep/actors/debug.hpp>
+#include <superstep/actors/event_stream.hpp>
+#include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/step.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+namespace superstep {
+
+struct run;
+
+/// One body on its way: an activation of a node, a Send, or a call forked by another body.
+///
+/// A lane has one call record for bodies that it runs in place. When a body turns out to wait or to
+/// block, the record goes with it (it gets a "flight") and the lane takes another. Everything that a
+/// body may still touch after its call was given up hangs on the record: state, input, config, table.
+///
+/// @par Threads
+/// While a body runs, its thread alone touches the group "the body's" below; everything else is the
+/// lane's. Records are never freed before their lane, so a stale pointer with a stale generation can
+/// be told apart.
+struct alignas(64) call final : lane_message, call_services {
+  explicit call(superstep::lane& l) : home_lane{l} { at.owner = this; }
+
+  // The body's, while it runs.
+  body_input input;
+  node_body::outcome out;
+  std::exception_ptr failed;
+  bool ended = false;  ///< the body has ended; otherwise it waits
+  task<void> forked;   ///< set: a forked call; `out` is unused
+
+  // The lane's.
+  home at;
+  run* owner = nullptr;  ///< null: free, or given up
+  call* parent = nullptr;
+  boost::intrusive_ptr<fork_join> join;
+  shell_ptr actor;
+  std::uint32_t generation = 0;
+  std::uint32_t parent_generation = 0;
+  std::uint32_t task_number = 0;
+  std::uint32_t open_index = 0;  ///< place in run::open
+  call_state state = call_state::idle;
+  bool begun = false;      ///< the body was started; a queued one was not
+  wait_ptr stashed;        ///< ended while the body was still on its way to suspend
+  bool has_flight = false; ///< counted in run::flights and listed in run::open
+
+  // What keeps the body's world alive when the run goes on without it.
+  std::shared_ptr<const run_config> config;
+  program_ptr table;
+  state_view state_hold;
+  std::shared_ptr<std::vector<send>> inputs_hold;
+  std::shared_ptr<event_sink> sink;
+
+  /// Of a queued call: who gets it first, the thread that runs it or the lane that drops it.
+  std::atomic<bool> claimed{false};
+  [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
+
+  superstep::lane& home_lane;
+
+  /// Starts the body or resumes its coroutine. The only function that runs user code of nodes.
+  void advance(std::coroutine_handle<> frame) noexcept;
+  /// A thread that is not (or no longer) its lane's has run the body: tells the lane.
+  void come_home() noexcept;
+  void arrive(superstep::lane&) override;
+
+  // What bodies ask for.
+  std::stop_token stop_token() override;
+  std::function<void(json::value)> emitter() override;
+  /// The lane asks a body that it cannot end to stop.
+  void request_stop();
+
+private:
+  std::mutex stop_mutex_;  // a body may ask for its token while its call is given up
+  std::optional<std::stop_source> stopper_;
+  bool stop_requested_ = false;
+
+public:
+  void forget_stop() noexcept {
+    stopper_.reset();
+    stop_requested_ = false;
+  }
+};
+
+} // namespace superstep

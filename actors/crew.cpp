@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "crew.hpp"
+
+#include "engine_core.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string_view>
+
+namespace superstep {
+
+namespace {
+
+/// After this many looks without a job ended, one more thread: bodies may spin for each other.
+constexpr auto looks_before_one_more = 20U;
+
+/// The state letter of a thread of ours: R runs or wants to, S sleeps, D waits for a disk.
+char thread_state(int kernel_id) {
+  auto path = std::array<char, 64>{};
+  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", kernel_id);
+  const auto file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return '?';
+  auto text = std::array<char, 256>{};
+  const auto n = ::read(file, text.data(), text.size());
+  ::close(file);
+  const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
+  const auto after_name = line.rfind(')');  // the name may hold anything
+  return after_name != std::string_view::npos && after_name + 2 < line.size() ? line[after_name + 2] : '?';
+}
+
+} // namespace
+
+bool crew_member::is_blocked() {
+  if (!has_clock_.load(std::memory_order_acquire))
+    return false;
+  auto used = timespec{};
+  if (::clock_gettime(clock_, &used) != 0)
+    return false;
+  const auto ns = std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+  if (std::exchange(cpu_ns_, ns) != ns)
+    return false;
+  const auto state = thread_state(kernel_id_.load(std::memory_order_relaxed));
+  return state != 'R' && state != '?';
+}
+
+crew::crew(engine_core& core, std::size_t threads_max, std::size_t burners_max)
+    : core_{core}, threads_max_{threads_max}, burners_max_{burners_max} {}
+
+bool crew::can_serve() {
+  const auto lock = std::scoped_lock{mutex_};
+  return idle_ > orders_.size() || members_.size() < threads_max_;
+}
+
+void crew::serve(lane& l, bool took_over) {
+  const auto lock = std::scoped_lock{mutex_};
+  give({&l, took_over});
+}
+
+void crew::give(order o) {
+  // Lanes first: a lane without a thread holds everything back.
+  if (o.to_serve != nullptr)
+    orders_.push_front(o);
+  else
+    orders_.push_back(o);
+  if (orders_.size() > idle_ && members_.size() < threads_max_)
+    start_member();
+  changed_.notify_one();
+}
+
+void crew::start_member() {
+  members_.push_back(std::make_unique<crew_member>());
+  auto& self = *members_.back();
+  self.thread_ = std::thread{[this, &self, keep = core_.shared_from_this()] { work(self); }};
+}
+
+void crew::work(crew_member& self) {
+  self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
+  self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0, std::memory_order_release);
+  auto lock = std::unique_lock{mutex_};
+  for (;;) {
+    ++idle_;
+    changed_.wait(lock, [this] { return stopping_ || !orders_.empty(); });
+    --idle_;
+    if (orders_.empty())
+      break;
+    const auto next = orders_.front();
+    orders_.pop_front();
+    lock.unlock();
+    if (next.to_serve != nullptr) {
+      self.at.store(duty::lane, std::memory_order_relaxed);
+      next.to_serve->serve(self, next.took_over);
+    } else {
+      run_jobs(self);
+    }
+    self.at.store(duty::idle, std::memory_order_relaxed);
+    lock.lock();
+  }
+  self.has_clock_.store(false, std::memory_order_release);
+  ++home_;
+  changed_.notify_all();
+}
+
+void crew::add_job(call& c) {
+  const auto lock = std::scoped_lock{mutex_};
+  jobs_.push_back(&c);
+  if (at_jobs_ < burners_max_) {
+    ++at_jobs_;
+    give({});
+  }
+}
+
+call* crew::next_job() {
+  const auto lock = std::scoped_lock{mutex_};
+  if (jobs_.empty()) {
+    --at_jobs_;
+    return nullptr;
+  }
+  auto* const c = jobs_.front();
+  jobs_.pop_front();
+  return c;
+}
+
+void crew::run_jobs(crew_member& self) {
+  while (auto* const c = next_job()) {
+    self.at.store(duty::body, std::memory_order_relaxed);
+    if (c->claim())
+      c->advance({});
+    c->come_home();
+    const auto lock = std::scoped_lock{mutex_};
+    ++jobs_done_;
+  }
+}
+
+void crew::pace() {
+  const auto lock = std::scoped_lock{mutex_};
+  auto burning = std::size_t{0};
+  auto blocked = std::size_t{0};
+  for (const auto& m : members_) {
+    if (m->at.load(std::memory_order_relaxed) != duty::body)
+      continue;
+    if (m->is_blocked())
+      ++blocked;
+    else
+      ++burning;
+  }
+  if (jobs_.empty()) {
+    looks_without_progress_ = 0;
+    return;
+  }
+  auto more = burning < burners_max_ ? burners_max_ - burning : 0;
+  if (burning == 0)
+    more = std::max(more, blocked);  // all wait: twice as many, until some do not
+  if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_)
+    looks_without_progress_ = 0;
+  else if (++looks_without_progress_ >= looks_before_one_more)
+    more = std::max(more, std::size_t{1}), looks_without_progress_ = 0;
+  more = std::min(more, jobs_.size());
+  // Some threads stay free for lanes.
+  const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);
+  for (; more > 0 && at_jobs_ + reserve < threads_max_; --more) {
+    ++at_jobs_;
+    give({});
+  }
+}
+
+bool crew::is_busy() {
+  const auto lock = std::scoped_lock{mutex_};
+  return at_jobs_ > 0 || !jobs_.empty() || !orders_.empty();
+}
+
+bool crew::stop(std::chrono::milliseconds grace) {
+  auto lock = std::unique_lock{mutex_};
+  stopping_ = true;
+  changed_.notify_all();
+  const auto all_home = changed_.wait_for(lock, grace, [this] { return home_ == members_.size(); });
+  auto members = std::vector<std::thread>{};
+  for (auto& m : members_)
+    members.push_back(std::move(m->thread_));
+  lock.unlock();
+  for (auto& t : members) {
+    // A body that never returns keeps its thread; the program ends without it.
+    if (all_home)
+      t.join();
+    else
+      t.detach();
+  }
+  return all_home;
+}
+
+} // namespace superstep

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "call.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace superstep {
+
+class engine_core;
+class lane;
+
+/// What a thread of the crew is at, as the watcher sees it.
+enum class duty : std::uint8_t { idle, lane, body };
+
+/// One thread and what the watcher knows of it.
+class crew_member {
+public:
+  std::atomic<duty> at{duty::idle};
+
+  /// Whether it used no CPU since the last look and is not merely waiting for a core. Watcher only.
+  [[nodiscard]] bool is_blocked();
+
+private:
+  friend class crew;
+  std::thread thread_;
+  std::atomic<int> kernel_id_{0};
+  std::atomic<bool> has_clock_{false};
+  clockid_t clock_{};
+  std::int64_t cpu_ns_ = 0;  // at the last look
+};
+
+/// The engine's threads, and the queue of bodies known to be long.
+///
+/// Threads are started when an order finds nobody idle, up to a bound. How many run jobs at once is
+/// paced by the watcher: bodies that burn CPU count against the number of workers, blocked ones do not.
+class crew {
+public:
+  crew(engine_core& core, std::size_t threads_max, std::size_t burners_max);
+  crew(const crew&) = delete;
+  crew& operator=(const crew&) = delete;
+
+  /// Gives a lane to a free thread. False when there is none and none can be started.
+  [[nodiscard]] bool can_serve();
+  void serve(lane& l, bool took_over);
+
+  void add_job(call& c);
+  /// The watcher's look: starts more job threads when those at work only wait.
+  void pace();
+  /// Whether there is anything the watcher should look after.
+  [[nodiscard]] bool is_busy();
+
+  /// No more orders; waits for the threads to come home. False when some did not in time: they are
+  /// left behind, and keep the core alive.
+  [[nodiscard]] bool stop(std::chrono::milliseconds grace);
+
+private:
+  struct order {
+    lane* to_serve = nullptr;  ///< null: run jobs
+    bool took_over = false;
+  };
+
+  void give(order o);        // with mutex_ held
+  void start_member();       // with mutex_ held
+  void work(crew_member& self);
+  void run_jobs(crew_member& self);
+  [[nodiscard]] call* next_job();
+
+  engine_core& core_;
+  const std::size_t threads_max_;
+  const std::size_t burners_max_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<crew_member>> members_;
+  std::deque<order> orders_;
+  std::deque<call*> jobs_;       // bounded by the calls alive
+  std::size_t idle_ = 0;         // threads waiting for an order
+  std::size_t at_jobs_ = 0;      // threads in run_jobs(), or ordered to
+  std::size_t home_ = 0;         // threads that have ended
+  std::uint64_t jobs_done_ = 0;
+  std::uint64_t jobs_done_seen_ = 0;
+  unsigned looks_without_progress_ = 0;
+  bool stopping_ = false;
+};
+
+} // namespace superstep

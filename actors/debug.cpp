@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/actors/debug.hpp>
+
+#include "engine_core.hpp"
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+
+#include <future>
+#include <utility>
+
+namespace superstep {
+
+/// An actor somebody holds, and the engine it must not outlive.
+struct actor_ref::held {
+  held(std::shared_ptr<engine_core> c, shell_ptr a) : core{std::move(c)}, actor{std::move(a)} {}
+  std::shared_ptr<engine_core> core;
+  shell_ptr actor;
+};
+
+void actor_ref::exit() const {
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(actor_->actor), caf::exit_reason::kill);
+}
+
+void actor_ref::monitor(std::function<void()> down) const {
+  actor_->actor->get()->attach_functor([down = std::move(down)] { down(); });
+}
+
+bool actor_ref::is_alive() const { return !shell_of(actor_->actor).is_dead(); }
+
+std::uint64_t actor_ref::id() const { return actor_->actor->id(); }
+
+namespace {
+
+call_state seen_state(const call& c) noexcept {
+  const auto claimed = c.claimed.load(std::memory_order_relaxed);
+  return c.state == call_state::queued && claimed ? call_state::running : c.state;
+}
+
+} // namespace
+
+std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
+  auto answer = std::promise<std::vector<actor_info>>{};
+  auto found = answer.get_future();
+  core_->on_lane(handle.lane_, [&](lane& l) {
+    auto all = std::vector<actor_info>{};
+    const auto add = [&](const shell_ptr& s, actor_kind kind, call_state state, std::string node, std::string task) {
+      auto ref = actor_ref{};
+      ref.actor_ = std::make_shared<actor_ref::held>(core_, s);
+      all.push_back({std::move(ref), kind, state, std::move(node), std::move(task)});
+    };
+    if (auto* const r = l.find_run(handle.run_)) {
+      add(r->coordinator, actor_kind::coordinator, call_state::idle, {}, {});
+      for (const auto* c : r->open) {
+        if (!c->actor)
+          continue;
+        const auto& t = r->step.tasks[c->task_number];
+        const auto kind = c->join || t.is_push() ? actor_kind::tool : actor_kind::node;
+        add(c->actor, kind, seen_state(*c), r->table().node(t.node).name, r->task_path(t));
+      }
+      for (auto n = std::uint32_t{0}; n < r->node_actors.size(); ++n) {
+        const auto& s = r->node_actors[n];
+        const auto is_busy = [&](const call* c) { return c->actor == s; };
+        if (s && std::none_of(r->open.begin(), r->open.end(), is_busy))
+          add(s, actor_kind::node, call_state::idle, r->table().node(n).name, {});
+      }
+    }
+    answer.set_value(std::move(all));
+  });
+  return found.get();
+}
+
+std::size_t engine_debug::live_runs() const { return core_->live_runs(); }
+
+} // namespace superstep

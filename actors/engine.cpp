@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/actors/engine.hpp>
+
+#include "engine_core.hpp"
+#include "event_queue.hpp"
+
+#include <future>
+#include <utility>
+
+namespace superstep {
+
+engine::engine(engine_options options) : core_{std::make_shared<engine_core>(options)} { core_->start(); }
+
+engine::~engine() { core_->shut_down(); }
+
+void engine::throw_run_error(run_error e) {
+  if (!e.cause)
+    throw graph_error{std::move(e)};
+  try {
+    std::rethrow_exception(e.cause);
+  } catch (...) {  // nests the body's own exception
+    std::throw_with_nested(graph_error{std::move(e)});
+  }
+}
+
+run_handle engine::start(program_ptr table, std::vector<write> input, run_config config,
+                         std::function<void(raw_result)> done, stream_mode modes,
+                         std::shared_ptr<event_sink> sink) {
+  SUPERSTEP_ASSERT(table != nullptr);
+  SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);
+  if (config.recursion_limit < 1)
+    throw graph_error{run_error{make_error_code(errc::invalid_argument),
+                                "recursion_limit must be at least 1", {}, 0, {}, 0, {}}};
+  auto request = run_request{};
+  request.table = std::move(table);
+  request.input = std::move(input);
+  request.config = std::make_shared<const run_config>(std::move(config));
+  request.done = std::move(done);
+  request.modes = modes;
+  request.sink = std::move(sink);
+  auto* const events = request.sink.get();
+  const auto t = core_->submit(std::move(request));
+  if (events != nullptr) {
+    events->on_room([core = std::weak_ptr<engine_core>{core_}, t] {
+      if (const auto alive = core.lock())
+        alive->resume(t);
+    });
+  }
+  auto handle = run_handle{};
+  handle.core_ = core_;
+  handle.run_ = t.number;
+  handle.lane_ = t.lane;
+  return handle;
+}
+
+raw_result engine::wait_for(program_ptr table, std::vector<write> input, run_config config) {
+  auto ended = std::promise<raw_result>{};
+  auto result = ended.get_future();
+  start(std::move(table), std::move(input), std::move(config),
+        [&ended](raw_result raw) { ended.set_value(std::move(raw)); });
+  return result.get();
+}
+
+event_stream engine::open_stream(program_ptr table, std::vector<write> input, stream_mode modes,
+                                 run_config config, std::size_t buffer_max) {
+  auto events = std::make_shared<event_stream::queue>(buffer_max);
+  auto run = start(std::move(table), std::move(input), std::move(config),
+                   [events](raw_result raw) { events->close(std::move(raw)); }, modes, events);
+  return event_stream{std::move(events), std::move(run)};
+}
+
+engine_debug engine::debug() { return engine_debug{core_}; }
+
+void run_handle::cancel() const {
+  if (const auto core = core_.lock())
+    core->cancel({run_, lane_});
+}
+
+} // namespace superstep

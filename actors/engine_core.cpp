@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine_core.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+engine_options with_defaults(engine_options o) {
+  if (o.workers == 0)
+    o.workers = std::max(1U, std::thread::hardware_concurrency());
+  o.threads_max = std::max(o.threads_max, 2 * o.workers);
+  return o;
+}
+
+class submission final : public lane_message {
+public:
+  submission(std::uint64_t number, run_request&& request) : number_{number}, request_{std::move(request)} {}
+  void arrive(lane& l) override {
+    l.begin_run(number_, std::move(request_));
+    delete this;
+  }
+
+private:
+  std::uint64_t number_;
+  run_request request_;
+};
+
+class errand final : public lane_message {
+public:
+  explicit errand(std::function<void(lane&)> f) : f_{std::move(f)} {}
+  void arrive(lane& l) override {
+    f_(l);
+    delete this;
+  }
+
+private:
+  std::function<void(lane&)> f_;
+};
+
+} // namespace
+
+engine_core::engine_core(engine_options options)
+    : options_{with_defaults(options)}, threads_{*this, options_.threads_max, options_.workers},
+      watcher_{*this, options_.watcher_tick} {
+  // CAF's own workers see only exits, monitors and foreign messages: bodies run on our threads.
+  config_.set("scheduler.policy", caf::atom("sharing"));
+  config_.set("scheduler.max-threads", std::size_t{1});
+  config_.set("logger.console", caf::atom("none"));
+  system_ = std::make_unique<caf::actor_system>(config_);
+  for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
+    lanes_.emplace_back(new lane{*this, i});
+}
+
+engine_core::~engine_core() {
+  for (auto& l : lanes_)
+    l->let_go_of_actors();
+}
+
+void engine_core::start() {
+  for (auto& l : lanes_)
+    threads_.serve(*l, false);
+  watcher_.start();
+}
+
+void engine_core::shut_down() {
+  for (auto i = std::uint32_t{0}; i < lanes_.size(); ++i)
+    on_lane(i, [](lane& l) {
+      for (auto* r : l.live_runs())
+        l.cancel_run(r->number);
+      l.stop();
+    });
+  const auto all_home = threads_.stop(options_.shutdown_grace);
+  watcher_.stop();
+  if (all_home)
+    return;
+}
+
+lane& engine_core::choose_lane() noexcept {
+  // A run started from a run's end stays on its lane: no message crosses cores. The least loaded
+  // takes over when that would leave others idle.
+  auto* const here = lane::current;
+  auto* least = lanes_[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.size()].get();
+  for (const auto& l : lanes_) {
+    if (l->load() < least->load())
+      least = l.get();
+  }
+  const auto is_ours = here != nullptr && here->index() < lanes_.size() && lanes_[here->index()].get() == here;
+  return is_ours && here->load() <= 2 * least->load() + 8 ? *here : *least;
+}
+
+engine_core::ticket engine_core::submit(run_request request) {
+  const auto number = next_number_.fetch_add(1, std::memory_order_relaxed);
+  live_runs_.fetch_add(1, std::memory_order_relaxed);
+  auto& l = choose_lane();
+  l.post(new submission{number, std::move(request)});
+  return {number, l.index()};
+}
+
+void engine_core::cancel(ticket t) {
+  on_lane(t.lane, [number = t.number](lane& l) { l.cancel_run(number); });
+}
+
+void engine_core::resume(ticket t) {
+  on_lane(t.lane, [number = t.number](lane& l) { l.resume_run(number); });
+}
+
+void engine_core::on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f) {
+  lanes_[lane]->post(new errand{std::move(f)});
+}
+
+} // namespace superstep

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "crew.hpp"
+#include "lane.hpp"
+#include "watcher.hpp"
+
+#include <superstep/actors/engine_options.hpp>
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace superstep {
+
+/// What an engine is made of. Kept alive by the engine, by each of its threads and by every actor
+/// somebody holds.
+class engine_core : public std::enable_shared_from_this<engine_core> {
+public:
+  explicit engine_core(engine_options options);
+  ~engine_core();
+
+  void start();
+  /// Cancels what runs and waits for the threads.
+  void shut_down();
+
+  struct ticket {
+    std::uint64_t number;
+    std::uint32_t lane;
+  };
+  ticket submit(run_request request);
+  void cancel(ticket t);
+  void resume(ticket t);
+  /// Runs a function on a lane, between two bodies. Any thread.
+  void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
+
+  // For lanes and the watcher.
+  [[nodiscard]] const engine_options& options() const noexcept { return options_; }
+  [[nodiscard]] caf::actor_system& system() noexcept { return *system_; }
+  [[nodiscard]] const std::vector<boost::intrusive_ptr<lane>>& lanes() const noexcept { return lanes_; }
+  [[nodiscard]] crew& threads() noexcept { return threads_; }
+  void add_job(call& c) { threads_.add_job(c); }
+  void watch() noexcept { watcher_.poke(); }
+  void run_ended() noexcept { live_runs_.fetch_sub(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t live_runs() const noexcept { return live_runs_.load(std::memory_order_relaxed); }
+
+private:
+  [[nodiscard]] lane& choose_lane() noexcept;
+
+  engine_options options_;
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::vector<boost::intrusive_ptr<lane>> lanes_;
+  crew threads_;
+  watcher watcher_;
+  std::atomic<std::uint64_t> next_number_{1};
+  std::atomic<std::uint32_t> next_lane_{0};
+  std::atomic<std::size_t> live_runs_{0};
+};
+
+} // namespace superstep

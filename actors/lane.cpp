@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lane.hpp"
+
+#include "engine_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+thread_local lane* lane::current = nullptr;
+
+namespace {
+
+class death_notice final : public lane_message {
+public:
+  explicit death_notice(const tenancy& t) : tenant_{t} {}
+  void arrive(lane& l) override {
+    l.actor_died(tenant_);
+    delete this;
+  }
+
+private:
+  tenancy tenant_;
+};
+
+class fork_request final : public lane_message {
+public:
+  fork_request(call& parent, task<void> body, boost::intrusive_ptr<fork_join> join)
+      : parent_{parent}, generation_{parent.generation}, body_{std::move(body)}, join_{std::move(join)} {}
+  void arrive(lane& l) override {
+    l.begin_fork(parent_, generation_, std::move(body_), std::move(join_));
+    delete this;
+  }
+
+private:
+  call& parent_;
+  std::uint32_t generation_;
+  task<void> body_;
+  boost::intrusive_ptr<fork_join> join_;
+};
+
+} // namespace
+
+lane::lane(engine_core& core, std::uint32_t index)
+    : core_{core}, options_{core.options()}, index_{index} {
+  in_place_ = &take_call();
+}
+
+lane::~lane() {
+  for (auto* w = waits_.take_all(); w != nullptr;) {  // ended by somebody after the engine had gone
+    auto* const following = w->next;
+    wait_ptr{w, false}.reset();
+    w = following;
+  }
+}
+
+void lane::let_go_of_actors() noexcept {
+  free_shells_.clear();
+  for (auto& c : calls_)
+    c->actor.reset();
+  for (auto& r : runs_) {
+    r->coordinator.reset();
+    r->node_actors.clear();
+  }
+}
+
+void lane::post(lane_message* m) noexcept {
+  messages_.push(m);
+  wake();
+}
+
+void lane::post_death(const tenancy& t) noexcept { post(new death_notice{t}); }
+
+void lane::resume_soon(wait_ptr w) noexcept {
+  waits_.push(w.detach());
+  wake();
+}
+
+void lane::wake_at(time_point when, wait_ptr w) noexcept {
+  // The caller is a body, whose lane may be taken over at any moment: not even its own lane's heap
+  // may be touched from here.
+  w->due = when;
+  resume_soon(std::move(w));
+}
+
+void lane::fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) {
+  post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)});
+}
+
+void lane::wake() noexcept {
+  if (!asleep_.load(std::memory_order_seq_cst))
+    return;
+  {
+    const auto lock = std::scoped_lock{sleep_mutex_};
+    asleep_.store(false, std::memory_order_seq_cst);
+  }
+  woken_.notify_one();
+}
+
+void lane::serve(crew_member& by, bool took_over) {
+  server_.store(&by, std::memory_order_release);
+  current = this;
+  if (took_over)
+    adopt_interrupted();
+  for (;;) {
+    drain();
+    if (!ready_.empty()) {
+      if (turn() == kept::no) {
+        current = nullptr;
+        return;
+      }
+    } else if (stopping_ && live_.empty()) {
+      current = nullptr;
+      return;
+    } else {
+      sleep();
+    }
+  }
+}
+
+void lane::sleep() {
+  auto lock = std::unique_lock{sleep_mutex_};
+  asleep_.store(true, std::memory_order_seq_cst);
+  // Whoever pushed before it could see us asleep has pushed before this look.
+  if (messages_.empty() && waits_.empty()) {
+    const auto up = [this] { return !asleep_.load(std::memory_order_relaxed); };
+    if (alarms_.empty())
+      woken_.wait(lock, up);
+    else
+      woken_.wait_until(lock, alarms_.front().due, up);
+  }
+  asleep_.store(false, std::memory_order_seq_cst);
+  lock.unlock();
+  core_.watch();
+}
+
+void lane::drain() {
+  for (auto* m = messages_.take_all(); m != nullptr;) {
+    auto* const following = m->next;
+    m->arrive(*this);
+    m = following;
+  }
+  for (auto* w = waits_.take_all(); w != nullptr;) {
+    auto* const following = w->next;
+    auto owned = wait_ptr{w, false};
+    if (w->resumable()) {
+      ready_.push_back({nullptr, nullptr, std::move(owned)});
+    } else if (w->due != time_point{} && !w->abandoned()) {
+      alarms_.push_back({w->due, std::move(owned), nullptr, 0});
+      std::push_heap(alarms_.begin(), alarms_.end());
+    }
+    w = following;
+  }
+  if (!alarms_.empty())
+    fire_alarms();
+}
+
+void lane::fire_alarms() {
+  const auto time = now();
+  while (!alarms_.empty() && alarms_.front().due <= time) {
+    std::pop_heap(alarms_.begin(), alarms_.end());
+    auto due = std::move(alarms_.back());
+    alarms_.pop_back();
+    if (due.sleeper) {
+      // Ended without the way through the inbox: this is the lane.
+      due.sleeper->due = {};
+      if (due.sleeper->end_in_place())
+        ready_.push_back({nullptr, nullptr, std::move(due.sleeper)});
+    } else if (due.deadline_of->generation == due.generation) {
+      auto& r = *due.deadline_of;
+      auto error = run_error{};
+      error.code = make_error_code(graph_errc::deadline);
+      error.text = "the deadline of " + std::to_string(r.request.config->deadline.count()) +
+                   " ms passed in step " + std::to_string(r.state.step());
+      error.step = r.state.step();
+      end_run(r, std::move(error));
+    }
+  }
+}
+
+lane::kept lane::turn() {
+  auto& first = ready_.front();
+  auto* const to_drive = first.to_drive;
+  auto* const to_start = first.to_start;
+  resuming_ = std::move(first.to_resume);
+  ready_.pop_front();
+  if (to_drive != nullptr) {
+    to_drive->queued = false;
+    return to_drive->live ? drive(*to_drive) : kept::yes;
+  }
+  if (to_start != nullptr)
+    return start_fork(*to_start);
+  return resume(std::move(resuming_));
+}
+
+lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
+  running_ = &c;
+  const auto ticket = (++sequence_ << 1) | 1;
+  guard_.store(ticket, std::memory_order_release);
+  c.advance(frame);
+  auto expected = ticket;
+  if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel))
+    return kept::yes;
+  c.come_home();  // the lane is somebody else's: nothing here may be touched any more
+  return kept::no;
+}
+
+void lane::adopt_interrupted() {
+  auto& c = *running_;
+  auto& r = *c.owner;
+  c.state = call_state::running;
+  learn(c, slow_node / 2);
+  if (!c.has_flight) {
+    give_flight(r, c);
+    in_place_ = &take_call();
+  }
+  // From here on exits, monitors and messages reach the actor although its body is not back.
+  if (c.actor)
+    shell_of(c.actor).release();
+  if (!r.queued) {
+    r.queued = true;
+    ready_.push_front({&r, nullptr, nullptr});
+  }
+}
+
+} // namespace superstep

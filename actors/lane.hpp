@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "call.hpp"
+#include "inbox.hpp"
+#include "run.hpp"
+
+#include <superstep/actors/engine_options.hpp>
+#include <superstep/base/execution.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+namespace superstep {
+
+class engine_core;
+class crew_member;
+
+/// One lane per core: owns its runs, their calls, actors and alarms, without locks, because one
+/// thread at a time serves it.
+///
+/// Invariant: between serve() and a body lie only frames that hold nothing. Where a run stands is
+/// data (run, next task, call record). A body that blocks keeps its thread; the watcher gives the
+/// lane to another thread, which goes on with the run's next task, while the old thread, when its
+/// body returns at last, finds the guard taken and goes back to the crew without touching the lane.
+/// So nothing in turn(), drive() or what they call may have a destructor that matters across
+/// guarded(), and `kept::no` must be returned at once.
+class lane final : public execution {
+public:
+  enum class kept : bool { no, yes };
+
+  lane(engine_core& core, std::uint32_t index);
+  ~lane() override;
+
+  // Any thread.
+  void post(lane_message* m) noexcept;
+  void post_death(const tenancy& t) noexcept;
+  void resume_soon(wait_ptr w) noexcept override;
+  void wake_at(time_point when, wait_ptr w) noexcept override;
+  void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override;
+  [[nodiscard]] time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
+
+  // The thread that serves it.
+  void serve(crew_member& by, bool took_over);
+
+  // The watcher.
+  [[nodiscard]] std::uint64_t guard() const noexcept { return guard_.load(std::memory_order_acquire); }
+  /// Takes the lane from a thread that is still inside the body it was in when `seen` was read.
+  [[nodiscard]] bool take_over(std::uint64_t seen) noexcept {
+    return guard_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
+  }
+  [[nodiscard]] crew_member* server() const noexcept { return server_.load(std::memory_order_acquire); }
+  void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
+
+  // Messages, on the lane.
+  void begin_run(std::uint64_t number, run_request&& request);
+  void cancel_run(std::uint64_t number);
+  void resume_run(std::uint64_t number);
+  void actor_died(const tenancy& t);
+  void call_came_home(call& c);
+  void begin_fork(call& parent, std::uint32_t generation, task<void> body, boost::intrusive_ptr<fork_join> join);
+  [[nodiscard]] std::vector<run*> live_runs();
+  [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
+  void stop() noexcept { stopping_ = true; }
+  /// After the last serve(): lets go of every actor, which must not outlive the actor system.
+  void let_go_of_actors() noexcept;
+
+  /// From this guess on (see node_entry::slowness) a node's bodies go to the job queue: two
+  /// hand-overs, or many medium bodies, more than short ones since.
+  static constexpr int slow_node = 8;
+
+  static thread_local lane* current;  ///< the lane that this thread serves: a hint for new runs
+
+private:
+  struct alarm {
+    time_point due;
+    wait_ptr sleeper;
+    run* deadline_of = nullptr;
+    std::uint32_t generation = 0;
+    bool operator<(const alarm& other) const noexcept { return due > other.due; }
+  };
+  struct ready_item {
+    run* to_drive = nullptr;
+    call* to_start = nullptr;
+    wait_ptr to_resume;
+  };
+
+  // lane.cpp: the loop.
+  void drain();
+  void fire_alarms();
+  void sleep();
+  void wake() noexcept;
+  [[nodiscard]] kept turn();
+  [[nodiscard]] kept guarded(call& c, std::coroutine_handle<> frame) noexcept;
+  void adopt_interrupted();
+
+  // lane_runs.cpp: coordinators.
+  [[nodiscard]] kept drive(run& r);
+  [[nodiscard]] kept start_task(run& r, std::uint32_t number);
+  bool barrier(run& r);
+  bool advance_step(run& r);
+  void end_run(run& r, std::optional<run_error> error);
+  void queue(run& r);
+  void task_ended(run& r, std::uint32_t number, node_output&& output);
+  void task_failed(run& r, std::uint32_t number, const body_input& input, run_error error);
+  [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code, std::exception_ptr cause);
+  void emit_values(run& r);
+  void emit_step(run& r);
+  [[nodiscard]] run& take_run();
+
+  // lane_calls.cpp: calls and actors.
+  [[nodiscard]] kept start_fork(call& c);
+  [[nodiscard]] kept resume(wait_ptr&& w);
+  void prepare_call(run& r, call& c, std::uint32_t number);
+  void after_in_place(run& r, call& c);
+  void send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number);
+  void give_flight(run& r, call& c);
+  void drop_flight(call& c);
+  void finish_flight(call& c);
+  void abandon(call& c);
+  void actor_of_call_died(run& r, call& c);
+  void forget_run(const run& r) noexcept;
+  void learn(const call& c, int change) noexcept;
+  [[nodiscard]] call& take_call();
+  void free_call(call& c);
+  [[nodiscard]] shell_ptr take_shell(actor_kind kind, run& r);
+  void give_back(shell_ptr&& s) noexcept;
+  [[nodiscard]] shell_ptr& node_actor(run& r, std::uint32_t node);
+
+  engine_core& core_;
+  const engine_options& options_;
+  const std::uint32_t index_;
+  bool stopping_ = false;
+
+  std::deque<ready_item> ready_;  // one entry a run and an ended wait: bounded by what is alive
+  std::vector<alarm> alarms_;     // a heap
+  boost::unordered_flat_map<std::uint64_t, run*> live_;
+  std::vector<std::unique_ptr<run>> runs_;  // all records; free ones are listed below
+  std::vector<run*> free_runs_;
+  std::vector<std::unique_ptr<call>> calls_;
+  std::vector<call*> free_calls_;
+  std::vector<shell_ptr> free_shells_;
+  call* in_place_ = nullptr;  // the record for bodies run in place
+  call* running_ = nullptr;   // whose body the guard is about
+  wait_ptr resuming_;         // scratch of turn()
+  std::uint64_t sequence_ = 0;
+
+  // Shared with other threads: lines of their own.
+  alignas(64) std::atomic<std::uint64_t> guard_{0};  // odd while inside a body: sequence << 1 | 1
+  std::atomic<bool> heavy_{false};
+  alignas(64) inbox<lane_message> messages_;
+  inbox<wait> waits_;
+  std::atomic<bool> asleep_{false};
+  std::atomic<crew_member*> server_{nullptr};
+  std::atomic<std::size_t> load_{0};
+  std::mutex sleep_mutex_;
+  std::condition_variable woken_;
+};
+
+} // namespace superstep

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lane's calls and actors: bodies in place, in flight, given up; exits.
+#include "lane.hpp"
+
+#include "engine_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+call& lane::take_call() {
+  if (free_calls_.empty()) {
+    calls_.push_back(std::make_unique<call>(*this));
+    calls_.back()->at.where = this;
+    return *calls_.back();
+  }
+  auto& c = *free_calls_.back();
+  free_calls_.pop_back();
+  return c;
+}
+
+/// Nobody but the lane knows the record any more: what its body left is destroyed.
+void lane::free_call(call& c) {
+  SUPERSTEP_ASSERT(!c.has_flight);
+  ++c.generation;
+  c.out.rest = {};
+  c.out.output = {};
+  c.forked = {};
+  c.failed = nullptr;
+  c.ended = false;
+  c.owner = nullptr;
+  c.parent = nullptr;
+  c.join.reset();
+  c.actor.reset();
+  c.stashed.reset();
+  c.config.reset();
+  c.table.reset();
+  c.state_hold.reset();
+  c.inputs_hold.reset();
+  c.sink.reset();
+  c.forget_stop();
+  c.begun = false;
+  c.state = call_state::idle;
+  c.claimed.store(false, std::memory_order_relaxed);
+  free_calls_.push_back(&c);
+}
+
+shell_ptr lane::take_shell(actor_kind kind, run& r) {
+  auto s = shell_ptr{};
+  if (free_shells_.empty()) {
+    s = make_shell(core_.system());
+  } else {
+    s = std::move(free_shells_.back());
+    free_shells_.pop_back();
+  }
+  shell_of(s).tenant = {kind, this, &r, nullptr, r.generation, 0, program::no_node};
+  return s;
+}
+
+void lane::give_back(shell_ptr&& s) noexcept {
+  auto& actor = shell_of(s);
+  // Acquired: nobody runs it. Held by nobody: nobody can. Otherwise a late exit would kill the next
+  // tenant, so it is dropped and dies when its last holder lets go.
+  if (options_.pool_actors && free_shells_.size() < options_.pooled_actors_max && actor.try_acquire()) {
+    const auto alone = actor.is_ours_alone();
+    actor.tenant = {};
+    actor.release();
+    if (alone && !actor.is_dead()) {
+      free_shells_.push_back(std::move(s));
+      return;
+    }
+  }
+  s.reset();
+}
+
+shell_ptr& lane::node_actor(run& r, std::uint32_t node) {
+  auto& s = r.node_actors[node];
+  if (!s) {
+    s = take_shell(actor_kind::node, r);
+    shell_of(s).tenant.node = node;
+  }
+  return s;
+}
+
+void lane::learn(const call& c, int change) noexcept {
+  if (c.input.table == nullptr || c.input.node == program::no_node)
+    return;
+  auto& slowness = c.input.table->node(c.input.node).slowness;
+  // A guess that several lanes adjust: it may lose an update, never its bounds.
+  const auto now = slowness.load(std::memory_order_relaxed);
+  const auto next = std::min(std::max(now + change, 0), 2 * slow_node);
+  if (next != now)
+    slowness.store(next, std::memory_order_relaxed);
+}
+
+/// Fills a record for one task of a run. @pre its actor is acquired, or will be used by a job
+void lane::prepare_call(run& r, call& c, std::uint32_t number) {
+  const auto& t = r.step.tasks[number];
+  c.owner = &r;
+  c.task_number = number;
+  if (c.config != r.request.config)
+    c.config = r.request.config;
+  if (c.table != r.request.table)
+    c.table = r.request.table;
+  if (c.sink != r.request.sink)
+    c.sink = r.request.sink;
+  c.begun = true;
+  c.ended = false;
+  auto& in = c.input;
+  in.table = c.table.get();
+  in.state = r.state.state().get();
+  in.payload = t.is_push() ? &(*r.step.inputs)[t.push_index].input : nullptr;
+  in.config = &c.config;
+  in.services = &c;
+  in.node = t.node;
+  in.task_index = t.is_push() ? t.push_index : 0;
+  in.step = r.state.step();
+  in.sole_task = r.step.tasks.size() == 1;
+  in.keep_writes = r.streams(stream_mode::updates);
+  if (c.actor) {
+    auto& tenant = shell_of(c.actor).tenant;
+    tenant.call = &c;
+    tenant.call_generation = c.generation;
+  }
+}
+
+/// A body was run in place and the lane kept: it has ended, or waits and gets a flight.
+void lane::after_in_place(run& r, call& c) {
+  auto* const s = c.actor ? &shell_of(c.actor) : nullptr;
+  if (s != nullptr)
+    s->release();
+  if (!c.ended) {
+    c.state = call_state::suspended;
+    give_flight(r, c);
+    in_place_ = &take_call();
+    return;  // had an exit come meanwhile, its notice is on the way
+  }
+  const auto died = s != nullptr && s->is_dead();
+  const auto number = c.task_number;
+  const auto is_push = r.step.tasks[number].is_push();
+  ++c.generation;  // a notice about this call comes too late from now on
+  c.forget_stop();
+  if (c.actor) {
+    if (died && !is_push)
+      r.node_actors[c.input.node].reset();
+    if (is_push && !died)
+      give_back(std::move(c.actor));
+    c.actor.reset();
+  }
+  if (died || c.failed) {
+    const auto failed = std::exchange(c.failed, nullptr);
+    c.out.output = {};
+    task_failed(r, number, c.input,
+                error_of(r, number, died ? graph_errc::actor_exited : graph_errc::node_failed, died ? nullptr : failed));
+    return;
+  }
+  if (const auto& node = r.table().node(c.input.node); node.slowness.load(std::memory_order_relaxed) > 0)
+    learn(c, -1);
+  task_ended(r, number, std::move(c.out.output));
+}
+
+/// A node known to be slow: its body goes to the job queue. @pre the actor is acquired
+void lane::send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number) {
+  auto& c = take_call();
+  c.actor = std::move(actor);
+  prepare_call(r, c, number);
+  c.state = call_state::queued;
+  give_flight(r, c);
+  shell_of(c.actor).release();  // dead now: its notice ends the call
+  core_.add_job(c);
+}
+
+void lane::give_flight(run& r, call& c) {
+  SUPERSTEP_ASSERT(!c.has_flight);
+  c.has_flight = true;
+  c.open_index = static_cast<std::uint32_t>(r.open.size());
+  r.open.push_back(&c);
+  ++r.flights;
+  // What the body may touch when the run goes on without it.
+  c.state_hold = r.state.state();
+  c.inputs_hold = r.step.inputs;
+}
+
+void lane::drop_flight(call& c) {
+  SUPERSTEP_ASSERT(c.has_flight && c.owner != nullptr);
+  auto& open = c.owner->open;
+  open[c.open_index] = open.back();
+  open[c.open_index]->open_index = c.open_index;
+  open.pop_back();
+  --c.owner->flights;
+  c.has_flight = false;
+}
+
+/// A call in flight has ended by itself.
+void lane::finish_flight(call& c) {
+  auto& r = *c.owner;
+  const auto number = c.task_number;
+  const auto join = std::move(c.join);
+  drop_flight(c);
+  if (c.actor) {
+    if (join || r.step.tasks[number].is_push())
+      give_back(std::move(c.actor));
+    else if (shell_of(c.actor).is_dead())
+      r.node_actors[c.input.node].reset();
+  }
+  if (join) {
+    free_call(c);
+    join->one_done();
+    return;
+  }
+  if (r.first_end_ns == 0 && r.flights > 0)
+    r.first_end_ns = static_cast<std::uint64_t>(now().time_since_epoch().count());
+  if (c.failed) {
+    task_failed(r, number, c.input, error_of(r, number, graph_errc::node_failed, c.failed));
+  } else {
+    c.state_hold.reset();  // so that the barrier need not copy the state
+    c.inputs_hold.reset();
+    task_ended(r, number, std::move(c.out.output));
+  }
+  free_call(c);
+  if (r.live && r.flights == 0)
+    queue(r);
+}
+
+/// Ends a call from outside (exit, cancel, deadline, a sibling's failure). A body that waits is
+/// destroyed; one that runs is left to end unheard; one in the job queue will find itself dropped.
+void lane::abandon(call& c) {
+  auto& r = *c.owner;
+  for (auto i = std::size_t{0}; i < r.open.size(); ++i) {  // its forked calls go first
+    auto* const child = r.open[i];
+    if (child->parent == &c && child->parent_generation == c.generation) {
+      abandon(*child);
+      i = ~std::size_t{0};  // the list has changed: once more from the start
+    }
+  }
+  const auto join = std::move(c.join);
+  drop_flight(c);
+  c.owner = nullptr;
+  if (c.actor) {
+    if (join || r.step.tasks[c.task_number].is_push())
+      give_back(std::move(c.actor));
+    c.actor.reset();
+  }
+  switch (c.state) {
+  case call_state::suspended:
+    free_call(c);
+    break;
+  case call_state::queued:
+    c.claimed.store(true, std::memory_order_release);
+    [[fallthrough]];
+  case call_state::running:
+  case call_state::idle:
+    c.stashed.reset();
+    c.request_stop();
+    break;
+  }
+  if (join)
+    join->one_done();
+}
+
+void lane::call_came_home(call& c) {
+  if (c.owner == nullptr) {  // given up meanwhile
+    free_call(c);
+    return;
+  }
+  if (c.ended) {
+    finish_flight(c);
+    return;
+  }
+  c.state = call_state::suspended;
+  if (c.stashed)
+    ready_.push_back({nullptr, nullptr, std::move(c.stashed)});
+}
+
+lane::kept lane::resume(wait_ptr&& w) {
+  if (!w->resumable()) {
+    w.reset();
+    return kept::yes;
+  }
+  auto& c = *static_cast<call*>(w->owner());
+  if (c.state != call_state::suspended) {  // its body is still on its way to suspend
+    c.stashed = std::move(w);
+    return kept::yes;
+  }
+  auto& s = shell_of(c.actor);
+  if (!s.try_acquire()) {
+    if (!s.is_dead())  // it handles a message just now
+      ready_.push_back({nullptr, nullptr, std::move(w)});
+    w.reset();
+    return kept::yes;
+  }
+  const auto frame = w->frame();
+  w.reset();
+  c.state = call_state::running;
+  if (guarded(c, frame) == kept::no)
+    return kept::no;
+  c.state = call_state::suspended;
+  s.release();
+  if (c.ended && !s.is_dead())  // dead: its notice is on the way and fails the call
+    finish_flight(c);
+  return kept::yes;
+}
+
+void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
+                      boost::intrusive_ptr<fork_join> join) {
+  if (parent.generation != generation || parent.owner == nullptr) {  // the parent has gone
+    body = {};
+    join->one_done();
+    return;
+  }
+  SUPERSTEP_ASSERT(parent.has_flight);
+  auto& r = *parent.owner;
+  auto& c = take_call();
+  c.owner = &r;
+  c.task_number = parent.task_number;
+  c.parent = &parent;
+  c.parent_generation = generation;
+  c.join = std::move(join);
+  c.config = r.request.config;
+  c.table = r.request.table;
+  c.sink = r.request.sink;
+  c.input = parent.input;
+  c.input.config = &c.config;
+  c.input.services = &c;
+  c.forked = std::move(body);
+  c.forked.start_in(c.at);
+  c.actor = take_shell(actor_kind::tool, r);
+  shell_of(c.actor).tenant.call = &c;
+  shell_of(c.actor).tenant.call_generation = c.generation;
+  shell_of(c.actor).tenant.node = parent.input.node;
+  c.begun = true;
+  c.state = call_state::queued;
+  give_flight(r, c);
+  ready_.push_back({nullptr, &c, nullptr});
+}
+
+lane::kept lane::start_fork(call& c) {
+  if (c.owner == nullptr) {  // given up before its turn
+    free_call(c);
+    return kept::yes;
+  }
+  if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
+    learn(c, slow_node / 2);
+  if (c.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
+    core_.add_job(c);
+    return kept::yes;
+  }
+  auto& s = shell_of(c.actor);
+  if (!s.try_acquire()) {
+    if (!s.is_dead())
+      ready_.push_back({nullptr, &c, nullptr});
+    return kept::yes;
+  }
+  c.state = call_state::running;
+  if (guarded(c, {}) == kept::no)
+    return kept::no;
+  c.state = call_state::suspended;
+  s.release();
+  if (c.ended && !s.is_dead())
+    finish_flight(c);
+  return kept::yes;
+}
+
+void lane::actor_died(const tenancy& t) {
+  auto& r = *t.run;
+  if (!r.live || r.generation != t.run_generation)
+    return;
+  if (t.call != nullptr && t.call->generation == t.call_generation && t.call->owner == &r) {
+    actor_of_call_died(r, *t.call);
+    return;
+  }
+  auto error = run_error{};
+  error.code = make_error_code(graph_errc::actor_exited);
+  error.step = r.state.step();
+  if (t.kind == actor_kind::coordinator) {
+    error.text = "the coordinator of run '" + r.request.config->run_id + "' was told to exit";
+    end_run(r, std::move(error));
+    return;
+  }
+  // A node's actor between two calls. A tool's has no call left, so nobody misses it; neither is a
+  // node's missed when the call that died with it was answered for already (its place is empty).
+  if (t.kind != actor_kind::node || !r.node_actors[t.node] || !shell_of(r.node_actors[t.node]).is_dead())
+    return;
+  error.node = error.task = r.table().node(t.node).name;
+  error.text = "the actor of node '" + error.node + "' was told to exit while it was idle (step " +
+               std::to_string(error.step) + ")";
+  end_run(r, std::move(error));
+}
+
+void lane::actor_of_call_died(run& r, call& c) {
+  const auto was_fork = static_cast<bool>(c.join);
+  const auto number = c.task_number;
+  const auto config = c.config;  // outlives the record for the failure handler
+  auto input = c.input;
+  input.config = &config;
+  input.services = nullptr;
+  if (!was_fork && !r.step.tasks[number].is_push())
+    r.node_actors[input.node].reset();
+  abandon(c);
+  if (!was_fork)
+    task_failed(r, number, input, error_of(r, number, graph_errc::actor_exited, nullptr));
+  if (r.live && r.flights == 0)
+    queue(r);
+}
+
+/// The record for bodies in place keeps what it served last; nothing of an ended run may linger.
+void lane::forget_run(const run& r) noexcept {
+  if (in_place_->config == r.request.config) {
+    in_place_->config.reset();
+    in_place_->table.reset();
+    in_place_->sink.reset();
+  }
+}
+
+} // namespace superstep

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shell.hpp"
+
+#include "lane.hpp"
+
+#include <caf/actor_config.hpp>
+#include <caf/detail/sync_request_bouncer.hpp>
+#include <caf/make_actor.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/sec.hpp>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto messages_per_turn = std::size_t{16};
+
+caf::mailbox_element* oldest_first(caf::mailbox_element* newest) noexcept {
+  auto* oldest = static_cast<caf::mailbox_element*>(nullptr);
+  while (newest != nullptr) {
+    auto* older = static_cast<caf::mailbox_element*>(newest->next);
+    newest->next = oldest;
+    oldest = newest;
+    newest = older;
+  }
+  return oldest;
+}
+
+} // namespace
+
+shell::shell(caf::actor_config& config) : caf::monitorable_actor{config} { inbox_.try_block(); }
+
+void shell::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
+  const auto id = what->mid;
+  const auto sender = what->sender;
+  switch (inbox_.push_front(std::move(what))) {
+  case caf::intrusive::inbox_result::success:
+    break;
+  case caf::intrusive::inbox_result::unblocked_reader:
+    // Never on the sender's own unit: a lane is no place for other actors' messages.
+    caf::intrusive_ptr_add_ref(ctrl());
+    home_system().scheduler().enqueue(this);
+    break;
+  case caf::intrusive::inbox_result::queue_closed:
+    if (id.is_request()) {
+      auto bounce_it = caf::detail::sync_request_bouncer{caf::exit_reason::unreachable};
+      bounce_it(sender, id);
+    }
+    break;
+  }
+}
+
+shell::resume_result shell::resume(caf::execution_unit* host, std::size_t throughput) {
+  for (auto handled = std::size_t{0};;) {
+    if (inbox_.closed())
+      return done;
+    auto* head = oldest_first(inbox_.take_head());
+    if (head == nullptr) {
+      if (inbox_.try_block())
+        return awaiting_message;
+      continue;
+    }
+    while (head != nullptr) {
+      auto* const next = static_cast<caf::mailbox_element*>(head->next);
+      auto message = caf::mailbox_element_ptr{head};
+      head = next;
+      if (is_dead()) {
+        bounce(message);
+        continue;
+      }
+      if (!handle_system_message(*message, host, false))
+        bounce(message, make_error(caf::sec::unexpected_message));
+      ++handled;
+    }
+    if (is_dead())
+      return done;
+    if (handled >= throughput)
+      return resume_later;
+  }
+}
+
+void shell::release() {
+  if (inbox_.try_block())
+    return;
+  // Something came while the lane had the actor: handle it now. The count of its own keeps the actor
+  // for the scheduler should it want another turn.
+  caf::intrusive_ptr_add_ref(ctrl());
+  if (resume(nullptr, messages_per_turn) == resume_later)
+    home_system().scheduler().enqueue(this);
+  else
+    caf::intrusive_ptr_release(ctrl());
+}
+
+bool shell::is_ours_alone() const noexcept {
+  return !is_dead() && ctrl()->strong_refs == 1 && ctrl()->weak_refs == 1;
+}
+
+bool shell::cleanup(caf::error&& reason, caf::execution_unit* host) {
+  if (dead_.exchange(true, std::memory_order_acq_rel))
+    return false;
+  // The lane hears of it before the mailbox closes: then whoever finds the mailbox closed knows that
+  // the lane knows.
+  if (tenant.lane != nullptr)
+    tenant.lane->post_death(tenant);
+  auto turn_away = [this](caf::mailbox_element* e) {
+    auto message = caf::mailbox_element_ptr{e};
+    bounce(message);
+  };
+  inbox_.close(turn_away);
+  return caf::monitorable_actor::cleanup(std::move(reason), host);
+}
+
+void shell::on_destroy() {
+  tenant = {};
+  cleanup(make_error(caf::exit_reason::unreachable), nullptr);
+  caf::monitorable_actor::on_destroy();
+}
+
+void shell::intrusive_ptr_add_ref_impl() { caf::intrusive_ptr_add_ref(ctrl()); }
+void shell::intrusive_ptr_release_impl() { caf::intrusive_ptr_release(ctrl()); }
+
+shell_ptr make_shell(caf::actor_system& system) {
+  auto config = caf::actor_config{};
+  return caf::make_actor<shell, caf::strong_actor_ptr>(system.next_actor_id(), system.node(), &system,
+                                                       config);
+}
+
+} // namespace superstep

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/actors/debug.hpp>
+
+#include <caf/actor_control_block.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/intrusive/lifo_inbox.hpp>
+#include <caf/mailbox_element.hpp>
+#include <caf/monitorable_actor.hpp>
+#include <caf/resumable.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace superstep {
+
+class lane;
+struct run;
+struct call;
+
+/// Whom an actor works for. Changed only by its lane, while the lane has the actor acquired or
+/// nobody else can reach it; read by whoever runs the actor, which is then alone. After a call has
+/// ended it may stay as it was: the generations tell.
+struct tenancy {
+  actor_kind kind = actor_kind::tool;
+  superstep::lane* lane = nullptr;
+  superstep::run* run = nullptr;
+  superstep::call* call = nullptr;  ///< the latest call; none for a coordinator
+  std::uint32_t run_generation = 0;
+  std::uint32_t call_generation = 0;
+  std::uint32_t node = 0;
+};
+
+/// The actor of a coordinator, a node or a tool call: addressable, with a mailbox, killable,
+/// monitorable.
+///
+/// A lane runs an idle actor's body in place: an idle CAF actor's mailbox is "blocked"; turning it to
+/// "empty" (one compare-and-swap) means nobody can schedule the actor while messages still queue up.
+/// Whatever came meanwhile is handled at release(). So an activation in place is a delivery like any
+/// other, at 12 ns instead of 700.
+///
+/// A class of its own instead of event_based_actor: a fifth of the size, a seventh of the cost to make.
+/// Exits and monitors work; requests are answered with "unexpected message".
+/// Whole cache lines, so that two lanes' actors never share one.
+class alignas(CAF_CACHE_LINE_SIZE) shell : public caf::monitorable_actor, public caf::resumable {
+public:
+  struct inbox_policy {
+    using mapped_type = caf::mailbox_element;
+    using unique_pointer = caf::mailbox_element_ptr;
+  };
+
+  explicit shell(caf::actor_config& config);
+
+  /// Its lane: takes the actor over when it is idle. Fails when it is handling a message, or dead.
+  [[nodiscard]] bool try_acquire() noexcept { return inbox_.try_unblock(); }
+  /// Gives it back; handles what came meanwhile, here. It may be dead afterwards.
+  void release();
+  [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
+  /// Nobody but the lane can reach it: it may serve another tenant.
+  [[nodiscard]] bool is_ours_alone() const noexcept;
+
+  tenancy tenant;
+
+  // What CAF asks of an actor.
+  using caf::monitorable_actor::enqueue;
+  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit* host) override;
+  const char* name() const override { return "superstep"; }
+  bool cleanup(caf::error&& reason, caf::execution_unit* host) override;
+  void on_destroy() override;
+  // `unspecified`: as a scheduled_actor it would be cast to one at shutdown.
+  subtype_t subtype() const override { return unspecified; }
+  resume_result resume(caf::execution_unit* host, std::size_t throughput) override;
+  void intrusive_ptr_add_ref_impl() override;
+  void intrusive_ptr_release_impl() override;
+
+private:
+  caf::intrusive::lifo_inbox<inbox_policy> inbox_;
+  std::atomic<bool> dead_{false};
+};
+
+/// A shell kept by its lane; the count keeps it alive.
+using shell_ptr = caf::strong_actor_ptr;
+
+[[nodiscard]] shell_ptr make_shell(caf::actor_system& system);
+[[nodiscard]] inline shell& shell_of(const shell_ptr& p) noexcept { return *static_cast<shell*>(p->get()); }
+
+} // namespace superstep

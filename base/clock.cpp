@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/clock.hpp>
+
+namespace superstep {
+
+namespace {
+
+class machine_clock final : public clock {
+public:
+  [[nodiscard]] std::chrono::system_clock::time_point now() const override {
+    return std::chrono::system_clock::now();
+  }
+};
+
+} // namespace
+
+const clock& system_clock() noexcept {
+  static const auto machine = machine_clock{};
+  return machine;
+}
+
+} // namespace superstep

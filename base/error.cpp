@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/assert.hpp>
+#include <superstep/base/result.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace superstep {
+
+namespace {
+
+class base_category final : public std::error_category {
+public:
+  [[nodiscard]] const char* name() const noexcept override { return "superstep"; }
+  [[nodiscard]] std::string message(int code) const override {
+    switch (static_cast<errc>(code)) {
+    case errc::invalid_argument: return "a value is not usable";
+    case errc::not_found: return "not found";
+    case errc::parse_failed: return "text could not be parsed";
+    case errc::io_failed: return "input or output failed";
+    case errc::timed_out: return "the time was over";
+    case errc::cancelled: return "cancelled";
+    case errc::too_large: return "a size limit was reached";
+    case errc::killed: return "the actor was told to exit";
+    }
+    return "unknown error";
+  }
+};
+
+} // namespace
+
+std::error_code make_error_code(errc code) noexcept {
+  static const auto category = base_category{};
+  return {static_cast<int>(code), category};
+}
+
+void throw_exception_from_error(const error& e, const boost::source_location&) {
+  throw std::system_error{e.code, e.text};
+}
+
+namespace detail {
+
+void assertion_failed(const char* condition, const char* file, int line) noexcept {
+  std::fprintf(stderr, "%s:%d: superstep is broken here: %s\n", file, line, condition);
+  std::abort();
+}
+
+} // namespace detail
+
+} // namespace superstep

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/await.hpp>
+#include <superstep/base/execution.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+// The life of a wait:  waiting -> claimed -> ended   (somebody ended it; the coroutine resumes)
+//                      any     -> abandoned          (the frame went away; nothing resumes)
+// A claimer that finds the wait abandoned when it publishes has lost against the frame's end.
+
+wait::wait(std::coroutine_handle<> frame, home& at)
+    : frame_{frame}, where_{at.where}, owner_{at.owner} {
+  SUPERSTEP_ASSERT(at.where != nullptr);
+}
+
+wait::~wait() = default;
+
+bool wait::claim() noexcept {
+  auto expected = state::waiting;
+  return state_.compare_exchange_strong(expected, state::claimed, std::memory_order_acq_rel);
+}
+
+void wait::publish() noexcept {
+  auto expected = state::claimed;
+  if (state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel))
+    where_->resume_soon(wait_ptr{this});
+}
+
+bool wait::end() noexcept {
+  if (!claim())
+    return false;
+  publish();
+  return true;
+}
+
+bool wait::end_in_place() noexcept {
+  auto expected = state::waiting;
+  return state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel);
+}
+
+void wait::abandon() noexcept { state_.store(state::abandoned, std::memory_order_release); }
+
+bool wait::resumable() const noexcept {
+  return state_.load(std::memory_order_acquire) == state::ended;
+}
+
+bool wait::abandoned() const noexcept {
+  return state_.load(std::memory_order_acquire) == state::abandoned;
+}
+
+execution::~execution() = default;
+
+void fork_join::arm(wait_ptr parent) noexcept {
+  parent_ = std::move(parent);
+  one_done();
+}
+
+void fork_join::one_done() noexcept {
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    std::exchange(parent_, nullptr)->end();
+}
+
+void sleep_until::begin(std::coroutine_handle<> frame, home& at) {
+  wait_ = new wait{frame, at};
+  at.where->wake_at(when_, wait_);
+}
+
+} // namespace superstep

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/assert.hpp>
+#include <superstep/base/json.hpp>
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+namespace {
+
+/// Reads a text a second time, after simdjson refused it, to learn where it is wrong: simdjson's
+/// DOM does not tell. Stops at the first fault, so the bytes consumed are its offset.
+struct fault_finder {
+  static constexpr std::size_t max_object_size = std::size_t(-1);
+  static constexpr std::size_t max_array_size = std::size_t(-1);
+  static constexpr std::size_t max_key_size = std::size_t(-1);
+  static constexpr std::size_t max_string_size = std::size_t(-1);
+  using error_code = boost::system::error_code;
+
+  bool fail(error_code& ec, std::string why) {
+    reason = std::move(why);
+    ec = json::error::exception;
+    return false;
+  }
+
+  bool on_document_begin(error_code&) { return true; }
+  bool on_document_end(error_code&) { return true; }
+  bool on_object_begin(error_code&) {
+    keys.emplace_back();
+    return true;
+  }
+  bool on_object_end(std::size_t, error_code&) {
+    keys.pop_back();
+    return true;
+  }
+  bool on_array_begin(error_code&) { return true; }
+  bool on_array_end(std::size_t, error_code&) { return true; }
+  bool on_key_part(json::string_view s, std::size_t, error_code&) {
+    key.append(s.data(), s.size());
+    return true;
+  }
+  bool on_key(json::string_view s, std::size_t, error_code& ec) {
+    key.append(s.data(), s.size());
+    if (!keys.back().insert(key).second)
+      return fail(ec, "the key \"" + key + "\" stands twice in one object");
+    key.clear();
+    return true;
+  }
+  bool on_string_part(json::string_view, std::size_t, error_code&) { return true; }
+  bool on_string(json::string_view, std::size_t, error_code&) { return true; }
+  bool on_number_part(json::string_view, error_code&) { return true; }
+  bool on_int64(std::int64_t, json::string_view, error_code&) { return true; }
+  bool on_uint64(std::uint64_t, json::string_view, error_code&) { return true; }
+  bool on_double(double d, json::string_view s, error_code& ec) {
+    if (!std::isfinite(d) || s.find_first_of(".eE") == json::string_view::npos)
+      return fail(ec, "a number is out of range");
+    return true;
+  }
+  bool on_bool(bool, error_code&) { return true; }
+  bool on_null(error_code&) { return true; }
+  bool on_comment_part(json::string_view, error_code&) { return true; }
+  bool on_comment(json::string_view, error_code&) { return true; }
+
+  std::vector<std::set<std::string>> keys;
+  std::string key;
+  std::string reason;
+};
+
+/// What stands around an offset, without control characters, so that it fits one line of a log.
+std::string excerpt(std::string_view text, std::size_t at) {
+  constexpr auto before = std::size_t{20};
+  constexpr auto length = std::size_t{48};
+  auto part = std::string{text.substr(at > before ? at - before : 0, length)};
+  // A cut inside a UTF-8 sequence, or a text that is none, must not make the error unprintable.
+  for (auto& c : part)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e)
+      c = c == '\n' || c == '\t' || c == '\r' ? ' ' : '?';
+  return part;
+}
+
+error fault_of(std::string_view text, std::string reason, std::size_t depth_max) {
+  auto options = json::parse_options{};
+  options.max_depth = depth_max;
+  auto finder = json::basic_parser<fault_finder>{options};
+  auto ec = boost::system::error_code{};
+  auto offset = finder.write_some(false, text.data(), text.size(), ec);
+  if (!finder.handler().reason.empty())
+    reason = finder.handler().reason;
+  else if (ec)
+    reason = ec.message();
+  else if (offset < text.size())
+    reason = "something follows the end of the value";
+  offset = std::min(offset, text.size());
+  return {errc::parse_failed, "not valid JSON: " + reason + " at byte " + std::to_string(offset) +
+                                  (text.empty() ? "" : ", near `" + excerpt(text, offset) + '`')};
+}
+
+/// Copies simdjson's tree; false when a key stands twice. Bounded by the parser's depth.
+bool convert(const simdjson::dom::element& from, json::value& into) {
+  using simdjson::dom::element_type;
+  switch (from.type()) {
+  case element_type::OBJECT: {
+    const auto members = from.get_object().value_unsafe();
+    auto& object = into.emplace_object();
+    object.reserve(members.size());
+    for (const auto [key, value] : members) {
+      const auto [place, added] =
+          object.emplace(json::string_view{key.data(), key.size()}, nullptr);
+      if (!added || !convert(value, place->value()))
+        return false;
+    }
+    return true;
+  }
+  case element_type::ARRAY: {
+    const auto items = from.get_array().value_unsafe();
+    auto& array = into.emplace_array();
+    array.reserve(items.size());
+    for (const auto item : items)
+      if (!convert(item, array.emplace_back(nullptr)))
+        return false;
+    return true;
+  }
+  case element_type::STRING: {
+    const auto text = from.get_string().value_unsafe();
+    into.emplace_string().assign(text.data(), text.size());
+    return true;
+  }
+  case element_type::INT64:
+    into = from.get_int64().value_unsafe();
+    return true;
+  case element_type::UINT64:
+    into = from.get_uint64().value_unsafe();
+    return true;
+  case element_type::DOUBLE:
+    into = from.get_double().value_unsafe();
+    return true;
+  case element_type::BOOL:
+    into = from.get_bool().value_unsafe();
+    return true;
+  case element_type::NULL_VALUE:
+    into = nullptr;
+    return true;
+  }
+  return false;
+}
+
+/// Python's choice, and so the reference's: plain digits from 1e-4 up to 1e16, else an exponent.
+void append_double(std::string& out, double d) {
+  if (!std::isfinite(d)) {
+    out += "null";
+    return;
+  }
+  auto buffer = std::array<char, 64>{};
+  const auto size = std::abs(d);
+  const auto plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  const auto [end, ec] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), d,
+                    plain ? std::chars_format::fixed : std::chars_format::scientific);
+  SUPERSTEP_ASSERT(ec == std::errc{});
+  const auto digits =
+      std::string_view{buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+  out += digits;
+  if (plain && digits.find('.') == std::string_view::npos)
+    out += ".0";
+}
+
+template <class Int>
+void append_integer(std::string& out, Int i) {
+  auto buffer = std::array<char, 24>{};
+  const auto [end, ec] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), i);
+  SUPERSTEP_ASSERT(ec == std::errc{});
+  out.append(buffer.data(), end);
+}
+
+struct key_order {
+  bool sorted = false;
+};
+
+void write(std::string& out, const json::value& v, key_order order);
+
+void write(std::string& out, const json::array& a, key_order order) {
+  out += '[';
+  for (auto i = std::size_t{0}; i < a.size(); ++i) {
+    if (i != 0)
+      out += ',';
+    write(out, a[i], order);
+  }
+  out += ']';
+}
+
+void write(std::string& out, const json::object& o, key_order order) {
+  auto members = std::vector<const json::key_value_pair*>{};
+  if (order.sorted) {
+    members.reserve(o.size());
+    for (const auto& member : o)
+      members.push_back(&member);
+    // Bytes of UTF-8 sort as their code points do.
+    std::sort(members.begin(), members.end(),
+              [](const auto* a, const auto* b) { return a->key() < b->key(); });
+  }
+  out += '{';
+  for (auto i = std::size_t{0}; i < o.size(); ++i) {
+    const auto& member = order.sorted ? *members[i] : o.begin()[i];
+    if (i != 0)
+      out += ',';
+    append_quoted(out, {member.key().data(), member.key().size()});
+    out += ':';
+    write(out, member.value(), order);
+  }
+  out += '}';
+}
+
+void write(std::string& out, const json::value& v, key_order order) {
+  switch (v.kind()) {
+  case json::kind::null:
+    out += "null";
+    return;
+  case json::kind::bool_:
+    out += v.get_bool() ? "true" : "false";
+    return;
+  case json::kind::int64:
+    append_integer(out, v.get_int64());
+    return;
+  case json::kind::uint64:
+    append_integer(out, v.get_uint64());
+    return;
+  case json::kind::double_:
+    append_double(out, v.get_double());
+    return;
+  case json::kind::string:
+    append_quoted(out, {v.get_string().data(), v.get_string().size()});
+    return;
+  case json::kind::array:
+    write(out, v.get_array(), order);
+    return;
+  case json::kind::object:
+    write(out, v.get_object(), order);
+    return;
+  }
+}
+
+} // namespace
+
+result<json::value> parse_json(std::string_view text, json_limits limits) {
+  if (text.size() > limits.bytes_max)
+    return error{errc::too_large, "a JSON text of " + std::to_string(text.size()) +
+                                      " bytes; at most " + std::to_string(limits.bytes_max) +
+                                      " are taken"};
+  // One parser per thread saves its two buffers per call; a huge text does not leave them behind.
+  thread_local auto parser = simdjson::dom::parser{};
+  constexpr auto kept_max = std::size_t{1} << 20;
+  if (parser.max_depth() != limits.depth_max || text.size() > parser.capacity())
+    if (parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max))
+      return error{errc::too_large,
+                   "no memory for a JSON text of " + std::to_string(text.size()) + " bytes"};
+  auto root = simdjson::dom::element{};
+  auto value = json::value{};
+  const auto code = parser.parse(text.data(), text.size()).get(root);
+  const auto good = !code && convert(root, value);
+  if (parser.capacity() > kept_max)
+    parser = simdjson::dom::parser{};
+  if (good)
+    return value;
+  return fault_of(text, simdjson::error_message(code), limits.depth_max);
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  static constexpr auto hex = std::string_view{"0123456789abcdef"};
+  out.reserve(out.size() + text.size() + 2);
+  out += '"';
+  auto plain = std::size_t{0}; // start of the run that needs no escape
+  for (auto i = std::size_t{0}; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\')
+      continue;
+    out += text.substr(plain, i - plain);
+    plain = i + 1;
+    switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    case '\b':
+      out += "\\b";
+      break;
+    case '\f':
+      out += "\\f";
+      break;
+    default:
+      out += "\\u00";
+      out += hex[c >> 4U];
+      out += hex[c & 15U];
+    }
+  }
+  out += text.substr(plain);
+  out += '"';
+}
+
+void append_text(std::string& out, const json::value& v) {
+  write(out, v, {});
+}
+void append_text(std::string& out, const json::object& o) {
+  write(out, o, {});
+}
+void append_text(std::string& out, const json::array& a) {
+  write(out, a, {});
+}
+
+std::string to_text(const json::value& v) {
+  auto out = std::string{};
+  append_text(out, v);
+  return out;
+}
+
+std::string to_text(const json::object& o) {
+  auto out = std::string{};
+  append_text(out, o);
+  return out;
+}
+
+std::string to_canonical_text(const json::value& v) {
+  auto out = std::string{};
+  write(out, v, {.sorted = true});
+  return out;
+}
+
+} // namespace superstep

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/sync_wait.hpp>
+
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// One thread, one queue of coroutines that may go on, one list of alarms.
+class thread_execution final : public execution {
+public:
+  void resume_soon(wait_ptr w) noexcept override {
+    {
+      const auto lock = std::scoped_lock{mutex_};
+      ready_.push_back(std::move(w));
+    }
+    changed_.notify_one();
+  }
+
+  void wake_at(time_point when, wait_ptr w) noexcept override {
+    alarms_.emplace(when, std::move(w));
+  }
+
+  [[nodiscard]] time_point now() const noexcept override {
+    return std::chrono::steady_clock::now();
+  }
+
+  void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override {
+    auto& call = calls_.emplace_back(std::move(body), std::move(join), home{parent.where, nullptr});
+    call.body.start_in(call.at);
+    call.body.handle().resume();
+    end_finished_calls();
+  }
+
+  /// Until done(context): resumes what is ready, ends the alarms that are due, sleeps otherwise.
+  void run(bool (*done)(void*), void* context) {
+    while (!done(context)) {
+      if (auto w = next_ready()) {
+        if (w->resumable())
+          w->frame().resume();
+        end_finished_calls();
+      }
+    }
+    calls_.clear();  // an abandoned parent takes its calls along
+  }
+
+private:
+  struct forked {
+    forked(task<void> b, boost::intrusive_ptr<fork_join> j, home h)
+        : at{h}, body{std::move(b)}, join{std::move(j)} {}
+    home at;
+    task<void> body;
+    boost::intrusive_ptr<fork_join> join;
+  };
+
+  wait_ptr next_ready() {
+    while (!alarms_.empty() && alarms_.begin()->first <= now()) {
+      auto due = std::move(alarms_.begin()->second);
+      alarms_.erase(alarms_.begin());
+      due->end();
+    }
+    auto lock = std::unique_lock{mutex_};
+    const auto some = [this] { return !ready_.empty(); };
+    if (alarms_.empty())
+      changed_.wait(lock, some);
+    else
+      changed_.wait_until(lock, alarms_.begin()->first, some);
+    if (ready_.empty())
+      return nullptr;
+    auto first = std::move(ready_.front());
+    ready_.pop_front();
+    return first;
+  }
+
+  void end_finished_calls() {
+    for (auto call = calls_.begin(); call != calls_.end();) {
+      if (!call->body.done()) {
+        ++call;
+        continue;
+      }
+      const auto join = std::move(call->join);
+      call = calls_.erase(call);
+      join->one_done();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<wait_ptr> ready_;                  // guarded by mutex_; bounded by the frames alive
+  std::multimap<time_point, wait_ptr> alarms_; // only this thread
+  std::list<forked> calls_;                    // only this thread
+};
+
+} // namespace
+
+boost::intrusive_ptr<execution> make_thread_execution() { return new thread_execution{}; }
+
+void drive(home& at, std::coroutine_handle<> frame, bool (*done)(void*), void* context) {
+  frame.resume();
+  static_cast<thread_execution*>(at.where)->run(done, context);
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/channels/channel.hpp>
+
+namespace superstep {
+
+namespace {
+
+class channel_category final : public std::error_category {
+public:
+  [[nodiscard]] const char* name() const noexcept override { return "channel"; }
+  [[nodiscard]] std::string message(int code) const override {
+    switch (static_cast<channel_errc>(code)) {
+    case channel_errc::invalid_update: return "the writes of a step do not fit their channel";
+    case channel_errc::reducer_failed: return "the reducer of a channel failed";
+    }
+    return "unknown channel error";
+  }
+};
+
+// The reference ends these messages so; users search for it.
+constexpr auto concurrent_update_help =
+    "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
+    "INVALID_CONCURRENT_GRAPH_UPDATE";
+
+} // namespace
+
+std::error_code make_error_code(channel_errc code) noexcept {
+  static const auto category = channel_category{};
+  return {static_cast<int>(code), category};
+}
+
+channel::~channel() = default;
+
+error channel::one_value_only() const {
+  return {channel_errc::invalid_update,
+          "At key '" + name_ +
+              "': Can receive only one value per step. Use an Annotated key to handle multiple "
+              "values." +
+              concurrent_update_help};
+}
+
+error channel::one_overwrite_only() const {
+  return {channel_errc::invalid_update, "At key '" + name_ +
+                                            "': Can receive only one Overwrite value per "
+                                            "super-step." +
+                                            concurrent_update_help};
+}
+
+error channel::guarded_value_only(std::string_view kind) const {
+  const auto guard = std::string{kind} + "(guard=True)";
+  return {channel_errc::invalid_update,
+          "At key '" + name_ + "': " + guard +
+              " can receive only one value per step. Use guard=False if you want to store any one "
+              "of multiple values."};
+}
+
+} // namespace superstep

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/actors/debug.hpp>
+#include <superstep/actors/engine_options.hpp>
+#include <superstep/actors/event_stream.hpp>
+#include <superstep/actors/run_event.hpp>
+#include <superstep/actors/run_handle.hpp>
+#include <superstep/runtime/graph.hpp>
+#include <superstep/runtime/run_config.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+class engine_core;
+
+/// How a run ended. On an error `state` is what the last finished step left.
+template <class State>
+struct run_result {
+  std::optional<State> state;
+  std::optional<run_error> error;
+  run_stats stats;
+};
+
+/// Runs graphs. Owns the threads; one engine serves a whole process and any number of graphs.
+///
+/// @par Threads
+/// All members may be called from any thread. Callbacks run on a thread of the engine and must be
+/// short: they may start further runs, they must not block.
+/// The destructor cancels what still runs.
+class engine {
+public:
+  explicit engine(engine_options options = {});
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+  ~engine();
+
+  /// Runs to the end and returns the final state; throws graph_error. Blocks the caller, so it is
+  /// not for bodies: they go to another node, or run a graph by submit().
+  template <class State, class Input = State>
+  State invoke(const compiled_graph<State>& graph, Input input, run_config config = {}) {
+    auto done = wait_for(graph.table(), input_writes(std::move(input)), std::move(config));
+    if (done.error)
+      throw_run_error(std::move(*done.error));
+    return std::move(*state_of<State>(done));
+  }
+
+  /// Starts a run and returns at once; `done` is called exactly once, whatever happens.
+  template <class State, class Input = State>
+  run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
+                    std::type_identity_t<std::function<void(run_result<State>)>> done) {
+    return start(graph.table(), input_writes(std::move(input)), std::move(config),
+                 [done = std::move(done)](raw_result raw) {
+                   auto state = state_of<State>(raw);
+                   done({std::move(state), std::move(raw.error), std::move(raw.stats)});
+                 });
+  }
+
+  /// Starts a run and hands out its events as they come. A reader that falls behind holds the run
+  /// back at its next super-step (buffer_max events).
+  template <class State, class Input = State>
+  event_stream stream(const compiled_graph<State>& graph, Input input, stream_mode modes,
+                      run_config config = {}, std::size_t buffer_max = 1'024) {
+    return open_stream(graph.table(), input_writes(std::move(input)), modes, std::move(config), buffer_max);
+  }
+
+  /// The same for tables of other front ends.
+  run_handle start(program_ptr table, std::vector<write> input, run_config config,
+                   std::function<void(raw_result)> done, stream_mode modes = stream_mode::none,
+                   std::shared_ptr<event_sink> sink = nullptr);
+  raw_result wait_for(program_ptr table, std::vector<write> input, run_config config);
+  event_stream open_stream(program_ptr table, std::vector<write> input, stream_mode modes,
+                           run_config config, std::size_t buffer_max);
+
+  /// Looks into live runs: their actors, which may be told to exit.
+  [[nodiscard]] engine_debug debug();
+
+private:
+  template <class State>
+  static std::optional<State> state_of(raw_result& raw) {
+    if (!raw.state)
+      return std::nullopt;
+    auto& block = static_cast<struct_block<State>&>(*raw.state);
+    if (raw.state->use_count() == 1)
+      return std::move(block.state);
+    return block.state;
+  }
+  [[noreturn]] static void throw_run_error(run_error e);
+
+  std::shared_ptr<engine_core> core_;
+};
+
+} // namespace superstep

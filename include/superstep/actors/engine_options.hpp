@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace superstep {
+
+/// How an engine uses the machine.
+struct engine_options {
+  /// Lanes; each owns its runs and is served by one thread. 0: one per core.
+  std::size_t workers = 0;
+  /// How often the watcher looks. A body found on a lane at two looks is left to a thread of its own.
+  std::chrono::microseconds watcher_tick{500};
+  /// All threads of the engine. At the bound a lane waits for its body.
+  std::size_t threads_max = 256;
+  /// Actors are taken from and given back to pools. Off: every run creates its own.
+  bool pool_actors = true;
+  /// Idle actors that a lane keeps.
+  std::size_t pooled_actors_max = 65'536;
+  /// Super-steps of one run before the lane looks after its other runs.
+  std::uint32_t steps_per_turn = 1'024;
+  /// How long the destructor waits for bodies that block; after that their threads are left behind.
+  std::chrono::milliseconds shutdown_grace{5'000};
+};
+
+} // namespace superstep

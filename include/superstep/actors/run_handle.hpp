@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace superstep {
+
+class engine_core;
+
+/// Names one run of an engine. Cheap to copy; outlives the run and the engine.
+class run_handle {
+public:
+  run_handle() = default;
+  /// Ends the run with graph_errc::cancelled, soon. Bodies that wait are destroyed, bodies that
+  /// block are left to end unheard. Without effect on a run that has ended. Any thread.
+  void cancel() const;
+  [[nodiscard]] explicit operator bool() const noexcept { return run_ != 0; }
+
+private:
+  friend class engine;
+  friend class engine_debug;
+  std::weak_ptr<engine_core> core_;
+  std::uint64_t run_ = 0;
+  std::uint32_t lane_ = 0;
+};
+
+} // namespace superstep

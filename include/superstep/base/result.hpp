@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <boost/system/result.hpp>
+
+namespace superstep {
+
+/// A value or an `error`. Returned between components; never thrown between them.
+template <class T = void>
+using result = boost::system::result<T, error>;
+
+/// Found by result<T>::value(): throws std::system_error with the text of the error.
+[[noreturn]] void throw_exception_from_error(const error&, const boost::source_location&);
+
+} // namespace superstep

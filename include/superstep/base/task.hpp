@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/execution.hpp>
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+template <class T = void>
+class task;
+
+namespace detail {
+
+/// What every promise of ours has, whatever its result: awaiters reach their home through it.
+struct promise_base {
+  home* at = nullptr;
+  std::coroutine_handle<> continuation = std::noop_coroutine();
+  std::exception_ptr failure;
+
+  struct final_awaiter {
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
+      return self.promise().continuation;
+    }
+    void await_resume() const noexcept {}
+  };
+
+  [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+  [[nodiscard]] final_awaiter final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { failure = std::current_exception(); }
+};
+
+template <class T>
+struct task_promise : promise_base {
+  std::optional<T> value;
+  task<T> get_return_object() noexcept;
+  template <class U>
+    requires std::convertible_to<U&&, T>
+  void return_value(U&& v) {
+    value.emplace(std::forward<U>(v));
+  }
+  T take() {
+    if (failure)
+      std::rethrow_exception(failure);
+    SUPERSTEP_ASSERT(value.has_value());
+    return std::move(*value);
+  }
+};
+
+template <>
+struct task_promise<void> : promise_base {
+  task<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() const {
+    if (failure)
+      std::rethrow_exception(failure);
+  }
+};
+
+} // namespace detail
+
+/// Lazy coroutine that a node or a tool may return instead of a plain value.
+///
+/// Starts when awaited (or when the engine starts it), resumes in the home it was started from,
+/// and is destroyed, not thrown through, when its call is cancelled.
+template <class T>
+class [[nodiscard]] task {
+public:
+  using promise_type = detail::task_promise<T>;
+  using value_type = T;
+
+  task() noexcept = default;
+  explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_{frame} {}
+  task(task&& other) noexcept : frame_{std::exchange(other.frame_, {})} {}
+  task& operator=(task&& other) noexcept {
+    if (this != &other) {
+      reset();
+      frame_ = std::exchange(other.frame_, {});
+    }
+    return *this;
+  }
+  ~task() { reset(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(frame_); }
+
+  // Awaited by another task: the child runs at once in the parent's home.
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+    requires std::derived_from<Promise, detail::promise_base>
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    SUPERSTEP_ASSERT(frame_);
+    frame_.promise().at = parent.promise().at;
+    frame_.promise().continuation = parent;
+    return frame_;
+  }
+  T await_resume() { return frame_.promise().take(); }
+
+  // For whoever runs the outermost task (the engine, sync_wait).
+  /// Sets the home; must be called before the first resume().
+  void start_in(home& at) noexcept { frame_.promise().at = &at; }
+  [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
+  [[nodiscard]] bool done() const noexcept { return frame_.done(); }
+  /// The result of a done() task; throws what the coroutine threw.
+  T take() { return frame_.promise().take(); }
+
+private:
+  void reset() noexcept {
+    if (frame_)
+      std::exchange(frame_, {}).destroy();
+  }
+
+  std::coroutine_handle<promise_type> frame_{};
+};
+
+namespace detail {
+template <class T>
+task<T> task_promise<T>::get_return_object() noexcept {
+  return task<T>{std::coroutine_handle<task_promise<T>>::from_promise(*this)};
+}
+inline task<void> task_promise<void>::get_return_object() noexcept {
+  return task<void>{std::coroutine_handle<task_promise<void>>::from_promise(*this)};
+}
+} // namespace detail
+
+template <class T>
+struct is_task : std::false_type {
+  using value_type = T;
+};
+template <class T>
+struct is_task<task<T>> : std::true_type {
+  using value_type = T;
+};
+template <class T>
+inline constexpr bool is_task_v = is_task<T>::value;
+template <class T>
+using awaited_t = typename is_task<T>::value_type;
+
+} // namespace superstep

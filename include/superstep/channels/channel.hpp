@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/id_source.hpp>
+#include <superstep/base/result.hpp>
+#include <superstep/channels/value.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace superstep {
+
+/// What can be wrong with the writes of a super-step.
+enum class channel_errc {
+  invalid_update = 1,  ///< more than one value, or two overwrites, where one is allowed
+  reducer_failed,      ///< the reducer of a channel threw
+};
+[[nodiscard]] std::error_code make_error_code(channel_errc) noexcept;
+
+/// One value on its way to a channel: applied at the barrier, never before.
+struct write {
+  std::uint32_t channel = 0;
+  bool overwrite = false;  ///< replaces the value of a reducing channel instead of folding into it
+  value content;
+};
+
+/// The values of all channels of a run, shared and immutable while nodes compute.
+/// The coordinator alone changes it, at the barrier, and clones it first when somebody (a snapshot,
+/// an abandoned body) still holds it.
+class state_block : public boost::intrusive_ref_counter<state_block, boost::thread_safe_counter> {
+public:
+  virtual ~state_block() = default;
+  [[nodiscard]] virtual boost::intrusive_ptr<state_block> clone() const = 0;
+
+protected:
+  state_block() = default;
+  state_block(const state_block&) = default;
+};
+
+using state_ptr = boost::intrusive_ptr<state_block>;
+using state_view = boost::intrusive_ptr<const state_block>;
+
+enum class changed : std::uint8_t { no, yes };
+
+/// How one channel combines the writes of one super-step into the state. Immutable, shared by all
+/// runs of a graph; the value itself lies in the state_block.
+/// The rules of each kind are those of the reference (LangGraph channels).
+class channel {
+public:
+  explicit channel(std::string name) : name_{std::move(name)} {}
+  channel(const channel&) = delete;
+  channel& operator=(const channel&) = delete;
+  virtual ~channel();
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// Applies the writes of one step, given in task order. An error leaves the value as it was or
+  /// makes the state unusable; either way the step is not applied.
+  [[nodiscard]] virtual result<changed> update(state_block&, std::span<write* const>,
+                                               id_source&) const = 0;
+  /// Called at the end of each step that did not write the channel, when wants_empty_update().
+  [[nodiscard]] virtual changed update_empty(state_block&) const { return changed::no; }
+  [[nodiscard]] virtual bool wants_empty_update() const noexcept { return false; }
+  [[nodiscard]] virtual bool is_available(const state_block&) const noexcept = 0;
+
+protected:
+  /// Two values in one step for a channel that takes one (the reference's text).
+  [[nodiscard]] error one_value_only() const;
+  [[nodiscard]] error one_overwrite_only() const;
+  [[nodiscard]] error guarded_value_only(std::string_view kind) const;
+
+private:
+  std::string name_;
+};
+
+} // namespace superstep
+
+template <>
+struct std::is_error_code_enum<superstep::channel_errc> : std::true_type {};

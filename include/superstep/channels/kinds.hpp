@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/channel.hpp>
+#include <superstep/channels/rules.hpp>
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+namespace superstep {
+
+// The kinds of user channels, over any place that holds their value: a field of a described struct
+// or a slot of a block of slots. `Place` is a small copyable object with
+//   T& of(state_block&), const T& of(const state_block&), using value_type = T
+// and, where a value may be absent, `T` is std::optional<V> (then the kind reads and writes V).
+
+namespace detail {
+
+template <class T>
+struct holder {
+  static bool has(const T&) noexcept { return true; }
+};
+template <class T>
+struct holder<std::optional<T>> {
+  static bool has(const std::optional<T>& t) noexcept { return t.has_value(); }
+};
+
+} // namespace detail
+
+/// Two writes in one step are refused: without a reducer the node that happened to finish last
+/// would decide, and a step must not depend on timing.
+template <class Place, class Value>
+class last_value final : public channel {
+public:
+  last_value(std::string name, Place place) : channel{std::move(name)}, place_{place} {}
+
+  result<changed> update(state_block& state, std::span<write* const> writes,
+                         id_source&) const override {
+    if (writes.size() > 1)
+      return one_value_only();
+    if (writes.empty())
+      return changed::no;
+    place_.of(state) = writes.front()->content.template take<Value>();
+    return changed::yes;
+  }
+  bool is_available(const state_block& state) const noexcept override {
+    return detail::holder<typename Place::value_type>::has(place_.of(state));
+  }
+
+private:
+  Place place_;
+};
+
+/// Folds all writes of a step, in task order, into its value. Where the place may be absent it
+/// starts so, and the first write ever is kept as it is.
+/// An overwrite replaces the value: writes before it are lost, those after it are skipped.
+template <class Place, class Value, reducer_for<Value> Fn>
+class binary_operator_aggregate final : public channel {
+public:
+  binary_operator_aggregate(std::string name, Place place, Fn fn = {})
+      : channel{std::move(name)}, place_{place}, fn_{std::move(fn)} {}
+
+  result<changed> update(state_block& state, std::span<write* const> writes,
+                         id_source& ids) const override {
+    if (writes.empty())
+      return changed::no;
+    auto* overwrite = static_cast<write*>(nullptr);
+    for (auto* w : writes) {
+      if (w->overwrite && std::exchange(overwrite, w) != nullptr)
+        return one_overwrite_only();
+    }
+    auto& held = place_.of(state);
+    try {
+      if (overwrite) {
+        held = overwrite->content.template take<Value>();
+        return changed::yes;
+      }
+      if constexpr (may_be_absent) {
+        if (!held) {
+          held = writes.front()->content.template take<Value>();
+          writes = writes.subspan(1);
+        }
+      }
+      for (auto* w : writes)
+        fold(fn_, value_of(held), w->content.template take<Value>(), ids);
+    } catch (const std::exception& e) {  // a reducer is user code
+      return error{channel_errc::reducer_failed,
+                   "the reducer of '" + name() + "' failed: " + e.what()};
+    }
+    return changed::yes;
+  }
+  bool is_available([[maybe_unused]] const state_block& state) const noexcept override {
+    if constexpr (may_be_absent)
+      return place_.of(state).has_value();
+    else
+      return true;
+  }
+
+private:
+  static constexpr bool may_be_absent =
+      std::is_same_v<typename Place::value_type, std::optional<Value>>;
+  static Value& value_of(typename Place::value_type& held) noexcept {
+    if constexpr (may_be_absent)
+      return *held;
+    else
+      return held;
+  }
+
+  Place place_;
+  Fn fn_;
+};
+
+/// Lives exactly one step. With a guard two writes in one step are refused, else the last one wins.
+template <class Place, class Value>
+class ephemeral_value final : public channel {
+public:
+  ephemeral_value(std::string name, Place place, bool guard = true)
+      : channel{std::move(name)}, place_{place}, guard_{guard} {}
+
+  result<changed> update(state_block& state, std::span<write* const> writes,
+                         id_source&) const override {
+    if (writes.empty())
+      return update_empty(state);
+    if (guard_ && writes.size() > 1)
+      return guarded_value_only("EphemeralValue");
+    place_.of(state) = writes.back()->content.template take<Value>();
+    return changed::yes;
+  }
+  changed update_empty(state_block& state) const override {
+    if (!is_available(state))
+      return changed::no;
+    place_.of(state) = typename Place::value_type{};
+    return changed::yes;
+  }
+  bool wants_empty_update() const noexcept override { return true; }
+  bool is_available(const state_block& state) const noexcept override {
+    return detail::holder<typename Place::value_type>::has(place_.of(state));
+  }
+
+private:
+  Place place_;
+  bool guard_;
+};
+
+/// Collects the items written in one step (or, accumulating, in all steps), in task order.
+/// A write is a list of items.
+template <class Place, class Item>
+class topic final : public channel {
+public:
+  topic(std::string name, Place place, bool accumulate = false)
+      : channel{std::move(name)}, place_{place}, accumulate_{accumulate} {}
+
+  result<changed> update(state_block& state, std::span<write* const> writes,
+                         id_source&) const override {
+    auto& items = place_.of(state);
+    const auto before = items.size();
+    if (!accumulate_)
+      items.clear();
+    for (auto* w : writes) {
+      for (auto& item : w->content.template take<std::vector<Item>>())
+        items.push_back(std::move(item));
+    }
+    return before != 0 || !items.empty() ? changed::yes : changed::no;
+  }
+  changed update_empty(state_block& state) const override {
+    if (accumulate_ || !is_available(state))
+      return changed::no;
+    place_.of(state).clear();
+    return changed::yes;
+  }
+  bool wants_empty_update() const noexcept override { return !accumulate_; }
+  bool is_available(const state_block& state) const noexcept override {
+    return !place_.of(state).empty();
+  }
+
+private:
+  Place place_;
+  bool accumulate_;
+};
+
+} // namespace superstep

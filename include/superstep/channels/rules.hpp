@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/id_source.hpp>
+
+#include <concepts>
+#include <utility>
+
+namespace superstep {
+
+/// How the values of one channel combine. A reducer is one of
+///   void fn(T& into, T&& more)                   in place
+///   void fn(T& into, T&& more, id_source& ids)   in place, may name what it adds
+///   T    fn(const T& into, const T& more)        like std::plus<>
+template <class Fn, class T>
+concept reducer_for =
+    std::invocable<const Fn&, T&, T&&, id_source&> ||
+    (std::invocable<const Fn&, T&, T&&> &&
+     (std::is_void_v<std::invoke_result_t<const Fn&, T&, T &&>> ||
+      std::convertible_to<std::invoke_result_t<const Fn&, T&, T &&>, T>));
+
+/// Folds one value into another by a reducer of any of the three forms.
+template <class T, reducer_for<T> Fn>
+void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
+  if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
+    fn(into, std::move(more), ids);
+  else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
+    fn(into, std::move(more));
+  else
+    into = fn(into, std::move(more));
+}
+
+// Rules of channels that are not folds, named in a state's `reducers` list.
+
+/// Holds the one value written in the latest step; two writes in one step are an error. The default.
+struct last_value_rule {};
+/// Holds a value for the one step after it was written.
+struct ephemeral_rule {};
+/// A std::vector<T>: holds the items written in the latest step, in task order; emptied by a step
+/// that writes none.
+struct topic_rule {};
+/// A std::vector<T> that collects the items of all steps.
+struct accumulating_topic_rule {};
+
+} // namespace superstep

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/channel.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace superstep {
+
+/// A state made of separate slots, one per channel, each of a type of its own: what graphs without
+/// a state struct (channel handles, JSON) use.
+class slot_block final : public state_block {
+public:
+  class slot {
+  public:
+    virtual ~slot() = default;
+    [[nodiscard]] virtual std::unique_ptr<slot> clone() const = 0;
+  };
+  template <class T>
+  class slot_of final : public slot {
+  public:
+    // Parentheses: braces would make a list of one of a JSON value.
+    explicit slot_of(T initial) : object(std::move(initial)) {}
+    [[nodiscard]] std::unique_ptr<slot> clone() const override {
+      return std::make_unique<slot_of>(object);
+    }
+    T object;
+  };
+
+  slot_block() = default;
+  [[nodiscard]] state_ptr clone() const override;
+  /// The index of the new slot.
+  std::size_t add(std::unique_ptr<slot> s);
+
+  template <class T>
+  [[nodiscard]] T& at(std::size_t i) noexcept {
+    return static_cast<slot_of<T>&>(*slots_[i]).object;
+  }
+  template <class T>
+  [[nodiscard]] const T& at(std::size_t i) const noexcept {
+    return static_cast<const slot_of<T>&>(*slots_[i]).object;
+  }
+
+private:
+  std::vector<std::unique_ptr<slot>> slots_;
+};
+
+/// The place of a channel in a slot_block; see kinds.hpp.
+template <class T>
+struct slot_place {
+  using value_type = T;
+  std::size_t index;
+  T& of(state_block& state) const noexcept { return static_cast<slot_block&>(state).at<T>(index); }
+  const T& of(const state_block& state) const noexcept {
+    return static_cast<const slot_block&>(state).at<T>(index);
+  }
+};
+
+/// A state that is one struct; its channels are fields.
+template <class State>
+class struct_block final : public state_block {
+public:
+  explicit struct_block(State initial = {}) : state{std::move(initial)} {}
+  [[nodiscard]] state_ptr clone() const override { return new struct_block{state}; }
+  State state;
+};
+
+/// The place of a channel that is a field; see kinds.hpp.
+template <auto Member>
+struct field_place;
+template <class State, class T, T State::*Member>
+struct field_place<Member> {
+  using value_type = T;
+  T& of(state_block& block) const noexcept {
+    return static_cast<struct_block<State>&>(block).state.*Member;
+  }
+  const T& of(const state_block& block) const noexcept {
+    return static_cast<const struct_block<State>&>(block).state.*Member;
+  }
+};
+
+} // namespace superstep

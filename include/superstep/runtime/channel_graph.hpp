@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/kinds.hpp>
+#include <superstep/runtime/detail/channel_body.hpp>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// A graph without a state struct: it hands out typed channel handles, a node lists the channels it
+/// reads and is called with their values. For generated graphs and new kinds of channels.
+///
+///     auto g = channel_graph{};
+///     auto log = g.reduce<std::vector<std::string>>("log", append);
+///     auto last = g.last_value<int>("last");
+///     auto add = g.node("add", reads{log, last},
+///                       [=](const auto& lines, const std::optional<int>& n) {
+///                         return step_result{.writes = {last <<= n.value_or(0) + 1}};
+///                       });
+///     g.edge(start, add);
+///     auto table = g.compile();   // runs in the engine: e.wait_for(table, g.input({last <<= 1}), {})
+///
+/// A channel that may be empty is read as `const std::optional<T>&`, so that a body always runs and
+/// says itself what an absent value means; every other one as `const T&`.
+/// The references are valid until the body has ended, also in a coroutine.
+class channel_graph {
+public:
+  channel_graph();
+
+  /// Holds the latest value; two writes in one step are an error. Empty before the first.
+  template <class T>
+  optional_handle<T> last_value(std::string name) {
+    return add<superstep::last_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
+                                                                          std::optional<T>{});
+  }
+  /// The same with a value from the beginning.
+  template <class T>
+  channel_handle<T> last_value(std::string name, T initial) {
+    return add<superstep::last_value<slot_place<T>, T>, T>(std::move(name), std::move(initial));
+  }
+  /// Folds the writes of a step into its value, in task order; see channels/rules.hpp.
+  template <class T, reducer_for<T> Fn>
+  channel_handle<T> reduce(std::string name, Fn fn, T initial = {}) {
+    return add<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(std::move(name),
+                                                                   std::move(initial), std::move(fn));
+  }
+  /// Holds a value for the one step after it was written. Unguarded, the last of several wins.
+  template <class T>
+  optional_handle<T> ephemeral(std::string name, bool guard = true) {
+    return add<ephemeral_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
+                                                                    std::optional<T>{}, guard);
+  }
+  /// The items written in the latest step (accumulating: in all steps), in task order.
+  template <class Item>
+  channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {
+    using items = std::vector<Item>;
+    return add<superstep::topic<slot_place<items>, Item>, items>(std::move(name), items{}, accumulate);
+  }
+
+  /// Adds a node. The body takes the values of the channels and, if it likes, `const run_config&`
+  /// and `runtime`; it returns step_result or nothing, or a task<> of one of these.
+  template <class... H, class F>
+    requires detail::channel_body_for<F, typename H::held_type...>
+  superstep::node<void> node(std::string name, reads<H...> from, F body, node_options options = {}) {
+    check_own(from);
+    const auto view = keep(name);
+    builder_.add_node(std::move(name),
+                      std::make_unique<detail::channel_body<F, H...>>(std::move(body), *layout_,
+                                                                      std::move(from.handles)),
+                      false, std::move(options));
+    return {view};
+  }
+  /// Adds a node that is fed by Sends: its input is the payload.
+  template <class In, detail::channel_body_for<In> F>
+  superstep::node<In> worker(std::string name, F body, node_options options = {}) {
+    const auto view = keep(name);
+    builder_.add_node(std::move(name),
+                      std::make_unique<detail::worker_body<F, In>>(std::move(body), *layout_), true,
+                      std::move(options));
+    return {view};
+  }
+
+  channel_graph& edge(destination from, destination to);
+  /// Several sources: a join. The target runs when all of them have run, in whatever steps.
+  channel_graph& edge(std::initializer_list<destination> from, destination to);
+  /// After `from` (or at the entry: start) the router chooses where to go; see graph::branch.
+  template <class... H, class R>
+    requires detail::channel_router_for<R, typename H::held_type...>
+  channel_graph& branch(destination from, reads<H...> what, R route,
+                        std::initializer_list<destination> declared = {}) {
+    check_own(what);
+    add_branch(from, std::make_unique<detail::channel_router<R, H...>>(std::move(route), std::move(what.handles)),
+               declared);
+    return *this;
+  }
+
+  /// Checks the graph and freezes it. Throws compile_error with every fault. No more can be added.
+  [[nodiscard]] program_ptr compile(compile_options options = {});
+  /// What a run is given. Throws graph_error when a write is for a channel of another graph.
+  [[nodiscard]] std::vector<write> input(std::vector<channel_write> writes) const;
+
+private:
+  template <class Channel, class T, class Held, class... Args>
+  channel_handle<T, Held> add(std::string name, Held initial, Args... args) {
+    const auto slot = layout_->blank.add(std::make_unique<slot_block::slot_of<Held>>(std::move(initial)));
+    const auto index = builder_.add_channel(
+        std::make_unique<Channel>(std::move(name), slot_place<Held>{slot}, std::move(args)...));
+    SUPERSTEP_ASSERT(index == slot);
+    return {*layout_, index};
+  }
+  template <class... H>
+  void check_own(const reads<H...>& from) const {
+    std::apply([this](const auto&... h) { (check_own(h.graph()), ...); }, from.handles);
+  }
+  void check_own(const detail::channel_layout* graph) const;
+  std::string_view keep(const std::string& name);
+  void add_branch(const destination& from, std::unique_ptr<const router> route,
+                  std::initializer_list<destination> declared);
+
+  std::shared_ptr<detail::channel_layout> layout_;
+  program_builder builder_;
+};
+
+} // namespace superstep

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/value.hpp>
+#include <superstep/runtime/program.hpp>
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// A node's name and the type of its input, declared once as a constant:
+/// `constexpr node<chat> agent{"agent"};`. A node whose input is not the state is fed by Sends.
+template <class Input>
+struct node {
+  std::string_view name;
+};
+
+inline constexpr auto start = start_node;
+inline constexpr auto end = end_node;
+
+/// Where to go: a node to activate, or a Send, which is a node and an input of its own.
+/// Names are views: of node constants, or of text that outlives the graph's construction.
+class destination {
+public:
+  destination(std::string_view name) noexcept : name_{name} {}
+  template <class Input>
+  destination(node<Input> to) noexcept : name_{to.name} {}
+  /// A Send; the payload's type is checked against the node's.
+  template <class Input>
+  destination(node<Input> to, std::type_identity_t<Input> input)
+      : name_{to.name}, input_{std::move(input)} {}
+
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }
+  /// Adds it to what a node gave. Throws graph_error{unknown_node}.
+  void add_to(node_output& out, const program& table) && {
+    if (is_send())
+      table.send_to(out, name_, std::move(input_));
+    else
+      table.go_to(out, name_);
+  }
+
+private:
+  std::string_view name_;
+  value input_;
+};
+
+using destinations = std::vector<destination>;
+
+} // namespace superstep

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/channel_handle.hpp>
+#include <superstep/runtime/detail/typed_body.hpp>
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// What a node over channel handles gives: writes, and where to go besides its edges.
+struct step_result {
+  std::vector<channel_write> writes{};
+  destinations go_to{};
+};
+
+namespace detail {
+
+/// Takes the writes; throws graph_error when one is for a channel of another graph.
+[[nodiscard]] std::vector<write> own_writes(std::vector<channel_write>, const channel_layout&);
+/// Throws graph_error: the node reads channels and was sent an input of its own.
+[[noreturn]] void throw_takes_no_input(const body_input&);
+
+template <class R>
+concept channel_result = std::is_void_v<R> || std::same_as<R, step_result>;
+
+template <class F, class... In>
+concept channel_body_for =
+    body_arguments<F, In...> && channel_result<awaited_t<body_result<F, In...>>>;
+
+template <class F, class... In>
+concept channel_router_for = body_arguments<F, In...> && route_result<body_result<F, In...>>;
+
+inline void into_output(step_result&& r, const program& table, const channel_layout& layout,
+                        node_output& out) {
+  for (auto& w : own_writes(std::move(r.writes), layout))
+    out.writes.push_back(std::move(w));
+  for (auto& d : r.go_to)
+    std::move(d).add_to(out, table);
+}
+
+template <class T>
+task<node_output> finish_later(task<T> body, const program& table, const channel_layout& layout) {
+  auto out = node_output{};
+  if constexpr (std::is_void_v<T>)
+    co_await body;
+  else
+    into_output(co_await body, table, layout, out);
+  co_return out;
+}
+
+/// Calls a body with its inputs and takes or awaits what it gives.
+template <class F, class... In>
+void run_channel_body(const F& f, const channel_layout& layout, const body_input& given,
+                      node_body::outcome& out, const In&... in) {
+  using result = body_result<F, In...>;
+  if constexpr (is_task_v<result>)
+    out.rest = finish_later(call_body(f, given, in...), *given.table, layout);
+  else if constexpr (std::is_void_v<result>)
+    call_body(f, given, in...);
+  else
+    into_output(call_body(f, given, in...), *given.table, layout, out.output);
+}
+
+/// A node that reads channels.
+template <class F, class... Handles>
+class channel_body final : public node_body {
+public:
+  channel_body(F f, const channel_layout& layout, std::tuple<Handles...> reads)
+      : f_{std::move(f)}, layout_{&layout}, reads_{std::move(reads)} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    if (given.payload)
+      throw_takes_no_input(given);
+    std::apply(
+        [&](const auto&... h) {
+          run_channel_body(f_, *layout_, given, out, superstep::get(h, *given.state)...);
+        },
+        reads_);
+  }
+
+private:
+  F f_;
+  const channel_layout* layout_;
+  std::tuple<Handles...> reads_;
+};
+
+/// A node fed by Sends.
+template <class F, class In>
+class worker_body final : public node_body {
+public:
+  worker_body(F f, const channel_layout& layout) : f_{std::move(f)}, layout_{&layout} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    if (!given.payload || !given.payload->holds<In>())
+      throw_wrong_input(given);
+    run_channel_body(f_, *layout_, given, out, given.payload->as<In>());
+  }
+
+private:
+  F f_;
+  const channel_layout* layout_;
+};
+
+template <class F, class... Handles>
+class channel_router final : public router {
+public:
+  channel_router(F f, std::tuple<Handles...> reads) : f_{std::move(f)}, reads_{std::move(reads)} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    std::apply(
+        [&](const auto&... h) {
+          add_route(call_body(f_, given, superstep::get(h, fresh)...), given, out);
+        },
+        reads_);
+  }
+
+private:
+  F f_;
+  std::tuple<Handles...> reads_;
+};
+
+} // namespace detail
+} // namespace superstep

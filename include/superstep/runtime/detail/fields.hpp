@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/kinds.hpp>
+#include <superstep/channels/slots.hpp>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/members.hpp>
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace superstep {
+
+template <auto Member, class Rule>
+struct by;
+template <class... Rules>
+struct reducers;
+
+namespace detail {
+
+template <auto Member>
+struct field;
+template <class State, class T, T State::*Member>
+struct field<Member> {
+  using state = State;
+  using type = T;
+};
+
+template <class State>
+using fields_of = boost::describe::describe_members<State, boost::describe::mod_public>;
+
+template <class State>
+concept described = boost::describe::has_describe_members<State>::value;
+
+template <auto A, auto B>
+constexpr bool same_member() {
+  if constexpr (std::is_same_v<decltype(A), decltype(B)>)
+    return A == B;
+  else
+    return false;
+}
+
+/// The position of a field in its struct's description, which is the number of its channel.
+template <auto Member>
+consteval std::uint32_t field_index() {
+  using state = typename field<Member>::state;
+  static_assert(described<state>,
+                "describe the state: BOOST_DESCRIBE_STRUCT(your_state, (), (field, …))");
+  auto index = std::uint32_t{0};
+  auto found = ~std::uint32_t{0};
+  boost::mp11::mp_for_each<fields_of<state>>([&](auto d) {
+    if (same_member<decltype(d)::pointer, Member>())
+      found = index;
+    ++index;
+  });
+  return found == ~std::uint32_t{0} ? throw "this field is not described" : found;
+}
+
+template <class State>
+concept has_rules = requires { typename State::reducers; };
+
+template <class State>
+struct rules_of {
+  using type = superstep::reducers<>;
+};
+template <has_rules State>
+struct rules_of<State> {
+  using type = typename State::reducers;
+};
+
+template <auto Member, class Rules>
+struct rule_for {
+  using type = last_value_rule;
+};
+template <auto Member, auto M, class Rule, class... Rest>
+struct rule_for<Member, superstep::reducers<by<M, Rule>, Rest...>> {
+  using type = typename std::conditional_t<
+      same_member<Member, M>(), std::type_identity<Rule>,
+      rule_for<Member, superstep::reducers<Rest...>>>::type;
+};
+
+/// The channel of one field under one rule.
+template <class Place, class Rule>
+std::unique_ptr<const channel> make_channel(std::string name, Place place) {
+  using T = typename Place::value_type;
+  if constexpr (std::is_same_v<Rule, last_value_rule>) {
+    return std::make_unique<last_value<Place, T>>(std::move(name), place);
+  } else if constexpr (std::is_same_v<Rule, ephemeral_rule>) {
+    return std::make_unique<ephemeral_value<Place, T>>(std::move(name), place);
+  } else if constexpr (std::is_same_v<Rule, topic_rule> ||
+                       std::is_same_v<Rule, accumulating_topic_rule>) {
+    return std::make_unique<topic<Place, typename T::value_type>>(
+        std::move(name), place, std::is_same_v<Rule, accumulating_topic_rule>);
+  } else {
+    static_assert(reducer_for<Rule, T>,
+                  "a reducer is void(T& into, T&& more), the same with an id_source&, or "
+                  "T(const T&, const T&)");
+    return std::make_unique<binary_operator_aggregate<Place, T, Rule>>(std::move(name), place);
+  }
+}
+
+} // namespace detail
+} // namespace superstep

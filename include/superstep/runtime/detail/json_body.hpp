@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/runtime/detail/typed_body.hpp>
+
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// Where to go: a node, or a Send when there is an input.
+struct json_target {
+  json_target(std::string node) : to{std::move(node)} {}
+  json_target(const char* node) : to{node} {}
+  json_target(std::string node, json::value payload) : to{std::move(node)}, input{std::move(payload)} {}
+
+  std::string to;
+  std::optional<json::value> input;
+};
+
+/// An update and where to go next, in one result; the node's own edges fire as well.
+struct json_command {
+  json::value update;  ///< an object, or null for none
+  std::vector<json_target> go_to{};
+};
+
+/// Pairs of what a router says and the node that is meant.
+using json_path_map = std::vector<std::pair<std::string, std::string>>;
+
+namespace detail {
+
+struct json_layout;
+
+/// What a body gave, before it is turned into writes.
+using json_body_function =
+    std::function<task<json_command>(const body_input&, const json::value&, json_command& now)>;
+using json_router_function = std::function<std::vector<json_target>(const body_input&, const json::value&)>;
+
+template <class R>
+concept json_result = std::is_void_v<R> || std::same_as<R, json::object> ||
+                      std::same_as<R, json::value> || std::same_as<R, json_command>;
+template <class F>
+concept json_body = body_arguments<F, json::value> && json_result<awaited_t<body_result<F, json::value>>>;
+
+template <class R>
+concept json_route = std::convertible_to<R, json_target> ||
+                     std::convertible_to<R, std::vector<json_target>> ||
+                     std::convertible_to<R, std::vector<std::string>>;
+template <class F>
+concept json_router = body_arguments<F, json::value> && json_route<body_result<F, json::value>>;
+
+inline json_command as_command(json_command c) { return c; }
+inline json_command as_command(json::value update) { return {std::move(update), {}}; }
+
+template <class T>
+task<json_command> command_later(task<T> body) {
+  auto done = json_command{};
+  if constexpr (std::is_void_v<T>)
+    co_await body;
+  else
+    done = as_command(co_await body);
+  co_return done;
+}
+
+/// One type for all bodies: plain ones fill `now`, coroutines return what is left to do.
+template <json_body F>
+json_body_function erase_body(F f) {
+  return [f = std::move(f)](const body_input& given, const json::value& in,
+                            json_command& now) -> task<json_command> {
+    using result = body_result<F, json::value>;
+    if constexpr (is_task_v<result>) {
+      return command_later(call_body(f, given, in));
+    } else {
+      if constexpr (std::is_void_v<result>)
+        call_body(f, given, in);
+      else
+        now = as_command(call_body(f, given, in));
+      return {};
+    }
+  };
+}
+
+template <json_router F>
+json_router_function erase_router(F f) {
+  return [f = std::move(f)](const body_input& given, const json::value& in) {
+    using result = body_result<F, json::value>;
+    auto targets = std::vector<json_target>{};
+    if constexpr (std::convertible_to<result, json_target>) {
+      targets.emplace_back(call_body(f, given, in));
+    } else {
+      for (auto& t : call_body(f, given, in))
+        targets.emplace_back(std::move(t));
+    }
+    return targets;
+  };
+}
+
+} // namespace detail
+} // namespace superstep

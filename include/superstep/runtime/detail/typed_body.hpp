@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/update.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace superstep::detail {
+
+// A body takes its input and, in any combination and order, `const run_config&` and `runtime`
+// (by value, or const&; by value in coroutines).
+
+// Front ends without a state struct pass several inputs: one for each channel that is read.
+
+template <class F, class... In>
+concept body_arguments =
+    std::invocable<const F&, const In&...> || std::invocable<const F&, const In&..., const run_config&> ||
+    std::invocable<const F&, const In&..., runtime> ||
+    std::invocable<const F&, const In&..., const run_config&, runtime> ||
+    std::invocable<const F&, const In&..., runtime, const run_config&>;
+
+template <class F, class... In>
+decltype(auto) call_body(const F& f, const body_input& given, const In&... in) {
+  if constexpr (std::invocable<const F&, const In&...>)
+    return f(in...);
+  else if constexpr (std::invocable<const F&, const In&..., const run_config&>)
+    return f(in..., **given.config);
+  else if constexpr (std::invocable<const F&, const In&..., runtime>)
+    return f(in..., given.make_runtime());
+  else if constexpr (std::invocable<const F&, const In&..., const run_config&, runtime>)
+    return f(in..., **given.config, given.make_runtime());
+  else
+    return f(in..., given.make_runtime(), **given.config);
+}
+
+template <class F, class... In>
+using body_result = decltype(call_body(std::declval<const F&>(), std::declval<const body_input&>(),
+                                       std::declval<const In&>()...));
+
+template <class R, class State>
+concept node_result = std::is_void_v<R> || std::same_as<R, update<State>> || std::same_as<R, command<State>>;
+
+template <class F, class In, class State>
+concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<F, In>>, State>;
+
+template <class State>
+void into_output(update<State>&& u, const program&, node_output& out) {
+  out.writes = std::move(u.writes());
+}
+
+template <class State>
+void into_output(command<State>&& c, const program& table, node_output& out) {
+  out.writes = std::move(c.update.writes());
+  for (auto& d : c.go_to)
+    std::move(d).add_to(out, table);
+}
+
+template <class T>
+task<node_output> finish_later(task<T> body, const program& table) {
+  auto out = node_output{};
+  if constexpr (std::is_void_v<T>)
+    co_await body;
+  else
+    into_output(co_await body, table, out);
+  co_return out;
+}
+
+template <class In>
+const In& input_of(const body_input& given) {
+  if (given.payload) {
+    if (!given.payload->holds<In>())  // a second node constant of this name, with another type
+      throw_wrong_input(given);
+    return given.payload->as<In>();
+  }
+  // A node whose input is the state can only be of that state's graph: graph<State>::add sees to it.
+  return static_cast<const struct_block<In>*>(given.state)->state;
+}
+
+template <class State, class In, class F>
+class body_of final : public node_body {
+public:
+  explicit body_of(F f) : f_{std::move(f)} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    using result = body_result<F, In>;
+    const auto& in = input_of<In>(given);
+    if constexpr (is_task_v<result>)
+      out.rest = finish_later(call_body(f_, given, in), *given.table);
+    else if constexpr (std::is_void_v<result>)
+      call_body(f_, given, in);
+    else
+      into_output(call_body(f_, given, in), *given.table, out.output);
+  }
+
+private:
+  F f_;
+};
+
+template <class R>
+concept route_result = std::convertible_to<R, destination> || std::convertible_to<R, destinations>;
+
+template <class F, class State>
+concept typed_router = body_arguments<F, State> && route_result<body_result<F, State>>;
+
+/// Adds what a router chose: one destination or several.
+template <route_result R>
+void add_route(R chosen, const body_input& given, node_output& out) {
+  if constexpr (std::convertible_to<R, destination>) {
+    destination{std::move(chosen)}.add_to(out, *given.table);
+  } else {
+    auto targets = destinations(std::move(chosen));
+    out.sends.reserve(targets.size());
+    for (auto& d : targets)
+      std::move(d).add_to(out, *given.table);
+  }
+}
+
+template <class State, class F>
+class router_of final : public router {
+public:
+  explicit router_of(F f) : f_{std::move(f)} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    const auto& state = static_cast<const struct_block<State>&>(fresh).state;
+    add_route(call_body(f_, given, state), given, out);
+  }
+
+private:
+  F f_;
+};
+
+} // namespace superstep::detail

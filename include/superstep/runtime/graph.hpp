@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/detail/typed_body.hpp>
+#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/update.hpp>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// A compiled graph over a described struct: immutable, cheap to copy, shared by threads.
+template <class State>
+class compiled_graph {
+public:
+  explicit compiled_graph(program_ptr table) : table_{std::move(table)} {}
+  [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
+  [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
+
+private:
+  program_ptr table_;
+};
+
+/// A graph whose state is a struct of the user's:
+///
+///     struct counter { int n = 0; std::vector<std::string> log;
+///       using reducers = superstep::reducers<by<&counter::log, append>>; };
+///     BOOST_DESCRIBE_STRUCT(counter, (), (n, log))
+///
+/// Every described field is a channel. A field with a rule combines the writes of a step by it; one
+/// without keeps the last value, and two writes to it in one step are an error.
+///
+/// Bodies are stored in the graph, so a capturing lambda may be a coroutine here.
+template <class State>
+class graph {
+  static_assert(detail::described<State>,
+                "describe the state: BOOST_DESCRIBE_STRUCT(your_state, (), (field, …))");
+
+public:
+  graph() {
+    add_channels();
+    builder_.set_state([] { return state_ptr{new struct_block<State>}; });
+  }
+
+  /// Adds a node. The body takes `const Input&` and, if it likes, `const run_config&` and `runtime`;
+  /// it returns update<State>, command<State> or nothing, or a task<> of one of these.
+  template <class Input, detail::typed_body<Input, State> F>
+  graph& add(node<Input> n, F body, node_options options = {}) {
+    builder_.add_node(std::string{n.name},
+                      std::make_unique<detail::body_of<State, Input, F>>(std::move(body)),
+                      !std::is_same_v<Input, State>, std::move(options));
+    return *this;
+  }
+
+  graph& edge(destination from, destination to) {
+    builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
+    return *this;
+  }
+  /// Several sources: a join. The target runs when all of them have run, in whatever steps.
+  graph& edge(std::initializer_list<destination> from, destination to) {
+    auto names = std::vector<std::string>{};
+    for (const auto& f : from)
+      names.emplace_back(f.name());
+    builder_.add_edge(std::move(names), std::string{to.name()});
+    return *this;
+  }
+
+  /// After `from` (or at the entry: start) the router chooses where to go. It sees the state with
+  /// the node's own writes applied, and returns a destination or a list of them.
+  /// `declared` names the possible targets: drawn, and checked by compile().
+  template <detail::typed_router<State> R>
+  graph& branch(destination from, R route, std::initializer_list<destination> declared = {}) {
+    auto names = std::vector<std::pair<std::string, std::string>>{};
+    for (const auto& d : declared)
+      names.emplace_back(std::string{d.name()}, std::string{d.name()});
+    builder_.add_branch(std::string{from.name()},
+                        std::make_unique<detail::router_of<State, R>>(std::move(route)),
+                        std::move(names));
+    return *this;
+  }
+
+  /// Checks the graph and freezes it. Throws compile_error with every fault. The graph is used up.
+  [[nodiscard]] compiled_graph<State> compile(compile_options options = {}) {
+    return compiled_graph<State>{builder_.compile(std::move(options))};
+  }
+
+private:
+  void add_channels() {
+    boost::mp11::mp_for_each<detail::fields_of<State>>([this](auto d) {
+      constexpr auto member = decltype(d)::pointer;
+      using rule = typename detail::rule_for<member, typename detail::rules_of<State>::type>::type;
+      builder_.add_channel(detail::make_channel<field_place<member>, rule>(d.name, {}));
+    });
+  }
+
+  program_builder builder_;
+};
+
+/// The writes of a whole struct: what a fresh run is given as its input.
+template <class State>
+[[nodiscard]] std::vector<write> input_writes(State input) {
+  auto writes = std::vector<write>{};
+  auto index = std::uint32_t{0};
+  boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
+    writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
+  });
+  return writes;
+}
+template <class State>
+[[nodiscard]] std::vector<write> input_writes(update<State> input) {
+  return {std::make_move_iterator(input.writes().begin()), std::make_move_iterator(input.writes().end())};
+}
+
+} // namespace superstep

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace superstep {
+
+/// Why a graph cannot be compiled or a run cannot go on. docs/errors.md is the list.
+enum class graph_errc {
+  recursion_limit = 1,  ///< more super-steps needed than the run may take
+  invalid_update,       ///< the writes of a step do not fit their channels
+  unknown_node,         ///< a target that the graph does not have
+  node_failed,          ///< a body or a router threw; the exception is nested
+  actor_exited,         ///< the actor of a node or a call was told to exit
+  cancelled,            ///< somebody cancelled the run
+  deadline,             ///< the deadline of the run passed
+  empty_input,          ///< the input wrote nothing and nothing was left to do
+  invalid_graph,        ///< faults found by compile()
+};
+[[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
+
+/// Why one run ended early: what, and where. Plain data, safe to hand between threads.
+struct run_error {
+  std::error_code code;
+  std::string text;
+  std::string node;        ///< empty when no single node is to blame
+  std::int64_t step = 0;   ///< super-step it happened in
+  std::string task;        ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
+  std::uint32_t attempts = 1;
+  std::exception_ptr cause;  ///< what a body threw, if one did
+};
+
+/// A run that could not go on, thrown to the caller of invoke(). Nests the exception of the body.
+class graph_error : public std::system_error {
+public:
+  explicit graph_error(run_error e);
+  /// The text alone: system_error would add the code's general message to it.
+  [[nodiscard]] const char* what() const noexcept override { return details_.text.c_str(); }
+  [[nodiscard]] const std::string& node() const noexcept { return details_.node; }
+  [[nodiscard]] std::int64_t step() const noexcept { return details_.step; }
+  [[nodiscard]] const run_error& details() const noexcept { return details_; }
+
+private:
+  run_error details_;
+};
+
+/// One fault of a graph under construction.
+struct fault {
+  graph_errc code;
+  std::string node;
+  std::string text;
+};
+
+/// Thrown by compile(), with every fault at once.
+class compile_error : public graph_error {
+public:
+  explicit compile_error(std::vector<fault> faults);
+  [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
+
+private:
+  std::vector<fault> faults_;
+};
+
+/// The text of an exception, nested ones joined by ": ".
+[[nodiscard]] std::string describe(const std::exception_ptr&);
+
+} // namespace superstep
+
+template <>
+struct std::is_error_code_enum<superstep::graph_errc> : std::true_type {};

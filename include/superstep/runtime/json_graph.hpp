@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/runtime/detail/json_body.hpp>
+#include <superstep/runtime/program.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// Folds `more` into the value of a JSON channel; throws on values it cannot combine.
+using json_reducer = std::function<void(json::value& into, json::value&& more)>;
+
+struct json_graph_options {
+  /// An update may name what is no channel, without effect (the reference). Off: it fails the node.
+  bool ignore_unknown_channels = false;
+};
+
+/// What a JSON node may be told beside its body.
+struct json_node_options {
+  std::vector<std::string> reads;         ///< channels of its input; empty: all
+  std::vector<std::string> destinations;  ///< nodes its commands may go to: drawn, and checked
+  json::object metadata;
+};
+
+/// A compiled JSON graph: the same program table as every other front end makes, and how its
+/// channels look as JSON. Immutable, cheap to copy, shared by threads.
+class compiled_json_graph {
+public:
+  compiled_json_graph(program_ptr table, std::shared_ptr<const detail::json_layout> layout);
+  [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
+  [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
+  /// What a run is given. Throws graph_error for a key that is no channel (unless ignored).
+  [[nodiscard]] std::vector<write> input(const json::object&) const;
+  /// The channels that hold something, in the order of their declaration.
+  [[nodiscard]] json::object state(const state_block&) const;
+  /// Writes as the reference shows them in `updates`: null, an object, or a list of one-key objects
+  /// when a channel was written more than once.
+  [[nodiscard]] json::value update(std::vector<write>) const;
+
+private:
+  program_ptr table_;
+  std::shared_ptr<const detail::json_layout> layout_;
+};
+
+/// A graph whose state is a JSON object: for graphs from files and for comparison with the
+/// reference. Names are checked by compile(), values when they are written.
+///
+///     auto g = json_graph{};
+///     g.channel("log", "append").channel("last");
+///     g.node("greet", [](const json::value& state) { return json::object{{"last", "hello"}}; });
+///     g.edge("__start__", "greet");
+///     auto graph = g.compile();  // e.wait_for(graph.table(), graph.input({{"last", "?"}}), {})
+///
+/// A body takes `const json::value&` (the object of the channels that hold something, or what a Send
+/// carried) and, if it likes, `const run_config&` and `runtime`; it returns nothing, a json::object or
+/// json::value (an update; null: none) or a json_command, or a task<> of one of these.
+class json_graph {
+public:
+  explicit json_graph(json_graph_options options = {});
+
+  /// Adds a channel that combines the writes of a step by a named rule:
+  ///   last (the default), ephemeral, topic, accumulating_topic,
+  ///   add (numbers, from 0), concat (text), append (lists), merge (objects), max (numbers, from 0)
+  /// Writes `{"__overwrite__": value}` replace the value of the last five.
+  json_graph& channel(std::string name, std::string_view rule = "last");
+  /// The same by a function. Without an initial value the first write is kept as it is.
+  json_graph& channel(std::string name, json_reducer reduce, std::optional<json::value> initial = {});
+
+  template <detail::json_body F>
+  json_graph& node(std::string name, F body, json_node_options options = {}) {
+    add_node(std::move(name), detail::erase_body(std::move(body)), std::move(options));
+    return *this;
+  }
+  json_graph& edge(std::string from, std::string to);
+  /// The target runs when all of the sources have run, in whatever steps.
+  json_graph& join(std::vector<std::string> from, std::string to);
+  /// After `from` (or at the entry: __start__) the router chooses where to go: a json_target or text,
+  /// or a list of these. It sees the state with the node's own writes applied. A path map turns what
+  /// it says into nodes; saying anything else is then an error.
+  template <detail::json_router F>
+  json_graph& branch(std::string from, F route, json_path_map map = {}) {
+    add_branch(std::move(from), detail::erase_router(std::move(route)), std::move(map));
+    return *this;
+  }
+
+  /// Checks the graph and freezes it. Throws compile_error with every fault. The graph is used up.
+  [[nodiscard]] compiled_json_graph compile(compile_options options = {});
+
+private:
+  void add_node(std::string name, detail::json_body_function body, json_node_options options);
+  void add_branch(std::string from, detail::json_router_function route, json_path_map map);
+  void resolve_reads();
+
+  struct node_reads {
+    std::string node;
+    std::vector<std::string> names;
+    std::shared_ptr<std::vector<std::uint32_t>> numbers;  ///< known to the body, filled by compile()
+  };
+
+  std::shared_ptr<detail::json_layout> layout_;
+  program_builder builder_;
+  std::vector<fault> faults_;
+  std::vector<node_reads> reads_;
+};
+
+} // namespace superstep

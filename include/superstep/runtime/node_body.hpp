@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/task.hpp>
+#include <superstep/channels/channel.hpp>
+#include <superstep/runtime/graph_error.hpp>
+#include <superstep/runtime/runtime.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace superstep {
+
+class program;
+
+/// One more activation of a node, with an input of its own, in the next super-step.
+struct send {
+  std::uint32_t node = 0;
+  value input;
+};
+
+/// What one activation gave: nothing of it is visible to anybody before the barrier.
+struct node_output {
+  boost::container::small_vector<write, 1> writes;
+  boost::container::small_vector<std::uint32_t, 2> targets;  ///< nodes to activate besides the edges
+  std::vector<send> sends;
+  /// The state with the writes of this task applied, when routers had to see it and no other task
+  /// ran in the step: adopted as the new state instead of applying `writes` a second time.
+  state_ptr adopted;
+  std::vector<std::uint32_t> adopted_changes;
+};
+
+/// What the engine does for a running body; asked only by bodies that want it.
+class call_services {
+public:
+  [[nodiscard]] virtual std::stop_token stop_token() = 0;
+  [[nodiscard]] virtual std::function<void(json::value)> emitter() = 0;
+
+protected:
+  ~call_services() = default;
+};
+
+/// Everything a body reads. The pointed-to things live until the body has ended, also when its
+/// call was given up.
+struct body_input {
+  const program* table = nullptr;
+  const state_block* state = nullptr;
+  const value* payload = nullptr;  ///< of the Send; null for a node triggered by edges
+  const std::shared_ptr<const run_config>* config = nullptr;
+  call_services* services = nullptr;
+  std::uint32_t node = 0;
+  std::uint32_t task_index = 0;
+  std::int64_t step = 0;
+  bool sole_task = false;    ///< no other task runs in this step
+  bool keep_writes = false;  ///< somebody wants to see the writes after the routers have run
+
+  [[nodiscard]] runtime make_runtime() const;
+};
+
+/// Throws graph_error{invalid_update}: the input of a Send is not of the type that its node takes.
+[[noreturn]] void throw_wrong_input(const body_input&);
+
+/// A node's code, erased. Immutable; run by many runs at once.
+class node_body {
+public:
+  struct outcome {
+    node_output output;
+    task<node_output> rest;  ///< set when the body is a coroutine; `output` is empty then
+  };
+
+  virtual ~node_body();
+  virtual void run(const body_input&, outcome&) const = 0;
+};
+
+/// Chooses where to go after a node, seeing the state with that node's own writes applied.
+class router {
+public:
+  virtual ~router();
+  virtual void route(const body_input&, const state_block& fresh, node_output&) const = 0;
+};
+
+/// Runs the routers of a node, on the state with the task's own writes applied. Throws what they throw.
+void run_routers(const body_input&, node_output&);
+
+/// Runs a plain body, or begins a coroutine: resumes it in `at` until it first waits or ends.
+/// The one place where exceptions of user code are caught: a failure goes to `failed`.
+/// True when the body has ended (output, routers included, or failure stands), false when it waits.
+[[nodiscard]] bool start_body(const body_input&, node_body::outcome&, home& at, std::exception_ptr& failed);
+/// After a resume of the coroutine's innermost frame: the same for the rest.
+[[nodiscard]] bool continue_body(const body_input&, node_body::outcome&, std::exception_ptr& failed);
+
+} // namespace superstep

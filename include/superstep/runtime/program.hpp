@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/channel.hpp>
+#include <superstep/runtime/node_body.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+inline constexpr std::string_view start_node = "__start__";
+inline constexpr std::string_view end_node = "__end__";
+
+/// What a node may be told beside its body.
+struct node_options {
+  /// Nodes that its Commands may go to: drawn, and checked by compile().
+  std::vector<std::string> destinations;
+  json::object metadata;
+  /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
+  /// when the whole run ends. Empty result: the run fails.
+  std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure;
+};
+
+struct compile_options {
+  std::string name = "graph";
+  /// What a Command or router may name that the graph does not have: an error, or nothing (the reference).
+  bool ignore_unknown_targets = false;
+};
+
+/// A branch: a router and the targets it declares (label, node), for drawing.
+struct branch_entry {
+  std::unique_ptr<const superstep::router> router;
+  std::vector<std::pair<std::string, std::string>> declared;
+};
+
+struct join_member {
+  std::uint32_t join;
+  std::uint32_t member;
+};
+
+struct node_entry {
+  std::string name;
+  std::unique_ptr<const node_body> body;
+  node_options options;
+  bool takes_payload = false;  ///< fed by Sends only: its input is not the state
+  std::vector<std::uint32_t> edges;
+  std::vector<join_member> joins;
+  std::vector<branch_entry> branches;
+  /// The engine's running guess whether the body blocks. A hint: no result depends on it.
+  mutable std::atomic<int> slowness{0};
+};
+
+struct join_entry {
+  std::vector<std::string> sources;
+  std::uint32_t target;
+};
+
+/// The one table that every front end fills and the engine runs: channels, nodes, edges, branches.
+/// Immutable and shared by all runs; nodes stand in the order of their names.
+class program {
+public:
+  static constexpr std::uint32_t no_node = ~std::uint32_t{0};
+
+  [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
+  [[nodiscard]] const std::vector<std::unique_ptr<const channel>>& channels() const noexcept {
+    return channels_;
+  }
+  [[nodiscard]] const std::vector<std::unique_ptr<node_entry>>& nodes() const noexcept { return nodes_; }
+  /// A node by number; no_node is the entry.
+  [[nodiscard]] const node_entry& node(std::uint32_t i) const noexcept {
+    return i == no_node ? entry_ : *nodes_[i];
+  }
+  [[nodiscard]] const std::vector<join_entry>& joins() const noexcept { return joins_; }
+  /// The hidden entry: its edges and branches, no body.
+  [[nodiscard]] const node_entry& entry() const noexcept { return entry_; }
+  /// Channels that want an empty update in steps that do not write them.
+  [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept { return transient_; }
+  [[nodiscard]] state_ptr make_state() const { return make_state_(); }
+  [[nodiscard]] bool ignores_unknown_targets() const noexcept { return options_.ignore_unknown_targets; }
+
+  /// Index of a node by name, no_node when there is none.
+  [[nodiscard]] std::uint32_t find(std::string_view name) const noexcept;
+  /// Adds a target by name to an output; END adds nothing. Throws graph_error{unknown_node}.
+  void go_to(node_output&, std::string_view name) const;
+  void send_to(node_output&, std::string_view name, value input) const;
+
+  /// The graph as Mermaid text (the reference's layout).
+  [[nodiscard]] std::string mermaid() const;
+  /// Names in the order of declaration, for drawing.
+  [[nodiscard]] const std::vector<std::uint32_t>& declaration_order() const noexcept { return declared_; }
+
+private:
+  friend class program_builder;
+  [[nodiscard]] std::uint32_t target(std::string_view name) const;
+
+  compile_options options_;
+  std::vector<std::unique_ptr<const channel>> channels_;
+  std::vector<std::unique_ptr<node_entry>> nodes_;
+  std::vector<join_entry> joins_;
+  node_entry entry_;
+  std::vector<std::uint32_t> transient_;
+  std::vector<std::uint32_t> declared_;
+  std::function<state_ptr()> make_state_;
+};
+
+using program_ptr = std::shared_ptr<const program>;
+
+/// Collects a graph from any front end and checks it. Not for users: graph<State>, channel_graph and
+/// json_graph stand in front of it.
+class program_builder {
+public:
+  std::uint32_t add_channel(std::unique_ptr<const channel> c);
+  void set_state(std::function<state_ptr()> make) { make_state_ = std::move(make); }
+  void add_node(std::string name, std::unique_ptr<const node_body> body, bool takes_payload,
+                node_options options);
+  /// One source: a plain edge. Several: a join, fired when all have run.
+  void add_edge(std::vector<std::string> sources, std::string target);
+  void add_branch(std::string source, std::unique_ptr<const router> r,
+                  std::vector<std::pair<std::string, std::string>> declared);
+
+  /// The finished table; throws compile_error with every fault. The builder is used up.
+  [[nodiscard]] program_ptr compile(compile_options options);
+
+private:
+  struct edge {
+    std::vector<std::string> sources;
+    std::string target;
+  };
+  struct branch {
+    std::string source;
+    branch_entry entry;
+  };
+
+  [[nodiscard]] std::vector<fault> check(const program&) const;
+  void check_edge(const program&, const edge&, std::vector<fault>&) const;
+  void check_target(const program&, std::string_view target, std::string_view from,
+                    std::vector<fault>&) const;
+  void connect(program&);
+
+  std::vector<std::unique_ptr<const channel>> channels_;
+  std::vector<std::unique_ptr<node_entry>> nodes_;
+  std::vector<edge> edges_;
+  std::vector<branch> branches_;
+  std::function<state_ptr()> make_state_;
+};
+
+} // namespace superstep

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/named_barrier_value.hpp>
+#include <superstep/runtime/program.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace superstep {
+
+// The super-step as pure functions over a run's state: no threads, no I/O, no clock.
+//
+//   begin ─► (bodies run, in any order: record) ─► apply ─► prepare ─► (bodies run) ─► … ─► nothing left
+//
+// The engine's coordinator drives them, and so does the seeded scheduler of the tests.
+// Rules: docs/super-step.md; source of the rules: the reference's prepare_next_tasks/apply_writes.
+
+/// Where one task's output stands in the buffers of its step.
+struct range {
+  std::uint32_t begin = 0;
+  std::uint32_t count = 0;
+};
+
+/// One activation of a super-step: a node triggered by edges ("pull") or a Send ("push").
+struct step_task {
+  static constexpr std::uint32_t pull = ~std::uint32_t{0};
+  std::uint32_t node = 0;
+  std::uint32_t push_index = pull;  ///< position among the step's Sends
+  range writes;
+  range targets;
+  range sends;
+  [[nodiscard]] bool is_push() const noexcept { return push_index != pull; }
+};
+
+/// The tasks of one super-step and what they gave. Buffers keep their capacity from step to step.
+struct super_step {
+  std::vector<step_task> tasks;
+  /// The Sends that made the push tasks, by push_index. Shared with bodies that were given up and
+  /// may still read their input; the next step then takes a fresh one.
+  std::shared_ptr<std::vector<send>> inputs = std::make_shared<std::vector<send>>();
+  std::vector<std::uint32_t> finished;   ///< task numbers, in the order they ended
+  std::vector<write> writes;
+  std::vector<std::uint32_t> targets;
+  std::vector<send> sends;
+  state_ptr adopted;                     ///< see node_output::adopted
+  std::vector<std::uint32_t> adopted_changes;
+
+  void clear();
+  /// Takes the output of a task that has ended. Tasks end in any order, each once.
+  void record(std::uint32_t task, node_output&& output);
+};
+
+enum class next_step : std::uint8_t { run, done, out_of_steps };
+
+/// Where one run stands between two super-steps. Plain data, owned by its coordinator.
+class run_state {
+public:
+  run_state() = default;
+  /// Makes it a fresh run of a program. Keeps buffers.
+  void reset(program_ptr table, std::string run_id, std::uint32_t recursion_limit);
+  /// Lets go of state and table; keeps buffers.
+  void clear() noexcept;
+
+  [[nodiscard]] const program& table() const noexcept { return *table_; }
+  [[nodiscard]] const program_ptr& table_ptr() const noexcept { return table_; }
+  [[nodiscard]] const state_ptr& state() const noexcept { return state_; }
+  [[nodiscard]] state_ptr take_state() noexcept { return std::move(state_); }
+  /// Number of the super-step that prepare() made last, 1 for the first nodes.
+  [[nodiscard]] std::int64_t step() const noexcept { return step_; }
+  /// Channels changed by the last apply(), each once.
+  [[nodiscard]] std::span<const std::uint32_t> changes() const noexcept { return changes_; }
+
+private:
+  friend result<void> begin(run_state&, super_step&, std::span<write>);
+  friend next_step prepare(run_state&, super_step&);
+  friend result<void> apply(run_state&, super_step&);
+
+  result<void> apply_writes(super_step&);
+  void end_transients();
+  void trigger(std::uint32_t node);
+  void follow(const node_entry&);
+
+  program_ptr table_;
+  state_ptr state_;
+  std::vector<std::uint8_t> is_triggered_;   // by node
+  std::vector<std::uint32_t> triggered_;     // nodes, unordered
+  std::vector<named_barrier_value> joins_;
+  std::vector<send> sends_;                  // for the next step
+  std::vector<std::uint32_t> changes_;
+  std::vector<write*> ordered_;              // scratch of apply
+  std::int64_t step_ = -1;
+  std::int64_t stop_ = 0;
+  id_source ids_{{}};
+};
+
+/// Step 0: the input is written to its channels; the hidden entry becomes the step's only task
+/// (node program::no_node), whose routers choose where to go. apply() then fires its edges.
+[[nodiscard]] result<void> begin(run_state&, super_step&, std::span<write> input);
+
+/// Finds out who runs next: pending Sends in order, then triggered nodes by name.
+[[nodiscard]] next_step prepare(run_state&, super_step&);
+
+/// The barrier: applies what the tasks gave, in the order of their task paths (nodes by name, then
+/// Sends by index), never in the order they ended; fires edges, joins, targets and Sends.
+/// @pre every task of the step was recorded
+[[nodiscard]] result<void> apply(run_state&, super_step&);
+
+/// Applies writes, given in task order, to a state: groups them by channel, one update each.
+/// `changes` gets the channels that changed. Used by apply() and for what routers see.
+[[nodiscard]] result<void> apply_in_order(const program&, state_block&, std::span<write* const>,
+                                          id_source&, std::vector<std::uint32_t>& changes);
+
+} // namespace superstep

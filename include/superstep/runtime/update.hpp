@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/channel.hpp>
+#include <superstep/runtime/destination.hpp>
+#include <superstep/runtime/detail/fields.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <concepts>
+#include <utility>
+
+namespace superstep {
+
+/// One field and the value a node writes to it.
+template <auto Member>
+struct assignment {
+  typename detail::field<Member>::type value;
+  bool overwrite = false;
+};
+
+/// `set<&chat::calls>(1)`: writes a field. With a reducer the value is folded in.
+template <auto Member>
+[[nodiscard]] assignment<Member> set(typename detail::field<Member>::type value) {
+  return {std::move(value), false};
+}
+
+/// Replaces the value of a field that has a reducer, instead of folding into it.
+template <auto Member>
+[[nodiscard]] assignment<Member> overwrite(typename detail::field<Member>::type value) {
+  return {std::move(value), true};
+}
+
+/// What a node changes: some fields of the state. Empty: nothing.
+template <class State>
+class update {
+public:
+  update() = default;
+  template <auto... Members>
+    requires(std::same_as<typename detail::field<Members>::state, State> && ...)
+  explicit(sizeof...(Members) == 0) update(assignment<Members>... values) {
+    (add(std::move(values)), ...);
+  }
+
+  template <auto Member>
+    requires std::same_as<typename detail::field<Member>::state, State>
+  update& add(assignment<Member> a) {
+    writes_.push_back({detail::field_index<Member>(), a.overwrite, value{std::move(a.value)}});
+    return *this;
+  }
+
+  [[nodiscard]] auto& writes() noexcept { return writes_; }
+
+private:
+  boost::container::small_vector<write, 1> writes_;
+};
+template <auto M, auto... Ms>
+update(assignment<M>, assignment<Ms>...) -> update<typename detail::field<M>::state>;
+
+/// An update and where to go next, in one result; the node's own edges fire as well.
+template <class State>
+struct command {
+  superstep::update<State> update{};
+  destinations go_to{};
+};
+
+/// How one field combines the writes of a step; see channels/rules.hpp.
+template <auto Member, class Rule>
+struct by {};
+/// The rules of a state, as its member type `reducers`. Fields without a rule keep the last value.
+template <class... Rules>
+struct reducers {};
+
+} // namespace superstep

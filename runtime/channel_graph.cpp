@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/channel_graph.hpp>
+
+namespace superstep {
+
+namespace {
+
+[[noreturn]] void throw_other_graph() {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "a channel handle of another graph is used: each graph has its own",
+                              {}, 0, {}, 1, {}}};
+}
+
+} // namespace
+
+namespace detail {
+
+std::vector<write> own_writes(std::vector<channel_write> writes, const channel_layout& layout) {
+  auto own = std::vector<write>{};
+  own.reserve(writes.size());
+  for (auto& w : writes) {
+    if (w.graph != &layout)  // its index and type would be taken for those of another channel
+      throw_other_graph();
+    own.push_back(std::move(w.content));
+  }
+  return own;
+}
+
+void throw_takes_no_input(const body_input& given) {
+  const auto& node = given.table->node(given.node).name;
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "node '" + node +
+                                  "' reads channels: go to it, or make it a worker to send it an input",
+                              node, given.step, node, 1, {}}};
+}
+
+} // namespace detail
+
+channel_graph::channel_graph() : layout_{std::make_shared<detail::channel_layout>()} {
+  // The program keeps the layout: the bodies refer to it, and every run starts with a copy of it.
+  builder_.set_state([layout = std::shared_ptr<const detail::channel_layout>{layout_}] {
+    return layout->blank.clone();
+  });
+}
+
+channel_graph& channel_graph::edge(destination from, destination to) {
+  builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
+  return *this;
+}
+
+channel_graph& channel_graph::edge(std::initializer_list<destination> from, destination to) {
+  auto names = std::vector<std::string>{};
+  for (const auto& f : from)
+    names.emplace_back(f.name());
+  builder_.add_edge(std::move(names), std::string{to.name()});
+  return *this;
+}
+
+void channel_graph::add_branch(const destination& from, std::unique_ptr<const router> route,
+                               std::initializer_list<destination> declared) {
+  auto names = std::vector<std::pair<std::string, std::string>>{};
+  for (const auto& d : declared)
+    names.emplace_back(std::string{d.name()}, std::string{d.name()});
+  builder_.add_branch(std::string{from.name()}, std::move(route), std::move(names));
+}
+
+program_ptr channel_graph::compile(compile_options options) {
+  return builder_.compile(std::move(options));
+}
+
+std::vector<write> channel_graph::input(std::vector<channel_write> writes) const {
+  return detail::own_writes(std::move(writes), *layout_);
+}
+
+void channel_graph::check_own(const detail::channel_layout* graph) const {
+  if (graph != layout_.get())
+    throw_other_graph();
+}
+
+std::string_view channel_graph::keep(const std::string& name) {
+  return layout_->node_names.emplace_back(name);
+}
+
+} // namespace superstep

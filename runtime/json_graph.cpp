@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/json_graph.hpp>
+
+#include "json_layout.hpp"
+
+#include <superstep/channels/kinds.hpp>
+
+#include <algorithm>
+
+namespace superstep {
+
+namespace {
+
+using detail::json_kind;
+using detail::json_layout;
+using single_place = slot_place<std::optional<json::value>>;
+using items_place = slot_place<std::vector<json::value>>;
+
+void add_outcome(json_command&& c, const program& table, const json_layout& layout, node_output& out) {
+  for (auto& w : layout.writes_of(std::move(c.update)))
+    out.writes.push_back(std::move(w));
+  for (auto& t : c.go_to) {
+    if (t.input)
+      table.send_to(out, t.to, value{std::move(*t.input)});
+    else
+      table.go_to(out, t.to);
+  }
+}
+
+/// Awaits a coroutine body. Owns its input: the object was made for this call alone.
+task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/, task<json_command> body,
+                               const program& table, const json_layout& layout) {
+  auto out = node_output{};
+  auto command = co_await body;
+  add_outcome(std::move(command), table, layout, out);
+  co_return out;
+}
+
+class json_node final : public node_body {
+public:
+  json_node(detail::json_body_function f, const json_layout& layout,
+            std::shared_ptr<std::vector<std::uint32_t>> reads)
+      : f_{std::move(f)}, layout_{&layout}, reads_{std::move(reads)} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    if (given.payload && !given.payload->holds<json::value>())
+      throw_wrong_input(given);
+    const auto input = std::make_shared<const json::value>(
+        given.payload ? given.payload->as<json::value>() : layout_->read(*given.state, *reads_));
+    auto now = json_command{};
+    if (auto rest = f_(given, *input, now))
+      out.rest = finish_later(input, std::move(rest), *given.table, *layout_);
+    else
+      add_outcome(std::move(now), *given.table, *layout_, out.output);
+  }
+
+private:
+  detail::json_body_function f_;
+  const json_layout* layout_;
+  std::shared_ptr<std::vector<std::uint32_t>> reads_;
+};
+
+class json_branch final : public router {
+public:
+  json_branch(detail::json_router_function f, const json_layout& layout, json_path_map map)
+      : f_{std::move(f)}, layout_{&layout}, map_{std::move(map)} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    auto chosen = json_command{};
+    chosen.go_to = f_(given, layout_->read(fresh, {}));
+    for (auto& t : chosen.go_to) {
+      if (!t.input)
+        t.to = node_for(std::move(t.to));
+      if (t.to == start_node)
+        throw_route("Branch did not return a valid destination");
+    }
+    add_outcome(std::move(chosen), *given.table, *layout_, out);
+  }
+
+private:
+  [[nodiscard]] std::string node_for(std::string said) const {
+    if (map_.empty())
+      return said;
+    const auto found = std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == said; });
+    if (found == map_.end())
+      throw_route("a branch chose '" + said + "', which its path map does not have");
+    return found->second;
+  }
+  [[noreturn]] static void throw_route(std::string text) {
+    throw graph_error{run_error{make_error_code(graph_errc::unknown_node), std::move(text), {}, 0, {}, 1, {}}};
+  }
+
+  detail::json_router_function f_;
+  const json_layout* layout_;
+  json_path_map map_;
+};
+
+} // namespace
+
+compiled_json_graph::compiled_json_graph(program_ptr table, std::shared_ptr<const json_layout> layout)
+    : table_{std::move(table)}, layout_{std::move(layout)} {}
+
+std::vector<write> compiled_json_graph::input(const json::object& values) const {
+  return layout_->writes_of(values);
+}
+
+json::object compiled_json_graph::state(const state_block& state) const {
+  return layout_->read(state, {});
+}
+
+json::value compiled_json_graph::update(std::vector<write> writes) const {
+  if (writes.empty())
+    return nullptr;
+  auto object = json::object{};
+  auto list = json::array{};
+  for (const auto& w : writes) {
+    const auto& name = layout_->channels[w.channel].name;
+    object.insert_or_assign(name, layout_->value_of(w));
+    list.push_back(json::object{{name, layout_->value_of(w)}});
+  }
+  if (object.size() == writes.size())
+    return object;
+  return list;
+}
+
+json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<json_layout>()} {
+  layout_->ignore_unknown = options.ignore_unknown_channels;
+  // The program keeps the layout: nodes and branches refer to it.
+  builder_.set_state([layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
+}
+
+json_graph& json_graph::channel(std::string name, std::string_view rule) {
+  if (auto found = detail::find_json_rule(rule))
+    return channel(std::move(name), std::move(found->reduce), std::move(found->initial));
+  const auto number = layout_->channels.size();
+  const auto is_topic = rule == "topic" || rule == "accumulating_topic";
+  if (is_topic) {
+    using slot = slot_block::slot_of<std::vector<json::value>>;
+    layout_->blank.add(std::make_unique<slot>(std::vector<json::value>{}));
+    builder_.add_channel(std::make_unique<topic<items_place, json::value>>(name, items_place{number}, rule != "topic"));
+  } else {
+    using slot = slot_block::slot_of<std::optional<json::value>>;
+    layout_->blank.add(std::make_unique<slot>(std::nullopt));
+    if (rule == "ephemeral")
+      builder_.add_channel(std::make_unique<ephemeral_value<single_place, json::value>>(name, single_place{number}));
+    else
+      builder_.add_channel(std::make_unique<last_value<single_place, json::value>>(name, single_place{number}));
+    if (rule != "ephemeral" && rule != "last")
+      faults_.push_back({graph_errc::invalid_graph, {},
+                         "channel '" + name + "' has the rule '" + std::string{rule} +
+                             "'; rules are last, ephemeral, topic, accumulating_topic, add, max, "
+                             "concat, append, merge"});
+  }
+  layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
+  layout_->channels.push_back({std::move(name), is_topic ? json_kind::items : json_kind::single});
+  return *this;
+}
+
+json_graph& json_graph::channel(std::string name, json_reducer reduce, std::optional<json::value> initial) {
+  using folding = binary_operator_aggregate<single_place, json::value, json_reducer>;
+  using slot = slot_block::slot_of<std::optional<json::value>>;
+  const auto number = layout_->channels.size();
+  layout_->blank.add(std::make_unique<slot>(std::move(initial)));
+  builder_.add_channel(std::make_unique<folding>(name, single_place{number}, std::move(reduce)));
+  layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
+  layout_->channels.push_back({std::move(name), json_kind::folded});
+  return *this;
+}
+
+void json_graph::add_node(std::string name, detail::json_body_function body, json_node_options options) {
+  auto node = node_options{};
+  node.destinations = std::move(options.destinations);
+  node.metadata = std::move(options.metadata);
+  auto reads = std::make_shared<std::vector<std::uint32_t>>();
+  reads_.push_back({name, std::move(options.reads), reads});
+  builder_.add_node(std::move(name), std::make_unique<json_node>(std::move(body), *layout_, std::move(reads)),
+                    false, std::move(node));
+}
+
+json_graph& json_graph::edge(std::string from, std::string to) {
+  builder_.add_edge({std::move(from)}, std::move(to));
+  return *this;
+}
+
+json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
+  builder_.add_edge(std::move(from), std::move(to));
+  return *this;
+}
+
+void json_graph::add_branch(std::string from, detail::json_router_function route, json_path_map map) {
+  auto router = std::make_unique<json_branch>(std::move(route), *layout_, map);
+  builder_.add_branch(std::move(from), std::move(router), std::move(map));
+}
+
+/// Turns the names that nodes read into numbers, now that all channels are known.
+void json_graph::resolve_reads() {
+  for (auto& [node, names, numbers] : reads_) {
+    for (const auto& name : names) {
+      if (const auto found = layout_->numbers.find(name); found != layout_->numbers.end())
+        numbers->push_back(found->second);
+      else
+        faults_.push_back({graph_errc::invalid_graph, node,
+                           "node '" + node + "' reads '" + name + "', which is no channel of the graph"});
+    }
+    std::sort(numbers->begin(), numbers->end());
+  }
+}
+
+compiled_json_graph json_graph::compile(compile_options options) {
+  resolve_reads();
+  auto table = program_ptr{};
+  try {
+    table = builder_.compile(std::move(options));
+  } catch (const compile_error& e) {
+    faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
+  }
+  if (!faults_.empty())
+    throw compile_error{std::move(faults_)};
+  return {std::move(table), layout_};
+}
+
+} // namespace superstep

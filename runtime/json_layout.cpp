@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_layout.hpp"
+
+#include <algorithm>
+
+namespace superstep::detail {
+
+namespace {
+
+using single_slot = std::optional<json::value>;
+using item_slot = std::vector<json::value>;
+
+/// The value of an overwrite, in both forms that the reference knows; null when it is none.
+json::value* overwritten(json::value& v) {
+  if (!v.is_object())
+    return nullptr;
+  auto& o = v.as_object();
+  if (o.size() == 1)
+    return o.if_contains("__overwrite__");
+  const auto* type = o.if_contains("type");
+  if (type != nullptr && type->is_string() && type->as_string() == "__overwrite__")
+    return o.if_contains("value");
+  return nullptr;
+}
+
+write write_of(std::uint32_t number, json_kind kind, json::value v) {
+  if (kind == json_kind::items) {
+    auto items = item_slot{};
+    if (v.is_array()) {
+      for (auto& item : v.as_array())
+        items.push_back(std::move(item));
+    } else {
+      items.push_back(std::move(v));
+    }
+    return {number, false, value{std::move(items)}};
+  }
+  if (kind == json_kind::folded) {
+    if (auto* instead = overwritten(v); instead != nullptr)
+      return {number, true, value{json::value(std::move(*instead))}};
+  }
+  return {number, false, value{std::move(v)}};
+}
+
+[[noreturn]] void throw_invalid(std::string text) {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update), std::move(text), {}, 0, {}, 1, {}}};
+}
+
+json::array as_array(const item_slot& items) { return json::array(items.begin(), items.end()); }
+
+} // namespace
+
+json::object json_layout::read(const state_block& state, const std::vector<std::uint32_t>& only) const {
+  const auto& slots = static_cast<const slot_block&>(state);
+  auto object = json::object{};
+  const auto add = [&](std::uint32_t i) {
+    const auto& channel = channels[i];
+    if (channel.kind == json_kind::items) {
+      if (const auto& items = slots.at<item_slot>(i); !items.empty())
+        object.emplace(channel.name, as_array(items));
+    } else if (const auto& held = slots.at<single_slot>(i)) {
+      object.emplace(channel.name, *held);
+    }
+  };
+  if (only.empty()) {
+    object.reserve(channels.size());
+    for (auto i = std::uint32_t{0}; i < channels.size(); ++i)
+      add(i);
+  } else {
+    std::for_each(only.begin(), only.end(), add);
+  }
+  return object;
+}
+
+std::vector<write> json_layout::writes_of(json::value update) const {
+  auto writes = std::vector<write>{};
+  if (update.is_null())
+    return writes;
+  if (!update.is_object())
+    throw_invalid("Expected dict, got " + to_text(update) +
+                  "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
+                  "INVALID_GRAPH_NODE_RETURN_VALUE");
+  for (auto& [key, v] : update.as_object()) {
+    const auto found = numbers.find(std::string_view{key});
+    if (found != numbers.end())
+      writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
+    else if (!ignore_unknown)
+      throw_invalid("the update names '" + std::string{key} + "', which is no channel of the graph");
+  }
+  return writes;
+}
+
+json::value json_layout::value_of(const write& w) const {
+  if (channels[w.channel].kind == json_kind::items)
+    return as_array(w.content.as<item_slot>());
+  if (w.overwrite)
+    return json::object{{"__overwrite__", w.content.as<json::value>()}};
+  return w.content.as<json::value>();
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/channels/slots.hpp>
+#include <superstep/runtime/json_graph.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::detail {
+
+/// How the value of a JSON channel lies in its slot and what a write to it is.
+enum class json_kind : std::uint8_t {
+  single,  ///< std::optional<json::value>; written as it is
+  folded,  ///< the same, but a write may say that it overwrites
+  items,   ///< std::vector<json::value>; a list contributes its items, anything else itself
+};
+
+/// The channels of a JSON graph by name. Immutable once the graph is compiled.
+struct json_layout {
+  struct entry {
+    std::string name;
+    json_kind kind;
+  };
+  std::vector<entry> channels;  ///< number i is slot i and channel i
+  std::map<std::string, std::uint32_t, std::less<>> numbers;
+  slot_block blank;
+  bool ignore_unknown = false;
+
+  /// The named channels that hold something (empty list: all), in the order of declaration.
+  [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;
+  /// The writes of an update; throws graph_error for what is no update or names no channel.
+  [[nodiscard]] std::vector<write> writes_of(json::value update) const;
+  /// What a write says, as JSON.
+  [[nodiscard]] json::value value_of(const write&) const;
+};
+
+/// A reducer and the value that it starts from.
+struct json_rule {
+  json_reducer reduce;
+  json::value initial;
+};
+/// The reducers that have names; nothing for any other name.
+[[nodiscard]] std::optional<json_rule> find_json_rule(std::string_view name);
+
+} // namespace superstep::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_layout.hpp"
+
+#include <array>
+#include <stdexcept>
+
+namespace superstep::detail {
+
+namespace {
+
+[[noreturn]] void throw_unfit(const char* rule, const char* wants, const json::value& got) {
+  auto text = to_text(got);
+  if (text.size() > 80)
+    text = text.substr(0, 77) + "...";
+  throw std::invalid_argument{std::string{rule} + " wants " + wants + ", got " + text};
+}
+
+bool is_integer(const json::value& v) { return v.is_int64() || v.is_uint64(); }
+
+/// Whole numbers stay whole; a sum that fits no 64 bits is an error, never a rounded number.
+void add(json::value& into, json::value&& more) {
+  if (!into.is_number())
+    throw_unfit("add", "numbers", into);
+  if (!more.is_number())
+    throw_unfit("add", "numbers", more);
+  if (!is_integer(into) || !is_integer(more)) {
+    into = into.to_number<double>() + more.to_number<double>();
+    return;
+  }
+  auto sum = std::int64_t{};
+  if (__builtin_add_overflow(into.to_number<std::int64_t>(), more.to_number<std::int64_t>(), &sum))
+    throw std::overflow_error{"add: the sum fits no 64 bits"};
+  into = sum;
+}
+
+void max(json::value& into, json::value&& more) {
+  if (!into.is_number())
+    throw_unfit("max", "numbers", into);
+  if (!more.is_number())
+    throw_unfit("max", "numbers", more);
+  const auto is_larger = is_integer(into) && is_integer(more)
+                             ? more.to_number<std::int64_t>() > into.to_number<std::int64_t>()
+                             : more.to_number<double>() > into.to_number<double>();
+  if (is_larger)
+    into = std::move(more);
+}
+
+void concat(json::value& into, json::value&& more) {
+  if (!into.is_string())
+    throw_unfit("concat", "text", into);
+  if (!more.is_string())
+    throw_unfit("concat", "text", more);
+  into.as_string() += more.as_string();
+}
+
+void append(json::value& into, json::value&& more) {
+  if (!into.is_array())
+    throw_unfit("append", "lists", into);
+  if (!more.is_array())
+    throw_unfit("append", "lists", more);
+  for (auto& item : more.as_array())
+    into.as_array().push_back(std::move(item));
+}
+
+void merge(json::value& into, json::value&& more) {
+  if (!into.is_object())
+    throw_unfit("merge", "objects", into);
+  if (!more.is_object())
+    throw_unfit("merge", "objects", more);
+  for (auto& [key, v] : more.as_object())
+    into.as_object().insert_or_assign(key, std::move(v));
+}
+
+} // namespace
+
+std::optional<json_rule> find_json_rule(std::string_view name) {
+  if (name == "add")
+    return json_rule{add, 0};
+  if (name == "max")
+    return json_rule{max, 0};
+  if (name == "concat")
+    return json_rule{concat, json::value(json::string{})};
+  if (name == "append")
+    return json_rule{append, json::value(json::array{})};
+  if (name == "merge")
+    return json_rule{merge, json::value(json::object{})};
+  return std::nullopt;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/step.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+node_body::~node_body() = default;
+router::~router() = default;
+
+runtime body_input::make_runtime() const {
+  auto rt = runtime{*config, table->node(node).name, step, task_index};
+  if (services) {
+    rt.set_stop(services->stop_token());
+    rt.set_emit(services->emitter());
+  }
+  return rt;
+}
+
+void throw_wrong_input(const body_input& given) {
+  const auto& node = given.table->node(given.node).name;
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "the input of the Send to node '" + node +
+                                  "' is not of the type that the node takes",
+                              node, given.step, node, 1, {}}};
+}
+
+void run_routers(const body_input& input, node_output& output) {
+  const auto& node = input.table->node(input.node);
+  if (node.branches.empty())
+    return;
+  if (input.node == program::no_node) {  // the entry's routers see the input applied
+    for (const auto& branch : node.branches)
+      branch.router->route(input, *input.state, output);
+    return;
+  }
+  // A router sees the state with its own node's writes and nobody else's. When no other task runs in
+  // this step that is the next state itself: it is handed on, and the writes need not be kept.
+  const auto adopt = input.sole_task && !input.keep_writes;
+  auto copies = adopt ? decltype(output.writes){} : output.writes;
+  auto& own = adopt ? output.writes : copies;
+  auto pointers = std::vector<write*>{};
+  pointers.reserve(own.size());
+  for (auto& w : own)
+    pointers.push_back(&w);
+  auto fresh = input.state->clone();
+  auto ids = id_source{(*input.config)->run_id};
+  ids.begin_step(input.step);
+  auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);
+  if (!applied)
+    throw graph_error{run_error{applied.error().code, applied.error().text, node.name, input.step,
+                                node.name, 1, {}}};
+  for (const auto& branch : node.branches)
+    branch.router->route(input, *fresh, output);
+  if (input.sole_task)
+    output.adopted = std::move(fresh);
+}
+
+namespace {
+
+template <class Advance>
+bool guarded(const body_input& input, node_body::outcome& out, std::exception_ptr& failed,
+             Advance advance) {
+  try {
+    advance();
+    if (out.rest) {
+      if (!out.rest.done())
+        return false;
+      out.output = out.rest.take();
+      out.rest = {};
+    }
+    run_routers(input, out.output);
+  } catch (...) {  // user code throws what it likes; it goes no further than here
+    failed = std::current_exception();
+    out.rest = {};
+  }
+  return true;
+}
+
+} // namespace
+
+bool start_body(const body_input& input, node_body::outcome& out, home& at,
+                std::exception_ptr& failed) {
+  return guarded(input, out, failed, [&] {
+    if (const auto& body = input.table->node(input.node).body)
+      body->run(input, out);
+    if (out.rest) {
+      out.rest.start_in(at);
+      out.rest.handle().resume();
+    }
+  });
+}
+
+bool continue_body(const body_input& input, node_body::outcome& out, std::exception_ptr& failed) {
+  return guarded(input, out, failed, [] {});
+}
+
+} // namespace superstep

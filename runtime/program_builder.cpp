@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/program.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace superstep {
+
+std::uint32_t program_builder::add_channel(std::unique_ptr<const channel> c) {
+  channels_.push_back(std::move(c));
+  return static_cast<std::uint32_t>(channels_.size() - 1);
+}
+
+void program_builder::add_node(std::string name, std::unique_ptr<const node_body> body,
+                               bool takes_payload, node_options options) {
+  auto entry = std::make_unique<node_entry>();
+  entry->name = std::move(name);
+  entry->body = std::move(body);
+  entry->takes_payload = takes_payload;
+  entry->options = std::move(options);
+  nodes_.push_back(std::move(entry));
+}
+
+void program_builder::add_edge(std::vector<std::string> sources, std::string target) {
+  edges_.push_back({std::move(sources), std::move(target)});
+}
+
+void program_builder::add_branch(std::string source, std::unique_ptr<const router> r,
+                                 std::vector<std::pair<std::string, std::string>> declared) {
+  branches_.push_back({std::move(source), {std::move(r), std::move(declared)}});
+}
+
+program_ptr program_builder::compile(compile_options options) {
+  auto table = std::make_shared<program>();
+  table->options_ = std::move(options);
+  table->entry_.name = start_node;
+  table->make_state_ = std::move(make_state_);
+  table->channels_ = std::move(channels_);
+  for (auto i = std::uint32_t{0}; i < table->channels_.size(); ++i) {
+    if (table->channels_[i]->wants_empty_update())
+      table->transient_.push_back(i);
+  }
+  // Nodes go by name: then their number is their place in every task path order.
+  auto order = std::vector<std::size_t>(nodes_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return nodes_[a]->name < nodes_[b]->name; });
+  table->declared_.resize(nodes_.size());
+  for (auto i = std::size_t{0}; i < order.size(); ++i) {
+    table->declared_[order[i]] = static_cast<std::uint32_t>(i);
+    table->nodes_.push_back(std::move(nodes_[order[i]]));
+  }
+  if (auto faults = check(*table); !faults.empty())
+    throw compile_error{std::move(faults)};
+  connect(*table);
+  return table;
+}
+
+namespace {
+
+fault invalid(std::string_view node, std::string text) {
+  return {graph_errc::invalid_graph, std::string{node}, std::move(text)};
+}
+
+} // namespace
+
+void program_builder::check_target(const program& table, std::string_view target,
+                                   std::string_view from, std::vector<fault>& faults) const {
+  if (target == start_node)
+    faults.push_back(invalid(from, "START cannot be an end node"));
+  else if (target != end_node && table.find(target) == program::no_node)
+    faults.push_back({graph_errc::unknown_node, std::string{from},
+                      "Found edge ending at unknown node `" + std::string{target} + "`"});
+}
+
+void program_builder::check_edge(const program& table, const edge& e,
+                                 std::vector<fault>& faults) const {
+  for (const auto& source : e.sources) {
+    if (source == end_node)
+      faults.push_back(invalid(source, "END cannot be a start node"));
+    else if (source == start_node && e.sources.size() > 1)
+      faults.push_back(invalid(source, "START cannot be part of a join"));
+    else if (source != start_node && table.find(source) == program::no_node)
+      faults.push_back({graph_errc::unknown_node, source,
+                        "Found edge starting at unknown node '" + source + "'"});
+  }
+  check_target(table, e.target, e.sources.empty() ? std::string_view{} : e.sources.front(), faults);
+  const auto to = table.find(e.target);
+  if (to != program::no_node && table.node(to).takes_payload)
+    faults.push_back(invalid(e.target, "node '" + e.target +
+                                           "' takes an input of its own: reach it by a Send, not by "
+                                           "an edge"));
+}
+
+std::vector<fault> program_builder::check(const program& table) const {
+  auto faults = std::vector<fault>{};
+  for (auto i = std::size_t{0}; i < table.nodes_.size(); ++i) {
+    const auto& name = table.nodes_[i]->name;
+    if (i > 0 && table.nodes_[i - 1]->name == name)
+      faults.push_back(invalid(name, "Node `" + name + "` already present."));
+    if (name == start_node || name == end_node || name.empty())
+      faults.push_back(invalid(name, "Node `" + name + "` is reserved."));
+    if (const auto bad = name.find_first_of("|:"); bad != std::string::npos)
+      faults.push_back(invalid(name, std::string{"'"} + name[bad] +
+                                         "' is a reserved character and is not allowed in the node "
+                                         "names."));
+    for (const auto& to : table.nodes_[i]->options.destinations)
+      check_target(table, to, name, faults);
+  }
+  auto names = std::set<std::string_view>{};
+  for (const auto& c : table.channels_) {
+    if (!names.insert(c->name()).second)
+      faults.push_back(invalid({}, "Channel '" + c->name() + "' already exists"));
+  }
+  auto has_entry = false;
+  for (const auto& e : edges_) {
+    check_edge(table, e, faults);
+    has_entry = has_entry || (e.sources.size() == 1 && e.sources.front() == start_node);
+  }
+  for (const auto& b : branches_) {
+    if (b.source != start_node && table.find(b.source) == program::no_node)
+      faults.push_back({graph_errc::unknown_node, b.source,
+                        "Found edge starting at unknown node '" + b.source + "'"});
+    for (const auto& [label, to] : b.entry.declared) {
+      if (to != end_node && table.find(to) == program::no_node)
+        faults.push_back({graph_errc::unknown_node, b.source,
+                          "At '" + b.source + "' node, a branch found unknown target '" + to + "'"});
+    }
+    has_entry = has_entry || b.source == start_node;
+  }
+  if (!has_entry)
+    faults.push_back(invalid({}, "Graph must have an entrypoint: add at least one edge from START to "
+                                 "another node"));
+  return faults;
+}
+
+void program_builder::connect(program& table) {
+  const auto node_of = [&](std::string_view name) -> node_entry& {
+    return name == start_node ? table.entry_ : *table.nodes_[table.find(name)];
+  };
+  for (auto& e : edges_) {
+    if (e.target == end_node)
+      continue;
+    const auto to = table.find(e.target);
+    if (e.sources.size() == 1) {
+      auto& edges = node_of(e.sources.front()).edges;
+      if (std::find(edges.begin(), edges.end(), to) == edges.end())
+        edges.push_back(to);
+      continue;
+    }
+    const auto join = static_cast<std::uint32_t>(table.joins_.size());
+    for (auto member = std::uint32_t{0}; member < e.sources.size(); ++member)
+      node_of(e.sources[member]).joins.push_back({join, member});
+    table.joins_.push_back({std::move(e.sources), to});
+  }
+  for (auto& b : branches_)
+    node_of(b.source).branches.push_back(std::move(b.entry));
+}
+
+} // namespace superstep

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The actors are real: anybody who has a handle may tell one to exit, in any state.
+#include "graphs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace testing;
+
+namespace {
+
+/// A worker whose calls answer with 1, and with 100 when their actor was told to exit.
+ss::node_options answers_for_the_killed() {
+  auto options = ss::node_options{};
+  options.on_failure = [](const ss::body_input&, const ss::run_error& error) -> std::optional<ss::node_output> {
+    if (error.code != ss::graph_errc::actor_exited)
+      return std::nullopt;
+    auto instead = ss::update{ss::set<&numbers::total>(100)};
+    auto out = ss::node_output{};
+    out.writes = std::move(instead.writes());
+    return out;
+  };
+  return options;
+}
+
+bool is_exit_of(const ss::run_result<numbers>& r, std::string_view node, std::string_view task) {
+  return r.error && r.error->code == ss::graph_errc::actor_exited && r.error->node == node && r.error->task == task;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(exits)
+
+BOOST_AUTO_TEST_CASE(to_an_idle_node_actor_ends_its_run_and_no_other) {
+  auto e = ss::engine{{.workers = 1}};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).add(b, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); });
+  g.edge(ss::start, a).edge(a, b);
+  const auto compiled = g.compile();
+  auto victim = background_run<numbers>{e, compiled, numbers{}};
+  auto other = background_run<numbers>{e, compiled, numbers{}};
+  held.await_arrivals(2);
+  await_actor(e, victim.handle, [](const auto& i) { return i.node == "a" && i.state == ss::call_state::idle; }).actor.exit();
+  BOOST_TEST(is_exit_of(victim.result(), "a", "a"));
+  held.open();
+  BOOST_TEST(!other.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(to_a_suspended_node_actor_ends_its_run) {
+  auto e = ss::engine{{.workers = 1}};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); }).edge(ss::start, a);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{}};
+  held.await_arrivals(1);
+  const auto info = await_actor(e, run.handle, [](const auto& i) { return i.state == ss::call_state::suspended; });
+  BOOST_TEST((info.kind == ss::actor_kind::node));
+  info.actor.exit();
+  BOOST_TEST(is_exit_of(run.result(), "a", "a"));
+}
+
+BOOST_AUTO_TEST_CASE(to_a_suspended_tool_actor_ends_that_call_alone) {
+  auto e = ss::engine{{.workers = 2}};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&held](const int&) -> ss::task<ss::update<numbers>> {
+    co_await held.pass();
+    co_return ss::update{ss::set<&numbers::total>(1)};
+  }, answers_for_the_killed());
+  g.branch(ss::start, fan_out);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{.n = 5, .total = 0, .seen = {}}};
+  held.await_arrivals(5);
+  const auto info = await_actor(e, run.handle, [](const auto& i) { return i.task == "worker#3"; });
+  BOOST_TEST((info.kind == ss::actor_kind::tool));
+  auto down = std::promise<void>{};
+  info.actor.monitor([&down] { down.set_value(); });
+  info.actor.exit();
+  down.get_future().get();
+  held.open();
+  const auto ended = run.result();
+  BOOST_TEST(!ended.error.has_value());
+  BOOST_TEST(ended.state->total == 104);
+}
+
+BOOST_AUTO_TEST_CASE(to_a_running_body_in_place_takes_effect_when_it_returns) {
+  // The watcher looks so rarely that the body stays in place.
+  auto e = ss::engine{{.workers = 1, .watcher_tick = std::chrono::seconds{30}}};
+  auto held = gate{};
+  auto stuck = door{};
+  auto returned = std::atomic<bool>{false};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers& s) {
+    if (s.n > 0) {
+      stuck.pass();
+      returned = true;
+    }
+    return ss::update{ss::set<&numbers::n>(s.n + 1)};
+  });
+  g.add(b, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); });
+  g.edge(ss::start, a).edge(a, b).edge(b, a);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{}};
+  held.await_arrivals(1);
+  const auto of_a = await_actor(e, run.handle, [](const auto& i) { return i.node == "a"; });
+  held.open_once();
+  stuck.await_inside(1);
+  of_a.actor.exit();
+  BOOST_TEST(!run.has_ended());
+  stuck.open();
+  BOOST_TEST(is_exit_of(run.result(), "a", "a"));
+  BOOST_TEST(returned.load());
+}
+
+BOOST_AUTO_TEST_CASE(to_a_blocking_call_ends_it_at_once_while_its_function_runs_out_unheard) {
+  auto stuck = door{};
+  auto out = std::atomic<int>{0};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int& i) {
+    if (i == 1) {
+      stuck.pass();
+      ++out;
+    }
+    return ss::update{ss::set<&numbers::total>(1)};
+  }, answers_for_the_killed());
+  g.branch(ss::start, fan_out);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{.n = 3, .total = 0, .seen = {}}};
+  stuck.await_inside(1);
+  await_actor(e, run.handle, [](const auto& i) { return i.task == "worker#1" && i.state == ss::call_state::running; }).actor.exit();
+  const auto ended = run.result();
+  BOOST_TEST(ended.state->total == 102);
+  BOOST_TEST(out.load() == 0);
+  stuck.open();
+  while (out.load() == 0)
+    std::this_thread::yield();
+}
+
+BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
+  // Three threads: two stand in the door, the third serves the lane, so the rest of the calls, known
+  // to be slow by now, stay in the queue.
+  auto stuck = door{};
+  auto bodies = std::atomic<int>{0};
+  auto e = ss::engine{{.workers = 1, .threads_max = 3}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int&) {
+    ++bodies;
+    stuck.pass();
+    return ss::update{ss::set<&numbers::total>(1)};
+  }, answers_for_the_killed());
+  g.branch(ss::start, fan_out);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{.n = 6, .total = 0, .seen = {}}};
+  await_actor(e, run.handle, [](const auto& i) { return i.task == "worker#4" && i.state == ss::call_state::queued; }).actor.exit();
+  stuck.await_inside(2);
+  stuck.open();
+  const auto ended = run.result();
+  BOOST_TEST(ended.state->total == 105);
+  BOOST_TEST(bodies.load() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(to_a_forked_call_leaves_its_place_empty) {
+  auto e = ss::engine{{.workers = 1}};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&held](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto forks = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < 3; ++i)
+      forks.push_back(held.pass());
+    const auto ended = co_await ss::when_all(std::move(forks));
+    auto answered = 0;
+    for (const auto& one : ended)
+      answered += one.value.has_value() ? 1 : 0;
+    co_return ss::update{ss::set<&numbers::total>(answered)};
+  });
+  g.edge(ss::start, a);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{}};
+  held.await_arrivals(3);
+  const auto victim = await_actor(e, run.handle, [](const auto& i) {
+    return i.kind == ss::actor_kind::tool && i.state == ss::call_state::suspended;
+  });
+  auto down = std::promise<void>{};
+  victim.actor.monitor([&down] { down.set_value(); });
+  victim.actor.exit();
+  down.get_future().get();
+  held.open();
+  BOOST_TEST(run.result().state->total == 2);
+}
+
+BOOST_AUTO_TEST_CASE(to_a_coordinator_ends_its_run) {
+  auto e = ss::engine{{.workers = 1}};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); }).edge(ss::start, a);
+  const auto compiled = g.compile();
+  auto config = ss::run_config{};
+  config.run_id = "the-run";
+  auto run = background_run<numbers>{e, compiled, numbers{}, config};
+  held.await_arrivals(1);
+  await_actor(e, run.handle, [](const auto& i) { return i.kind == ss::actor_kind::coordinator; }).actor.exit();
+  const auto ended = run.result();
+  BOOST_TEST((ended.error->code == ss::graph_errc::actor_exited));
+  BOOST_TEST(ended.error->text.find("the-run") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(too_late_hits_nobody_else) {
+  // An actor that somebody holds is not given to another call, so an exit sent after the call's end
+  // cannot kill a stranger.
+  auto e = ss::engine{{.workers = 1}};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&held](const int&) -> ss::task<void> { co_await held.pass(); });
+  g.branch(ss::start, fan_out);
+  const auto compiled = g.compile();
+  auto first = background_run<numbers>{e, compiled, numbers{.n = 1, .total = 0, .seen = {}}};
+  held.await_arrivals(1);
+  const auto kept = await_actor(e, first.handle, [](const auto& i) { return i.kind == ss::actor_kind::tool; });
+  held.open_once();
+  BOOST_TEST(!first.result().error.has_value());
+  auto second = background_run<numbers>{e, compiled, numbers{.n = 1, .total = 0, .seen = {}}};
+  held.await_arrivals(2);
+  kept.actor.exit();
+  held.open();
+  BOOST_TEST(!second.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies overlap with their siblings with no option set. Proven without a clock: a latch opens only
+// when all are inside.
+#include "graphs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <latch>
+
+using namespace testing;
+
+namespace {
+
+constexpr auto calls = 8;
+
+ss::task<int> in_coroutine(std::latch& all) {
+  all.arrive_and_wait();
+  co_return 1;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(overlap)
+
+BOOST_AUTO_TEST_CASE(eight_blocking_sends_are_all_inside_at_once) {
+  for (const auto workers : {1U, 2U, 4U}) {
+    auto e = ss::engine{{.workers = workers}};
+    auto all = std::latch{calls};
+    auto g = ss::graph<numbers>{};
+    g.add(worker, [&all](const int&) {
+      all.arrive_and_wait();
+      return ss::update{ss::set<&numbers::total>(1)};
+    });
+    g.branch(ss::start, fan_out);
+    BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).total == calls);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(eight_spinning_sends_are_all_inside_at_once) {
+  auto e = ss::engine{{.workers = 2}};
+  auto inside = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&inside](const int&) {
+    ++inside;
+    while (inside.load() < calls) {
+    }
+    return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.branch(ss::start, fan_out);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).total == calls);
+}
+
+BOOST_AUTO_TEST_CASE(eight_sends_of_coroutines_that_block_are_all_inside_at_once) {
+  auto e = ss::engine{{.workers = 2}};
+  auto all = std::latch{calls};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&all](const int&) -> ss::task<ss::update<numbers>> {
+    const auto one = co_await in_coroutine(all);
+    co_return ss::update{ss::set<&numbers::total>(one)};
+  });
+  g.branch(ss::start, fan_out);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).total == calls);
+}
+
+BOOST_AUTO_TEST_CASE(eight_calls_forked_by_one_body_are_all_inside_at_once) {
+  auto e = ss::engine{{.workers = 2}};
+  auto all = std::latch{calls};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&all](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto forks = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < calls; ++i)
+      forks.push_back(in_coroutine(all));
+    const auto ended = co_await ss::when_all(std::move(forks));
+    auto total = 0;
+    for (const auto& one : ended)
+      total += *one.value;
+    co_return ss::update{ss::set<&numbers::total>(total)};
+  });
+  g.edge(ss::start, a);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).total == calls);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_of_one_step_overlap) {
+  auto e = ss::engine{{.workers = 1}};
+  auto all = std::latch{3};
+  auto g = ss::graph<numbers>{};
+  const auto body = [&all](const numbers&) {
+    all.arrive_and_wait();
+    return ss::update{ss::set<&numbers::total>(1)};
+  };
+  g.add(a, body).add(b, body).add(c, body);
+  g.edge(ss::start, a).edge(ss::start, b).edge(ss::start, c);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).total == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_blocking_body_does_not_hold_back_other_runs_of_its_lane) {
+  auto stuck = door{};
+  auto e = ss::engine{{.workers = 1}};
+  auto blocking = ss::graph<numbers>{};
+  blocking.add(a, [&stuck](const numbers&) { stuck.pass(); }).edge(ss::start, a);
+  auto plain = ss::graph<numbers>{};
+  plain.add(a, add_one).edge(ss::start, a);
+  const auto blocks = blocking.compile();
+  const auto runs = plain.compile();
+  auto held = background_run<numbers>{e, blocks, numbers{}};
+  stuck.await_inside(1);
+  for (auto i = 0; i < 100; ++i)
+    BOOST_TEST_REQUIRE(e.invoke(runs, numbers{}).n == 1);
+  BOOST_TEST(!held.has_ended());
+  stuck.open();
+  BOOST_TEST(!held.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_blocking_router_overlaps_too) {
+  auto stuck = door{};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a).branch(a, [&stuck](const numbers& s) {
+    stuck.pass();
+    return s.n < 3 ? ss::destination{a} : ss::destination{ss::end};
+  });
+  const auto blocks = g.compile();
+  auto plain = ss::graph<numbers>{};
+  plain.add(a, add_one).edge(ss::start, a);
+  auto held = background_run<numbers>{e, blocks, numbers{}};
+  stuck.await_inside(1);
+  BOOST_TEST(e.invoke(plain.compile(), numbers{}).n == 1);
+  stuck.open();
+  BOOST_TEST(held.result().state->n == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace testing;
+
+namespace {
+
+std::vector<ss::run_event> all_of(ss::event_stream stream) {
+  auto events = std::vector<ss::run_event>{};
+  while (auto event = stream.next())
+    events.push_back(std::move(*event));
+  return events;
+}
+
+const numbers& state_of(const ss::run_event& e) {
+  return static_cast<const ss::struct_block<numbers>&>(*e.state).state;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(streams)
+
+BOOST_AUTO_TEST_CASE(values_come_after_the_input_and_after_each_step_and_never_change_later) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
+  const auto events = all_of(e.stream(g.compile(), numbers{}, ss::stream_mode::values));
+  BOOST_TEST_REQUIRE(events.size() == 3U);
+  for (auto i = 0; i < 3; ++i) {
+    const auto& event = events[static_cast<std::size_t>(i)];
+    BOOST_TEST(event.step == i);
+    BOOST_TEST(state_of(event).n == i);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(updates_show_what_each_task_wrote) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
+  g.branch(ss::start, fan_out);
+  const auto events = all_of(e.stream(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
+  BOOST_TEST_REQUIRE(events.size() == 3U);
+  for (auto i = 0; i < 3; ++i) {
+    const auto& event = events[static_cast<std::size_t>(i)];
+    BOOST_TEST(event.node == "worker");
+    BOOST_TEST_REQUIRE(event.writes.size() == 1U);
+    BOOST_TEST(event.writes[0].content.as<int>() == i);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_body_emits_events_of_its_own) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers&, const ss::runtime& rt) { rt.emit("half way"); }).edge(ss::start, a);
+  const auto events = all_of(e.stream(g.compile(), numbers{}, ss::stream_mode::custom));
+  BOOST_TEST_REQUIRE(events.size() == 1U);
+  BOOST_TEST(events[0].data.as_string() == "half way");
+  BOOST_TEST(events[0].node == "a");
+}
+
+BOOST_AUTO_TEST_CASE(the_debug_stream_tells_who_ran_who_halted_and_when_the_barrier_closed) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
+  auto text = std::string{};
+  for (const auto& event : all_of(e.stream(g.compile(), numbers{}, ss::stream_mode::debug)))
+    text += std::to_string(event.step) + ' ' + ss::json::serialize(event.data) + '\n';
+  BOOST_TEST(text ==
+             "0 {\"event\":\"barrier\",\"answered\":1,\"in_flight\":0}\n"
+             "1 {\"event\":\"step\",\"activated\":[\"a\"],\"halted\":[\"b\"],\"in_flight\":0}\n"
+             "1 {\"event\":\"barrier\",\"answered\":1,\"in_flight\":0}\n"
+             "2 {\"event\":\"step\",\"activated\":[\"b\"],\"halted\":[\"a\"],\"in_flight\":0}\n"
+             "2 {\"event\":\"barrier\",\"answered\":1,\"in_flight\":0}\n"
+             "3 {\"event\":\"end\",\"activated\":[],\"halted\":[\"a\",\"b\"],\"in_flight\":0}\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_falls_behind_holds_the_run_back) {
+  auto e = ss::engine{{.workers = 1}};
+  auto steps = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&steps](const numbers& s) {
+    ++steps;
+    return add_one(s);
+  });
+  g.edge(ss::start, a).branch(a, [](const numbers& s) { return s.n < 500 ? ss::destination{a} : ss::destination{ss::end}; });
+  auto config = ss::run_config{};
+  config.recursion_limit = 1'000;
+  auto stream = e.stream(g.compile(), numbers{}, ss::stream_mode::values, config, 10);
+  auto read = 0;
+  while (stream.next()) {
+    ++read;
+    BOOST_TEST_REQUIRE(steps.load() <= read + 12);
+  }
+  BOOST_TEST(read == 501);
+  BOOST_TEST(!stream.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_comes_after_the_last_event) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).add(b, [](const numbers&) { throw std::runtime_error{"b broke"}; });
+  g.edge(ss::start, a).edge(a, b);
+  auto stream = e.stream(g.compile(), numbers{}, ss::stream_mode::updates);
+  BOOST_TEST(stream.next()->node == "a");
+  BOOST_CHECK_THROW(static_cast<void>(stream.next()), ss::graph_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_nobody_reads_on_cancels_its_run) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a).edge(a, a);
+  auto config = ss::run_config{};
+  config.recursion_limit = 1'000'000'000;
+  {
+    auto stream = e.stream(g.compile(), numbers{}, ss::stream_mode::values, config, 4);
+    BOOST_TEST(stream.next().has_value());
+  }
+  while (e.debug().live_runs() != 0)
+    std::this_thread::yield();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/await.hpp>
+#include <superstep/base/sync_wait.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <thread>
+
+namespace ss = superstep;
+
+namespace {
+
+ss::task<int> number(int n) { co_return n; }
+
+ss::task<int> sum(int a, int b) {
+  const auto left = co_await number(a);
+  const auto right = co_await number(b);
+  co_return left + right;
+}
+
+ss::task<int> failing() {
+  throw std::runtime_error{"broken"};
+  co_return 0;
+}
+
+ss::task<int> from_thread(std::thread& worker) {
+  co_return co_await ss::await_callback<int>([&worker](ss::completer<int> done) {
+    worker = std::thread{[done = std::move(done)] { done(7); }};
+  });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(coroutines)
+
+BOOST_AUTO_TEST_CASE(a_task_runs_its_children) { BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7); }
+
+BOOST_AUTO_TEST_CASE(an_exception_goes_to_whoever_awaits) {
+  BOOST_CHECK_THROW(ss::sync_wait(failing()), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_on_another_thread_resumes_the_coroutine_at_home) {
+  auto worker = std::thread{};
+  BOOST_TEST(ss::sync_wait(from_thread(worker)) == 7);
+  worker.join();
+}
+
+BOOST_AUTO_TEST_CASE(the_first_completion_wins) {
+  const auto body = []() -> ss::task<int> {
+    co_return co_await ss::await_callback<int>([](ss::completer<int> done) {
+      done(1);
+      done(2);
+    });
+  };
+  BOOST_TEST(ss::sync_wait(body()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_destroyed_frame_is_told_to_who_would_complete_it) {
+  auto told = 0;
+  auto kept = std::optional<ss::completer<int>>{};
+  {
+    const auto body = [](auto* keep, int* count) -> ss::task<int> {
+      co_return co_await ss::await_callback<int>([keep, count](ss::completer<int> done) {
+        done.on_abandon([count] { ++*count; });
+        *keep = done;
+      });
+    };
+    auto where = ss::detail::make_thread_execution();
+    auto at = ss::home{where.get(), nullptr};
+    auto waiting = body(&kept, &told);
+    waiting.start_in(at);
+    waiting.handle().resume();
+    BOOST_TEST(!waiting.done());
+  }
+  BOOST_TEST(told == 1);
+  BOOST_TEST(kept->abandoned());
+  (*kept)(5);  // too late, and harmless
+  auto late = 0;
+  kept->on_abandon([&late] { ++late; });
+  BOOST_TEST(late == 1);
+}
+
+BOOST_AUTO_TEST_CASE(when_all_keeps_the_order_and_every_failure) {
+  const auto body = []() -> ss::task<std::vector<ss::settled<int>>> {
+    auto calls = std::vector<ss::task<int>>{};
+    calls.push_back(number(1));
+    calls.push_back(failing());
+    calls.push_back(number(3));
+    co_return co_await ss::when_all(std::move(calls));
+  };
+  const auto all = ss::sync_wait(body());
+  BOOST_TEST_REQUIRE(all.size() == 3U);
+  BOOST_TEST(*all[0].value == 1);
+  BOOST_TEST(!all[1].value.has_value());
+  BOOST_TEST((all[1].failure != nullptr));
+  BOOST_TEST(*all[2].value == 3);
+}
+
+BOOST_AUTO_TEST_CASE(when_all_of_nothing_ends_at_once) {
+  const auto body = []() -> ss::task<std::size_t> {
+    auto all = co_await ss::when_all(std::vector<ss::task<int>>{});
+    co_return all.size();
+  };
+  BOOST_TEST(ss::sync_wait(body()) == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/result.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace ss = superstep;
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(every_code_has_a_message) {
+  for (auto code = 1; code <= static_cast<int>(ss::errc::killed); ++code) {
+    const auto text = make_error_code(static_cast<ss::errc>(code)).message();
+    BOOST_TEST(!text.empty());
+    BOOST_TEST(text != "unknown error");
+  }
+  BOOST_TEST(make_error_code(static_cast<ss::errc>(99)).message() == "unknown error");
+}
+
+BOOST_AUTO_TEST_CASE(the_value_of_a_failed_result_throws_its_text) {
+  const auto failed = ss::result<int>{ss::error{ss::errc::not_found, "no row 'x' in the file"}};
+  BOOST_CHECK_EXCEPTION(static_cast<void>(failed.value()), std::system_error, [](const auto& e) {
+    return std::string{e.what()}.find("no row 'x' in the file") == 0 && e.code() == ss::errc::not_found;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
