@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+/// Who speaks. `remove` deletes the message whose id it carries (see add_messages).
+enum class message_type : std::uint8_t { human, ai, system, tool, remove };
+
+/// A model's request to run a tool. `args` are parsed; text that is no JSON object makes an
+/// invalid_tool_call instead.
+struct tool_call {
+  std::string id;
+  std::string name;
+  json::object args;
+
+  friend bool operator==(const tool_call&, const tool_call&) = default;
+};
+
+/// A call whose arguments could not be parsed: the raw text and what was wrong with it.
+struct invalid_tool_call {
+  std::string id;
+  std::string name;
+  std::string args;
+  std::string error;
+
+  friend bool operator==(const invalid_tool_call&, const invalid_tool_call&) = default;
+};
+
+/// Tokens of one model answer. `input_details` and `output_details` hold the provider's finer
+/// counts (cache_read, reasoning, …) by name.
+struct token_usage {
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t total_tokens = 0;
+  json::object input_details;
+  json::object output_details;
+
+  friend bool operator==(const token_usage&, const token_usage&) = default;
+};
+
+/// One message of a conversation. Plain data; immutable once it is in a message_list.
+struct message {
+  message_type type = message_type::human;
+  std::string content;               ///< the text, when `blocks` is not set
+  std::optional<json::array> blocks; ///< content in list form; `content` is empty then
+  std::string id;                    ///< empty: add_messages assigns one
+  std::string name;
+  std::vector<tool_call> tool_calls;                 ///< ai only
+  std::vector<invalid_tool_call> invalid_tool_calls; ///< ai only
+  std::string tool_call_id;                          ///< tool only: the call it answers
+  bool is_error = false;                             ///< tool only: status "error"
+  json::value artifact;                              ///< tool only; never sent to a model
+  std::optional<token_usage> usage;                  ///< ai only
+  json::object response_metadata;
+  json::object additional_kwargs;
+
+  friend bool operator==(const message&, const message&) = default;
+};
+
+[[nodiscard]] message human_message(std::string text);
+[[nodiscard]] message ai_message(std::string text, std::vector<tool_call> calls = {});
+[[nodiscard]] message system_message(std::string text);
+[[nodiscard]] message tool_message(std::string text, std::string tool_call_id, std::string name);
+[[nodiscard]] message remove_message(std::string id);
+
+/// Deletes everything before it when used as the id of a `remove` message.
+inline constexpr std::string_view remove_all_messages = "__remove_all__";
+
+/// The text of a message: `content`, or the text blocks joined.
+[[nodiscard]] std::string text_of(const message&);
+
+} // namespace superstep

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace superstep {
+
+class argument_schema;
+class tool;
+class tool_node;
+struct calculator_options;
+struct command_options;
+struct current_time_options;
+struct http_get_options;
+struct read_file_options;
+struct simulated_options;
+struct sqlite_query_options;
+struct tool_context;
+struct tool_node_options;
+struct tool_output;
+
+} // namespace superstep

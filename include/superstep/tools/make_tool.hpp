@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/tools/detail/described_json.hpp>
+#include <superstep/tools/tool.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+namespace detail {
+
+inline tool_output to_output(tool_output out) {
+  return out;
+}
+
+template <class R>
+tool_output to_output(R value) {
+  auto out = tool_output{};
+  if constexpr (std::convertible_to<R, std::string>)
+    out.content = std::move(value);
+  else
+    out.content = to_text(written(value));
+  return out;
+}
+
+/// A function with described arguments as a tool.
+template <class Args, class Fn>
+class function_tool final : public tool {
+public:
+  function_tool(tool_definition definition, Fn fn)
+      : definition_{std::move(definition)}, fn_{std::move(fn)} {}
+
+  [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
+
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    auto args = Args{};
+    auto reader = argument_reader{};
+    reader.read_members(call.args, args, {});
+    if (!reader.faults().empty()) {
+      auto refused = tool_output{};
+      refused.content = describe_faults(definition_.name, call.args, reader.faults());
+      refused.is_error = true;
+      co_return refused;
+    }
+    // `args` and `context` live in this frame, so a coroutine may take them by reference.
+    using answer = decltype(call_fn(fn_, args, context));
+    if constexpr (is_task_v<answer>) {
+      auto body = call_fn(fn_, args, context);
+      auto value = co_await body;
+      co_return to_output(std::move(value));
+    } else {
+      co_return to_output(call_fn(fn_, args, context));
+    }
+  }
+
+private:
+  static decltype(auto) call_fn(const Fn& fn, const Args& args, const tool_context& context) {
+    static_assert(
+        std::invocable<const Fn&, const Args&> ||
+            std::invocable<const Fn&, const Args&, const tool_context&>,
+        "a tool's function takes (const Args&) or (const Args&, tool_context), and can be "
+        "called as const: it is shared by all calls");
+    if constexpr (std::invocable<const Fn&, const Args&>)
+      return fn(args);
+    else
+      return fn(args, context);
+  }
+
+  tool_definition definition_;
+  Fn fn_;
+};
+
+} // namespace detail
+
+/// Makes a tool from a function and a struct described with BOOST_DESCRIBE_STRUCT, whose members
+/// are the arguments: strings, numbers, bools, std::vector, std::map<std::string, …>, described
+/// structs and enums, json values; a std::optional need not be given. A static member
+/// `descriptions`, a range of pairs (name, text), describes them to the model.
+///
+/// `fn` takes `(const Args&)` or `(const Args&, tool_context)` and returns text, a number, a bool,
+/// a json value, a described struct or a tool_output, or a task of one of these; what is no text is
+/// written as JSON. It is shared by all calls, of any thread, and may block or throw.
+template <class Args, class Fn>
+[[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
+  auto definition =
+      tool_definition{std::move(name), std::move(description), detail::schema_of_struct<Args>()};
+  return std::make_shared<const detail::function_tool<Args, Fn>>(std::move(definition),
+                                                                 std::move(fn));
+}
+
+} // namespace superstep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/clock.hpp>
+#include <superstep/base/task.hpp>
+#include <superstep/messages/message.hpp>
+#include <superstep/messages/tool_definition.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace superstep {
+
+/// What a tool hands back. `content` is the text the model reads.
+struct tool_output {
+  std::string content;
+  bool is_error = false;
+  json::value artifact;
+};
+
+/// What a tool may know about the call it serves. Owned by the call; copied freely.
+struct tool_context {
+  std::string run_key;      ///< key of the row or run, for logs and effects
+  std::string tool_call_id;
+  std::string node;
+  std::uint32_t attempt = 1;
+  std::stop_token stop;     ///< set when the call is cancelled; a blocking tool may look at it
+  const superstep::clock* time = &system_clock();
+};
+
+/// A tool: a definition for the model and a body. Immutable and shared by all runs.
+///
+/// run() may be called by any number of actors at once. It may block (the engine moves its siblings
+/// out of the way) or suspend; it may throw: the exception becomes that call's error.
+class tool {
+public:
+  virtual ~tool() = default;
+  [[nodiscard]] virtual const tool_definition& definition() const noexcept = 0;
+  [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
+};
+
+using tool_ptr = std::shared_ptr<const tool>;
+using tool_list = std::vector<tool_ptr>;
+
+} // namespace superstep

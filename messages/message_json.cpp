@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_json.hpp>
+
+namespace superstep {
+
+namespace {
+
+json::object calls_member(const tool_call& c) {
+  auto o = json::object{{"name", c.name}, {"args", c.args}, {"id", nullptr}, {"type", "tool_call"}};
+  if (!c.id.empty())
+    o["id"] = c.id;
+  return o;
+}
+
+json::object calls_member(const invalid_tool_call& c) {
+  auto o = json::object{{"name", c.name}, {"args", c.args}, {"id", nullptr}};
+  if (!c.id.empty())
+    o["id"] = c.id;
+  o["error"] = c.error;
+  o["type"] = "invalid_tool_call";
+  return o;
+}
+
+template <class Call>
+void add_calls(json::object& into, std::string_view key, const std::vector<Call>& calls) {
+  if (calls.empty())
+    return;
+  auto list = json::array{};
+  list.reserve(calls.size());
+  for (const auto& c : calls)
+    list.emplace_back(calls_member(c));
+  into[key] = std::move(list);
+}
+
+json::object usage_member(const token_usage& u) {
+  auto o = json::object{{"input_tokens", u.input_tokens},
+                        {"output_tokens", u.output_tokens},
+                        {"total_tokens", u.total_tokens}};
+  if (!u.input_details.empty())
+    o["input_token_details"] = u.input_details;
+  if (!u.output_details.empty())
+    o["output_token_details"] = u.output_details;
+  return o;
+}
+
+/// Writes the members of one object, commas in between. The keys are ours and need no escapes.
+class object_writer {
+public:
+  explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }
+
+  std::string& key(std::string_view name) {
+    if (!first_)
+      out_ += ',';
+    first_ = false;
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
+    return out_;
+  }
+  void text(std::string_view name, std::string_view value) { append_quoted(key(name), value); }
+  void text_unless_empty(std::string_view name, std::string_view value) {
+    if (!value.empty())
+      text(name, value);
+  }
+  void text_or_null(std::string_view name, std::string_view value) {
+    if (value.empty())
+      key(name) += "null";
+    else
+      text(name, value);
+  }
+  void object_unless_empty(std::string_view name, const json::object& value) {
+    if (!value.empty())
+      append_text(key(name), value);
+  }
+  void close() { out_ += '}'; }
+
+private:
+  std::string& out_;
+  bool first_ = true;
+};
+
+void append_call(std::string& out, const tool_call& c) {
+  auto w = object_writer{out};
+  w.text("name", c.name);
+  append_text(w.key("args"), c.args);
+  w.text_or_null("id", c.id);
+  w.text("type", "tool_call");
+  w.close();
+}
+
+void append_call(std::string& out, const invalid_tool_call& c) {
+  auto w = object_writer{out};
+  w.text("name", c.name);
+  w.text("args", c.args);
+  w.text_or_null("id", c.id);
+  w.text("error", c.error);
+  w.text("type", "invalid_tool_call");
+  w.close();
+}
+
+template <class Call>
+void append_calls(object_writer& w, std::string_view key, const std::vector<Call>& calls) {
+  if (calls.empty())
+    return;
+  auto& out = w.key(key);
+  auto separator = '[';
+  for (const auto& c : calls) {
+    out += separator;
+    append_call(out, c);
+    separator = ',';
+  }
+  out += ']';
+}
+
+void append_usage(std::string& out, const token_usage& u) {
+  auto w = object_writer{out};
+  w.key("input_tokens") += std::to_string(u.input_tokens);
+  w.key("output_tokens") += std::to_string(u.output_tokens);
+  w.key("total_tokens") += std::to_string(u.total_tokens);
+  w.object_unless_empty("input_token_details", u.input_details);
+  w.object_unless_empty("output_token_details", u.output_details);
+  w.close();
+}
+
+} // namespace
+
+std::string_view to_string(message_type type) noexcept {
+  switch (type) {
+  case message_type::human:
+    return "human";
+  case message_type::ai:
+    return "ai";
+  case message_type::system:
+    return "system";
+  case message_type::tool:
+    return "tool";
+  case message_type::remove:
+    return "remove";
+  }
+  return "unknown";
+}
+
+// The two writers below keep one order of members; message_json_test holds them together.
+
+json::object to_json(const message& m) {
+  auto o = json::object{{"type", to_string(m.type)}};
+  if (m.blocks)
+    o["content"] = *m.blocks;
+  else
+    o["content"] = m.content;
+  if (!m.name.empty())
+    o["name"] = m.name;
+  if (!m.id.empty())
+    o["id"] = m.id;
+  add_calls(o, "tool_calls", m.tool_calls);
+  add_calls(o, "invalid_tool_calls", m.invalid_tool_calls);
+  if (m.usage)
+    o["usage_metadata"] = usage_member(*m.usage);
+  if (!m.tool_call_id.empty())
+    o["tool_call_id"] = m.tool_call_id;
+  if (m.is_error)
+    o["status"] = "error";
+  if (!m.artifact.is_null())
+    o["artifact"] = m.artifact;
+  if (!m.additional_kwargs.empty())
+    o["additional_kwargs"] = m.additional_kwargs;
+  if (!m.response_metadata.empty())
+    o["response_metadata"] = m.response_metadata;
+  return o;
+}
+
+void append_json(std::string& out, const message& m) {
+  auto w = object_writer{out};
+  w.text("type", to_string(m.type));
+  if (m.blocks)
+    append_text(w.key("content"), *m.blocks);
+  else
+    w.text("content", m.content);
+  w.text_unless_empty("name", m.name);
+  w.text_unless_empty("id", m.id);
+  append_calls(w, "tool_calls", m.tool_calls);
+  append_calls(w, "invalid_tool_calls", m.invalid_tool_calls);
+  if (m.usage)
+    append_usage(w.key("usage_metadata"), *m.usage);
+  w.text_unless_empty("tool_call_id", m.tool_call_id);
+  if (m.is_error)
+    w.text("status", "error");
+  if (!m.artifact.is_null())
+    append_text(w.key("artifact"), m.artifact);
+  w.object_unless_empty("additional_kwargs", m.additional_kwargs);
+  w.object_unless_empty("response_metadata", m.response_metadata);
+  w.close();
+}
+
+void append_json(std::string& out, const message_list& messages) {
+  out += '[';
+  for (auto i = std::size_t{0}; i < messages.size(); ++i) {
+    if (i != 0)
+      out += ',';
+    append_json(out, messages[i]);
+  }
+  out += ']';
+}
+
+} // namespace superstep

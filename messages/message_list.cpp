@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "message_index.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/messages/message_list.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+bool is_complete(const message& m) {
+  return !m.id.empty() && std::none_of(m.tool_calls.begin(), m.tool_calls.end(),
+                                       [](const tool_call& c) { return c.id.empty(); });
+}
+
+/// A copy, because the message may be shared already; the copy is fixed before anybody sees it.
+message_ptr completed(const message& m, id_source& ids) {
+  auto fixed = std::make_shared<message>(m);
+  if (fixed->id.empty())
+    fixed->id = ids.next();
+  for (auto j = std::size_t{0}; j < fixed->tool_calls.size(); ++j)
+    if (fixed->tool_calls[j].id.empty())
+      fixed->tool_calls[j].id = fixed->id + "-call-" + std::to_string(j);
+  return fixed;
+}
+
+} // namespace
+
+message_list::message_list(std::initializer_list<message> messages) {
+  for (const auto& m : messages)
+    push_back(m);
+}
+
+message_list::message_list(std::vector<message> messages) {
+  for (auto& m : messages)
+    push_back(std::move(m));
+}
+
+void message_list::push_back(message m) {
+  push_back(std::make_shared<const message>(std::move(m)));
+}
+
+void message_list::push_back(message_ptr m) {
+  SUPERSTEP_ASSERT(m != nullptr);
+  if (items_.push_back(std::move(m)) == list_change::forked)
+    index_.reset();
+}
+
+void message_list::replace(std::size_t i, message_ptr m) {
+  SUPERSTEP_ASSERT(m != nullptr && i < size());
+  const auto same_id = items_[i]->id == m->id;
+  const auto known = is_complete(*m);
+  if (items_.replace(i, std::move(m)) == list_change::forked || !same_id)
+    index_.reset();
+  if (!known)
+    completed_ = std::min(completed_, i);
+}
+
+std::optional<std::size_t> message_list::position_of(std::string_view id) {
+  if (empty())
+    return std::nullopt;
+  if (!index_)
+    index_ = std::make_shared<detail::message_index>();
+  return index_->find(items_, id);
+}
+
+void message_list::complete(id_source& ids) {
+  for (; completed_ < size(); ++completed_) {
+    const auto& m = *items_[completed_];
+    if (!is_complete(m))
+      replace(completed_, completed(m, ids)); // lowers completed_ at most to where it stands
+  }
+}
+
+bool operator==(const message_list& a, const message_list& b) {
+  const auto same = [](const message_ptr& x, const message_ptr& y) { return x == y || *x == *y; };
+  return a.size() == b.size() &&
+         std::equal(a.items_.begin(), a.items_.end(), b.items_.begin(), same);
+}
+
+} // namespace superstep

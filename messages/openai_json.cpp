@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/openai_json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto own_role = std::string_view{"__openai_role__"};
+
+std::string_view role_of(const message& m) {
+  switch (m.type) {
+  case message_type::human:
+    return "user";
+  case message_type::ai:
+    return "assistant";
+  case message_type::system: {
+    const auto* role = m.additional_kwargs.if_contains(own_role);
+    return role && *role == "developer" ? "developer" : "system";
+  }
+  case message_type::tool:
+    return "tool";
+  case message_type::remove:
+    break;
+  }
+  return "user";
+}
+
+/// Blocks that other providers need back and chat-completions servers refuse.
+bool is_foreign(const json::value& block) {
+  static constexpr auto types =
+      std::array{"thinking",        "redacted_thinking", "reasoning",     "reasoning_content",
+                 "tool_use",        "tool_call",         "function_call", "code_interpreter_call",
+                 "input_json_delta"};
+  const auto* object = block.if_object();
+  const auto* type = object ? object->if_contains("type") : nullptr;
+  return type && std::any_of(types.begin(), types.end(), [&](const char* t) { return *type == t; });
+}
+
+json::value function_call(std::string_view id, std::string_view name, std::string_view arguments) {
+  auto call = json::object{{"type", "function"}};
+  if (!id.empty())
+    call["id"] = id;
+  call["function"] = json::object{{"name", name}, {"arguments", arguments}};
+  return call;
+}
+
+json::value content_of(const message& m, bool has_calls) {
+  if (!m.blocks) {
+    if (m.content.empty() && has_calls)
+      return nullptr;
+    return json::value(m.content);
+  }
+  auto blocks = json::array{};
+  for (const auto& block : *m.blocks) {
+    if (is_foreign(block))
+      continue;
+    if (block.is_string())
+      blocks.emplace_back(json::object{{"type", "text"}, {"text", block}});
+    else
+      blocks.push_back(block);
+  }
+  if (blocks.empty() && has_calls)
+    return nullptr;
+  if (blocks.empty())
+    return json::value("");
+  return blocks;
+}
+
+/// Models write line breaks into string arguments as they are, which JSON forbids.
+std::string with_breaks_escaped(std::string_view text) {
+  auto out = std::string{};
+  auto quoted = false;
+  for (auto i = std::size_t{0}; i < text.size(); ++i) {
+    const auto c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      out += c;
+      out += text[++i];
+    } else if (quoted && static_cast<unsigned char>(c) < 0x20) {
+      auto escaped = std::string{};
+      append_quoted(escaped, {&c, 1});
+      out += std::string_view{escaped}.substr(1, escaped.size() - 2);
+    } else {
+      quoted = quoted != (c == '"');
+      out += c;
+    }
+  }
+  return out;
+}
+
+result<json::value> parse_arguments(std::string_view text) {
+  auto parsed = parse_json(text);
+  if (parsed)
+    return parsed;
+  auto again = parse_json(with_breaks_escaped(text));
+  return again ? again : parsed; // the error about what the model really wrote
+}
+
+std::string text_member(const json::object& from, std::string_view key) {
+  const auto* value = from.if_contains(key);
+  const auto* text = value ? value->if_string() : nullptr;
+  return text ? std::string{text->data(), text->size()} : std::string{};
+}
+
+error wrong(std::string text) {
+  return {errc::parse_failed, std::move(text)};
+}
+
+result<void> add_call(message& to, const json::value& value, std::size_t i) {
+  const auto at = "tool_calls[" + std::to_string(i) + ']';
+  const auto* call = value.if_object();
+  if (!call)
+    return wrong(at + ": must be an object");
+  const auto* inner = call->if_contains("function");
+  const auto* function = inner ? inner->if_object() : nullptr;
+  if (!function)
+    return wrong(at + ".function: must be an object");
+  auto name = text_member(*function, "name");
+  if (name.empty())
+    return wrong(at + ".function.name: must be a string that is not empty");
+  const auto* arguments = function->if_contains("arguments");
+  // Some servers send the arguments as an object, not as its text.
+  if (arguments && arguments->is_object()) {
+    to.tool_calls.push_back({text_member(*call, "id"), std::move(name), arguments->get_object()});
+    return {};
+  }
+  if (arguments && !arguments->is_string() && !arguments->is_null())
+    return wrong(at + ".function.arguments: must be JSON text");
+  auto read = parse_tool_call(text_member(*call, "id"), std::move(name),
+                              text_member(*function, "arguments"));
+  if (auto* good = std::get_if<tool_call>(&read))
+    to.tool_calls.push_back(std::move(*good));
+  else
+    to.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+  return {};
+}
+
+} // namespace
+
+json::value to_openai(const message& m) {
+  auto o = json::object{{"role", role_of(m)}};
+  auto calls = json::array{};
+  for (const auto& c : m.tool_calls)
+    calls.emplace_back(function_call(c.id, c.name, to_text(c.args)));
+  for (const auto& c : m.invalid_tool_calls)
+    calls.emplace_back(function_call(c.id, c.name, c.args));
+  o["content"] = content_of(m, !calls.empty());
+  if (!m.name.empty())
+    o["name"] = m.name;
+  if (!calls.empty())
+    o["tool_calls"] = std::move(calls);
+  if (!m.tool_call_id.empty())
+    o["tool_call_id"] = m.tool_call_id;
+  return o;
+}
+
+void append_openai(std::string& out, const message& m) {
+  append_text(out, to_openai(m));
+}
+
+json::value to_openai(const tool_definition& tool) {
+  return json::object{{"type", "function"},
+                      {"function", json::object{{"name", tool.name},
+                                                {"description", tool.description},
+                                                {"parameters", tool.parameters}}}};
+}
+
+result<message> from_openai(const json::object& from) {
+  if (const auto* role = from.if_contains("role"); role && *role != "assistant")
+    return wrong("role: an answer must be of role \"assistant\", got " + to_text(*role));
+  auto m = message{};
+  m.type = message_type::ai;
+  m.id = text_member(from, "id");
+  m.name = text_member(from, "name");
+  if (const auto* content = from.if_contains("content")) {
+    if (const auto* blocks = content->if_array())
+      m.blocks = *blocks;
+    else if (content->is_string() || content->is_null())
+      m.content = text_member(from, "content");
+    else
+      return wrong("content: must be a string, a list of blocks or null");
+  }
+  if (const auto* calls = from.if_contains("tool_calls"); calls && !calls->is_null()) {
+    if (!calls->is_array())
+      return wrong("tool_calls: must be a list");
+    for (auto i = std::size_t{0}; i < calls->get_array().size(); ++i)
+      if (auto added = add_call(m, calls->get_array()[i], i); !added)
+        return std::move(added).error();
+  }
+  for (const auto* key : {"refusal", "audio", "function_call"})
+    if (const auto* value = from.if_contains(key); value && !value->is_null())
+      m.additional_kwargs[key] = *value;
+  return m;
+}
+
+std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::string name,
+                                                           std::string_view arguments) {
+  const auto blank = arguments.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  if (blank || arguments == "null")
+    return tool_call{std::move(id), std::move(name), {}};
+  auto parsed = parse_arguments(arguments);
+  if (parsed && parsed->is_object())
+    return tool_call{std::move(id), std::move(name), std::move(parsed->get_object())};
+  auto why = parsed ? std::string{"the arguments are no JSON object"} : parsed.error().text;
+  return invalid_tool_call{std::move(id), std::move(name), std::string{arguments}, std::move(why)};
+}
+
+} // namespace superstep

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_list.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+/// Messages by a short notation: "1:a 2:b -1 -*" are two messages with ids, the removal of the
+/// first and the removal of all; ":c" has no id.
+message_list parse(std::string_view text) {
+  auto list = message_list{};
+  while (!text.empty()) {
+    const auto word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (word == "-*") {
+      list.push_back(remove_message(std::string{remove_all_messages}));
+    } else if (word.starts_with('-')) {
+      list.push_back(remove_message(std::string{word.substr(1)}));
+    } else {
+      auto m = human_message(std::string{word.substr(word.find(':') + 1)});
+      m.id = word.substr(0, word.find(':'));
+      list.push_back(std::move(m));
+    }
+  }
+  return list;
+}
+
+std::string print(const message_list& list) {
+  auto text = std::string{};
+  for (const auto& m : list)
+    text += (text.empty() ? "" : " ") +
+            (m.type == message_type::remove ? "-" + m.id : m.id + ':' + m.content);
+  return text;
+}
+
+struct merge_case {
+  std::string_view name, left, right, expected;
+};
+std::ostream& operator<<(std::ostream& out, const merge_case& c) {
+  return out << c.name;
+}
+
+const auto merges = std::vector<merge_case>{
+    {"new messages are appended", "1:a", "2:b 3:c", "1:a 2:b 3:c"},
+    {"a known id is replaced in place", "1:a 2:b 3:c", "2:z", "1:a 2:z 3:c"},
+    {"a later message replaces one of the same update", "1:a", "2:b 2:c", "1:a 2:c"},
+    {"a removal deletes", "1:a 2:b 3:c", "-2", "1:a 3:c"},
+    {"a removal and a new message keep the place", "1:a 2:b", "-1 1:z", "1:z 2:b"},
+    {"a new message and a removal delete", "1:a 2:b", "1:z -1", "2:b"},
+    {"what was appended can be removed", "1:a", "2:b -2", "1:a"},
+    {"remove all drops what was there", "1:a 2:b", "-*", ""},
+    {"remove all keeps what comes after it", "1:a", "2:b -* 3:c", "3:c"},
+    {"the last remove all counts", "1:a", "-* 2:b -* 3:c", "3:c"},
+    {"after remove all a removal is kept as it is", "1:a", "-* 3:c -3", "3:c -3"},
+    {"of equal ids on the left the last is replaced", "1:a 1:b", "1:z", "1:a 1:z"},
+    {"equal ids on the left go together", "1:a 2:b 1:c", "-1", "2:b"},
+    {"missing ids are made, on both sides", ":a", ":b :c", "r-4-0:a r-4-1:b r-4-2:c"},
+    {"nothing changes nothing", "1:a", "", "1:a"},
+};
+
+message with_id(std::string id, std::string text) {
+  auto m = human_message(std::move(text));
+  m.id = std::move(id);
+  return m;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(adding_messages)
+
+BOOST_DATA_TEST_CASE(an_update_is_merged_by_id, boost::unit_test::data::make(merges), c) {
+  auto ids = id_source{"r"};
+  ids.begin_step(4);
+  auto list = parse(c.left);
+  const auto before = list;
+  add_messages{}(list, parse(c.right), ids);
+  BOOST_TEST(print(list) == c.expected);
+  BOOST_TEST(print(before) == print(parse(c.left)));
+}
+
+BOOST_AUTO_TEST_CASE(removing_what_is_not_there_fails_and_changes_nothing) {
+  auto ids = id_source{"r"};
+  auto list = parse("1:a");
+  const auto words = [](const std::invalid_argument& e) {
+    return std::string_view{e.what()} ==
+           "Attempting to delete a message with an ID that doesn't exist ('7')";
+  };
+  BOOST_CHECK_EXCEPTION(add_messages{}(list, parse("2:b -7"), ids), std::invalid_argument, words);
+  BOOST_TEST(print(list) == "1:a");
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_call_without_an_id_gets_one_from_its_message) {
+  auto ids = id_source{"r"};
+  ids.begin_step(2);
+  auto more = message_list{ai_message("", {{"", "f", {}}, {"given", "g", {}}, {"", "h", {}}})};
+  const auto sent = more.at_ptr(0);
+  auto list = message_list{};
+  add_messages{}(list, std::move(more), ids);
+  BOOST_TEST(list[0].id == "r-2-0");
+  BOOST_TEST(list[0].tool_calls[0].id == "r-2-0-call-0");
+  BOOST_TEST(list[0].tool_calls[1].id == "given");
+  BOOST_TEST(list[0].tool_calls[2].id == "r-2-0-call-2");
+  BOOST_TEST(sent->id.empty()); // whoever holds the message that was sent sees it as it was
+}
+
+BOOST_AUTO_TEST_CASE(every_kept_state_stays_as_it_was_and_can_go_on_by_itself) {
+  auto ids = id_source{"r"};
+  auto random = std::mt19937{7};
+  auto states = std::vector<message_list>(1);
+  auto expected = std::vector<std::vector<std::pair<std::string, std::string>>>(1);
+  for (auto step = 0; step < 3000; ++step) {
+    // Mostly the newest state goes on, now and then an old one: a fork.
+    const auto from = random() % 10 == 0 ? random() % states.size() : states.size() - 1;
+    auto state = states[from];
+    auto model = expected[from];
+    const auto id =
+        std::to_string(random() % 3 == 0 ? random() % 200 : 1000U + random() % 100'000U);
+    const auto known =
+        std::find_if(model.begin(), model.end(), [&](auto& m) { return m.first == id; });
+    const auto text = std::to_string(step);
+    if (known != model.end() && random() % 8 == 0) {
+      add_messages{}(state, message_list{remove_message(id)}, ids);
+      model.erase(known);
+    } else {
+      add_messages{}(state, message_list{with_id(id, text)}, ids);
+      if (known != model.end())
+        known->second = text;
+      else
+        model.emplace_back(id, text);
+    }
+    states.push_back(std::move(state));
+    expected.push_back(std::move(model));
+  }
+  for (auto i = std::size_t{0}; i < states.size(); i += 13) {
+    BOOST_REQUIRE(states[i].size() == expected[i].size());
+    for (auto j = std::size_t{0}; j < expected[i].size(); ++j) {
+      BOOST_REQUIRE(states[i][j].id == expected[i][j].first);
+      BOOST_REQUIRE(states[i][j].content == expected[i][j].second);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(copies_on_two_threads_are_reduced_at_once) {
+  auto ids = id_source{"r"};
+  auto base = parse("1:a 2:b 3:c");
+  add_messages{}(base, parse("2:z"), ids); // makes the shared index
+  auto ends = std::vector<message_list>(2);
+  {
+    auto threads = std::vector<std::jthread>{};
+    for (auto t = 0; t < 2; ++t)
+      threads.emplace_back([t, mine = base, &end = ends[static_cast<std::size_t>(t)]]() mutable {
+        auto own = id_source{std::to_string(t)};
+        for (auto i = 0; i < 400; ++i) {
+          const auto key = std::to_string(t) + '/' + std::to_string(i % 300);
+          auto kept = mine;
+          add_messages{}(mine, message_list{with_id(key, std::to_string(i))}, own);
+        }
+        end = mine;
+      });
+  }
+  for (const auto& end : ends) {
+    BOOST_TEST(end.size() == 303U);
+    BOOST_TEST(end[3].content == "300");
+    BOOST_TEST(end.back().content == "299");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_json.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+struct form_case {
+  std::string_view name, in, out; ///< any form; the message form, or a part of the error
+};
+std::ostream& operator<<(std::ostream& out, const form_case& c) {
+  return out << c.name;
+}
+
+const auto forms = std::vector<form_case>{
+    {"a bare string is human", R"("hi")", R"({"type":"human","content":"hi"})"},
+    {"a pair", R"(["system","s"])", R"({"type":"system","content":"s"})"},
+    {"roles of servers", R"({"role":"user","content":"x"})", R"({"type":"human","content":"x"})"},
+    {"developer keeps its role", R"({"role":"developer","content":"d"})",
+     R"({"type":"system","content":"d","additional_kwargs":{"__openai_role__":"developer"}})"},
+    {"null content is empty", R"({"role":"assistant","content":null})",
+     R"({"type":"ai","content":""})"},
+    {"calls of servers",
+     R"({"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]})",
+     R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{"a":1},"id":"c1","type":"tool_call"}]})"},
+    {"our own calls",
+     R"({"type":"ai","content":"","id":"m","name":"n","tool_calls":[{"name":"f","args":{"a":1.0},"id":null,"type":"tool_call"}]})",
+     R"({"type":"ai","content":"","name":"n","id":"m","tool_calls":[{"name":"f","args":{"a":1.0},"id":null,"type":"tool_call"}]})"},
+    {"invalid calls",
+     R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"f","args":"{bad","id":"c9","error":"oops","type":"invalid_tool_call"}]})",
+     R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"f","args":"{bad","id":"c9","error":"oops","type":"invalid_tool_call"}]})"},
+    {"a tool message",
+     R"({"role":"tool","content":"r","tool_call_id":"c1","name":"f","status":"error","artifact":[1]})",
+     R"({"type":"tool","content":"r","name":"f","tool_call_id":"c1","status":"error","artifact":[1]})"},
+    {"success is not written",
+     R"({"type":"tool","content":"r","tool_call_id":"c1","status":"success"})",
+     R"({"type":"tool","content":"r","tool_call_id":"c1"})"},
+    {"unknown members are kept",
+     R"({"role":"user","content":"x","foo":1,"additional_kwargs":{"bar":2}})",
+     R"({"type":"human","content":"x","additional_kwargs":{"foo":1,"bar":2}})"},
+    {"blocks", R"({"role":"user","content":[{"type":"text","text":"a"},"b"]})",
+     R"({"type":"human","content":[{"type":"text","text":"a"},"b"]})"},
+    {"usage and metadata",
+     R"({"role":"ai","content":"x","usage_metadata":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"output_token_details":{"reasoning":1}},"response_metadata":{"model_name":"m"}})",
+     R"({"type":"ai","content":"x","usage_metadata":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"output_token_details":{"reasoning":1}},"response_metadata":{"model_name":"m"}})"},
+    {"removal", R"({"type":"remove","id":"m1","content":""})",
+     R"({"type":"remove","content":"","id":"m1"})"},
+    {"calls without content",
+     R"({"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":""}}]})",
+     R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{},"id":"c","type":"tool_call"}]})"},
+};
+
+const auto faults = std::vector<form_case>{
+    {"no role", R"([{"content":"x"}])", "messages[0]: a message needs `role`"},
+    {"unknown role", R"(["a",{"role":"robot","content":"x"}])",
+     "messages[1].role: Unexpected message type: 'robot'"},
+    {"no content", R"([{"role":"user"}])", "messages[0]: a message needs"},
+    {"a triple", R"([["human","a","b"]])", "messages[0]: a message in list form is a pair"},
+    {"a number", "[3]", "messages[0]: a message is an object"},
+    {"content of a wrong kind", R"([{"role":"user","content":3}])",
+     "messages[0].content: must be a string"},
+    {"a block of a wrong kind", R"([{"role":"user","content":["a",3]}])",
+     "messages[0].content[1]: a block"},
+    {"a tool message without its call", R"([{"role":"tool","content":"r"}])",
+     "messages[0].tool_call_id"},
+    {"arguments that are no JSON",
+     R"([{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{bad"}}]}])",
+     "messages[0].tool_calls[0].function.arguments: not valid JSON"},
+    {"a call without a name", R"([{"role":"ai","content":"","tool_calls":[{"args":{}}]}])",
+     "messages[0].tool_calls[0].name: must be a string"},
+    {"args of a wrong kind",
+     R"([{"role":"ai","content":"","tool_calls":[{"name":"f","args":"x"}]}])",
+     "messages[0].tool_calls[0].args: must be an object"},
+    {"an id of a wrong kind", R"([{"role":"user","content":"x","id":7}])", "messages[0].id"},
+    {"tokens of a wrong kind",
+     R"([{"role":"ai","content":"x","usage_metadata":{"input_tokens":"many"}}])",
+     "messages[0].usage_metadata.input_tokens: must be an integer"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(messages_as_json)
+
+BOOST_DATA_TEST_CASE(every_form_is_read_and_one_is_written, boost::unit_test::data::make(forms),
+                     c) {
+  const auto read = message_from_json(*parse_json(c.in));
+  BOOST_TEST_INFO((read.has_error() ? read.error().text : ""));
+  BOOST_REQUIRE(read.has_value());
+  BOOST_TEST(to_text(to_json(*read)) == c.out);
+  auto direct = std::string{};
+  append_json(direct, *read);
+  BOOST_TEST(direct == c.out);
+  const auto again = message_from_json(*parse_json(direct));
+  BOOST_REQUIRE(again.has_value());
+  BOOST_TEST((*again == *read));
+}
+
+BOOST_DATA_TEST_CASE(a_fault_is_named_with_its_path, boost::unit_test::data::make(faults), c) {
+  const auto read = messages_from_json(*parse_json(c.in));
+  BOOST_REQUIRE(read.has_error());
+  BOOST_TEST_INFO(read.error().text);
+  BOOST_TEST(read.error().text.starts_with(c.out));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_is_written_and_read_back) {
+  const auto list = message_list{human_message("a \"quoted\" \n text"),
+                                 ai_message("b", {{"c", "f", {}}}), tool_message("t", "c", "f")};
+  auto text = std::string{};
+  append_json(text, list);
+  const auto again = messages_from_json(*parse_json(text));
+  BOOST_REQUIRE(again.has_value());
+  BOOST_TEST((*again == list));
+}
+
+BOOST_AUTO_TEST_CASE(one_message_makes_a_list_of_one) {
+  const auto list = messages_from_json(*parse_json(R"("hi")"));
+  BOOST_REQUIRE(list.has_value());
+  BOOST_TEST(list->size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_list.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace superstep;
+
+BOOST_AUTO_TEST_SUITE(message_lists)
+
+BOOST_AUTO_TEST_CASE(a_list_is_a_value) {
+  auto l = message_list{human_message("a"), ai_message("b")};
+  const auto old = l;
+  l.push_back(human_message("c"));
+  BOOST_TEST(old.size() == 2U);
+  BOOST_TEST(l.size() == 3U);
+  BOOST_TEST(l.back().content == "c");
+  BOOST_TEST((l != old));
+  BOOST_TEST((old == message_list{human_message("a"), ai_message("b")}));
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_shared_between_copies_and_not_copied) {
+  const auto l = message_list{human_message("a")};
+  auto copy = l;
+  copy.push_back(ai_message("b"));
+  BOOST_TEST(&l[0] == &copy[0]);
+  BOOST_TEST(l.at_ptr(0) == copy.at_ptr(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_replaced_message_is_new_in_this_list_only) {
+  auto l = message_list{human_message("a"), ai_message("b")};
+  const auto old = l;
+  l.replace(0, std::make_shared<const message>(human_message("z")));
+  BOOST_TEST(l[0].content == "z");
+  BOOST_TEST(old[0].content == "a");
+}
+
+BOOST_AUTO_TEST_CASE(iteration_goes_over_the_messages_in_order) {
+  const auto l =
+      message_list{std::vector<message>{human_message("a"), ai_message("b"), human_message("c")}};
+  auto text = std::string{};
+  for (const auto& m : l)
+    text += m.content;
+  BOOST_TEST(text == "abc");
+  const auto last_ai =
+      std::find_if(std::make_reverse_iterator(l.end()), std::make_reverse_iterator(l.begin()),
+                   [](const message& m) { return m.type == message_type::ai; });
+  BOOST_TEST(last_ai->content == "b");
+  BOOST_TEST(l.begin()[2].content == "c");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace superstep;
+
+BOOST_AUTO_TEST_SUITE(messages)
+
+BOOST_AUTO_TEST_CASE(a_factory_sets_the_type_and_what_it_is_given) {
+  BOOST_TEST((human_message("h").type == message_type::human));
+  BOOST_TEST((system_message("s").type == message_type::system));
+  const auto ai = ai_message("a", {{"c1", "f", {}}});
+  BOOST_TEST((ai.type == message_type::ai));
+  BOOST_TEST(ai.tool_calls.at(0).name == "f");
+  const auto tool = tool_message("t", "c1", "f");
+  BOOST_TEST((tool.type == message_type::tool));
+  BOOST_TEST(tool.tool_call_id == "c1");
+  BOOST_TEST(tool.name == "f");
+  BOOST_TEST((remove_message("m1").type == message_type::remove));
+  BOOST_TEST(remove_message("m1").id == "m1");
+}
+
+BOOST_AUTO_TEST_CASE(the_text_of_blocks_is_that_of_strings_and_text_blocks) {
+  auto m = ai_message("");
+  m.blocks = json::array{"one ", json::object{{"type", "text"}, {"text", "two"}},
+                         json::object{{"type", "image"}, {"text", "not this"}},
+                         json::object{{"type", "text"}, {"text", 3}}};
+  BOOST_TEST(text_of(m) == "one two");
+  BOOST_TEST(text_of(human_message("plain")) == "plain");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_json.hpp>
+#include <superstep/messages/openai_json.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+struct wire_case {
+  std::string_view name, in, out;
+};
+std::ostream& operator<<(std::ostream& out, const wire_case& c) {
+  return out << c.name;
+}
+
+const auto sent = std::vector<wire_case>{
+    {"human", R"({"type":"human","content":"h","name":"n"})",
+     R"({"role":"user","content":"h","name":"n"})"},
+    {"developer", R"({"role":"developer","content":"d"})", R"({"role":"developer","content":"d"})"},
+    {"calls with empty content have none",
+     R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{"a":1},"id":"c"}]})",
+     R"({"role":"assistant","content":null,"tool_calls":[{"type":"function","id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}]})"},
+    {"invalid calls are sent as the model wrote them",
+     R"({"type":"ai","content":"x","invalid_tool_calls":[{"name":"f","args":"{bad","id":"c"}]})",
+     R"({"role":"assistant","content":"x","tool_calls":[{"type":"function","id":"c","function":{"name":"f","arguments":"{bad"}}]})"},
+    {"a tool message", R"({"type":"tool","content":"r","tool_call_id":"c","artifact":1})",
+     R"({"role":"tool","content":"r","tool_call_id":"c"})"},
+    {"foreign blocks are left out",
+     R"({"type":"ai","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"A"},"B"]})",
+     R"({"role":"assistant","content":[{"type":"text","text":"A"},{"type":"text","text":"B"}]})"},
+};
+
+const auto received = std::vector<wire_case>{
+    {"text", R"({"role":"assistant","content":"Hello"})", R"({"type":"ai","content":"Hello"})"},
+    {"null content", R"({"content":null,"tool_calls":null})", R"({"type":"ai","content":""})"},
+    {"empty arguments",
+     R"({"content":null,"tool_calls":[{"id":"1","function":{"name":"a","arguments":""}},{"id":"2","function":{"name":"a","arguments":null}},{"id":"3","function":{"name":"a","arguments":"null"}}]})",
+     R"({"type":"ai","content":"","tool_calls":[{"name":"a","args":{},"id":"1","type":"tool_call"},{"name":"a","args":{},"id":"2","type":"tool_call"},{"name":"a","args":{},"id":"3","type":"tool_call"}]})"},
+    {"raw line breaks in arguments",
+     "{\"content\":\"\",\"tool_calls\":[{\"id\":\"1\",\"function\":{\"name\":\"a\",\"arguments\":"
+     "\"{\\\"p\\\": \\\"x\\ny\\\"}\"}}]}",
+     R"({"type":"ai","content":"","tool_calls":[{"name":"a","args":{"p":"x\ny"},"id":"1","type":"tool_call"}]})"},
+    {"arguments as an object",
+     R"({"content":"","tool_calls":[{"id":"1","function":{"name":"a","arguments":{"p":1}}}]})",
+     R"({"type":"ai","content":"","tool_calls":[{"name":"a","args":{"p":1},"id":"1","type":"tool_call"}]})"},
+    {"arguments that are no object",
+     R"({"content":"","tool_calls":[{"id":"1","function":{"name":"a","arguments":"[1]"}}]})",
+     R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"a","args":"[1]","id":"1","error":"the arguments are no JSON object","type":"invalid_tool_call"}]})"},
+    {"a refusal", R"({"content":null,"refusal":"no"})",
+     R"({"type":"ai","content":"","additional_kwargs":{"refusal":"no"}})"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(chat_completion_messages)
+
+BOOST_DATA_TEST_CASE(a_message_is_sent_in_the_form_of_servers, boost::unit_test::data::make(sent),
+                     c) {
+  const auto m = message_from_json(*parse_json(c.in));
+  BOOST_REQUIRE(m.has_value());
+  BOOST_TEST(to_text(to_openai(*m)) == c.out);
+}
+
+BOOST_DATA_TEST_CASE(an_answer_becomes_a_message, boost::unit_test::data::make(received), c) {
+  const auto m = from_openai(parse_json(c.in)->get_object());
+  BOOST_TEST_INFO((m.has_error() ? m.error().text : ""));
+  BOOST_REQUIRE(m.has_value());
+  BOOST_TEST(to_text(to_json(*m)) == c.out);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_are_no_json_are_kept_with_what_is_wrong) {
+  const auto from = parse_json(
+      R"({"content":"","tool_calls":[{"id":"1","function":{"name":"a","arguments":"{oops"}},{"id":"2","function":{"name":"b","arguments":"{}"}}]})");
+  const auto m = from_openai(from->get_object());
+  BOOST_REQUIRE(m.has_value());
+  BOOST_TEST(m->tool_calls.size() == 1U);
+  BOOST_REQUIRE(m->invalid_tool_calls.size() == 1U);
+  BOOST_TEST(m->invalid_tool_calls[0].args == "{oops");
+  BOOST_TEST(m->invalid_tool_calls[0].error.starts_with("not valid JSON"));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_refused) {
+  for (const auto* text :
+       {R"({"role":"user","content":"x"})", R"({"content":3})", R"({"content":"","tool_calls":{}})",
+        R"({"content":"","tool_calls":[{"id":"1"}]})",
+        R"({"content":"","tool_calls":[{"function":{"arguments":"{}"}}]})"})
+    BOOST_TEST(from_openai(parse_json(text)->get_object()).has_error());
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_is_described_as_a_function) {
+  const auto tool = tool_definition{"f", "does f", json::object{{"type", "object"}}};
+  BOOST_TEST(
+      to_text(to_openai(tool)) ==
+      R"({"type":"function","function":{"name":"f","description":"does f","parameters":{"type":"object"}}})");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

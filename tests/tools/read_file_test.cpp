@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_tool.hpp"
+
+#include <superstep/tools/read_file.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace superstep;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder with a root in it and things in and beside that.
+struct tree {
+  fs::path base = fs::temp_directory_path() / ("superstep_read_file_" + std::to_string(::getpid()));
+
+  tree() {
+    fs::create_directories(base / "root/sub");
+    write("root/a.txt", "content of a");
+    write("root/sub/b.txt", "content of b");
+    write("root/large.txt", std::string(101, 'x'));
+    write("root/full.txt", std::string(100, 'x'));
+    write("secret.txt", "secret");
+    write("root_sibling.txt", "secret");
+    fs::create_symlink("sub/b.txt", base / "root/inner");
+    fs::create_symlink("../secret.txt", base / "root/outer");
+    fs::create_symlink("..", base / "root/up");
+    fs::create_symlink("/etc", base / "root/etc");
+    ::mkfifo((base / "root/pipe").c_str(), 0600);
+  }
+  ~tree() { fs::remove_all(base); }
+  tree(const tree&) = delete;
+  tree& operator=(const tree&) = delete;
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream{base / name} << text;
+  }
+  [[nodiscard]] tool_output read(const std::string& path) const {
+    const auto tool = make_read_file({.root = (base / "root").string(), .max_bytes = 100});
+    return testing::run_tool(**tool, {{"path", path}});
+  }
+};
+
+struct path_case {
+  std::string path, content; ///< of an error a part
+};
+std::ostream& operator<<(std::ostream& out, const path_case& c) {
+  return out << c.path;
+}
+
+const auto good = std::vector<path_case>{{"a.txt", "content of a"},
+                                         {"sub/b.txt", "content of b"},
+                                         {"./sub/../a.txt", "content of a"},
+                                         {"inner", "content of b"},
+                                         {"full.txt", std::string(100, 'x')}};
+
+const auto bad = std::vector<path_case>{
+    {"", "relative to the root"},
+    {"/etc/passwd", "relative to the root"},
+    {"../secret.txt", "leads out of the root"},
+    {"sub/../../secret.txt", "leads out of the root"},
+    {"../root_sibling.txt", "leads out of the root"},
+    {"outer", "leads out of the root"},
+    {"up/secret.txt", "leads out of the root"},
+    {"etc/passwd", "leads out of the root"},
+    {"up/root/..", "leads out of the root"},
+    {".", "leads out of the root, or is the root"},
+    {"sub", "is not a regular file"},
+    {"pipe", "is not a regular file"},
+    {"none.txt", "No such file"},
+    {"large.txt", "has more than 100 bytes"},
+    {std::string{"a.txt\0b", 7}, "relative to the root"},
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(reading_files, tree)
+
+BOOST_DATA_TEST_CASE_F(tree, a_file_below_the_root_is_read, boost::unit_test::data::make(good), c) {
+  const auto out = read(c.path);
+  BOOST_TEST(out.content == c.content);
+  BOOST_TEST(!out.is_error);
+}
+
+BOOST_DATA_TEST_CASE_F(tree, nothing_else_is_read, boost::unit_test::data::make(bad), c) {
+  const auto out = read(c.path);
+  BOOST_TEST_INFO(out.content);
+  BOOST_TEST(out.is_error);
+  BOOST_TEST(out.content.find(c.content) != std::string::npos);
+  BOOST_TEST(!out.content.starts_with("secret"));
+}
+
+BOOST_AUTO_TEST_CASE(a_root_that_is_no_folder_is_refused) {
+  BOOST_TEST(make_read_file({.root = (base / "none").string(), .max_bytes = 1}).has_error());
+  BOOST_TEST(make_read_file({.root = (base / "secret.txt").string(), .max_bytes = 1}).has_error());
+  BOOST_TEST(make_read_file({.root = base.string(), .max_bytes = 0}).has_error());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_tool.hpp"
+
+#include <superstep/tools/simulated.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace superstep;
+
+namespace {
+
+simulated_options named() {
+  auto options = simulated_options{};
+  options.name = "s";
+  return options;
+}
+
+tool_output ask(const simulated_options& options, std::string row, std::string call) {
+  auto context = tool_context{};
+  context.run_key = std::move(row);
+  context.tool_call_id = std::move(call);
+  return testing::run_tool(**make_simulated(options), {{"a", 1}}, context);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(simulated_tools)
+
+BOOST_AUTO_TEST_CASE(without_a_result_it_answers_its_arguments) {
+  BOOST_TEST(ask(named(), "r", "c").content == R"({"a":1})");
+}
+
+BOOST_AUTO_TEST_CASE(a_result_is_text_or_json) {
+  auto options = named();
+  options.result = json::value("plain \"text\"");
+  BOOST_TEST(ask(options, "r", "c").content == "plain \"text\"");
+  options.result = json::array{1, 2.0};
+  BOOST_TEST(ask(options, "r", "c").content == "[1,2.0]");
+  options.result = json::value(nullptr);
+  BOOST_TEST(ask(options, "r", "c").content == "null");
+}
+
+BOOST_AUTO_TEST_CASE(the_failing_calls_depend_on_seed_row_and_call_alone) {
+  auto options = named();
+  options.error_rate = 0.3;
+  auto failures = 0;
+  auto moved = 0;
+  auto other = options;
+  other.seed = 1;
+  for (auto i = 0; i < 2000; ++i) {
+    const auto row = std::to_string(i);
+    const auto fails = ask(options, row, "c").is_error;
+    failures += fails;
+    BOOST_TEST(ask(options, row, "c").is_error == fails);
+    moved += ask(other, row, "c").is_error != fails;
+  }
+  BOOST_TEST(failures > 500);
+  BOOST_TEST(failures < 700);
+  BOOST_TEST(moved > 500);
+}
+
+BOOST_AUTO_TEST_CASE(rates_of_0_and_1_are_meant) {
+  auto options = named();
+  for (auto i = 0; i < 200; ++i) {
+    options.error_rate = 0;
+    BOOST_TEST(!ask(options, std::to_string(i), "c").is_error);
+    options.error_rate = 1;
+    BOOST_TEST(ask(options, std::to_string(i), "c").is_error);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_delay_is_waited_for_without_a_thread) {
+  auto options = named();
+  options.delay_ms = 1;
+  BOOST_TEST(ask(options, "r", "c").content == R"({"a":1})");
+}
+
+BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
+  BOOST_TEST(make_simulated({}).error().text == "simulated: name: a tool needs a name");
+  auto options = named();
+  options.error_rate = 1.5;
+  BOOST_TEST(make_simulated(options).has_error());
+  options = named();
+  options.args_schema = json::object{{"type", 3}};
+  BOOST_TEST(make_simulated(options).error().text.starts_with("simulated: args_schema: "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

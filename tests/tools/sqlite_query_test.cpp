@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_tool.hpp"
+
+#include <superstep/tools/sqlite_query.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+using namespace superstep;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct shop {
+  fs::path path =
+      fs::temp_directory_path() / ("superstep_sqlite_" + std::to_string(::getpid()) + ".db");
+
+  shop() {
+    fs::remove(path);
+    auto* db = static_cast<sqlite3*>(nullptr);
+    BOOST_REQUIRE(sqlite3_open(path.c_str(), &db) == SQLITE_OK);
+    const auto* sql = "CREATE TABLE item(name TEXT, price REAL, n INTEGER, picture BLOB);"
+                      "INSERT INTO item VALUES('tea',2.5,3,x'00ff'),('cup',4.0,NULL,NULL),"
+                      "('pot \"big\"',18,1,NULL)";
+    BOOST_REQUIRE(sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(db);
+  }
+  ~shop() { fs::remove(path); }
+  shop(const shop&) = delete;
+  shop& operator=(const shop&) = delete;
+
+  [[nodiscard]] sqlite_query_options options() const {
+    auto o = sqlite_query_options{};
+    o.path = path.string();
+    return o;
+  }
+  [[nodiscard]] tool_output ask(json::object args, const sqlite_query_options& o,
+                                tool_context context = {}) const {
+    return testing::run_tool(**make_sqlite_query(o), std::move(args), std::move(context));
+  }
+};
+
+struct query_case {
+  std::string query, answer; ///< of an error a part
+};
+std::ostream& operator<<(std::ostream& out, const query_case& c) {
+  return out << c.query;
+}
+
+const auto good = std::vector<query_case>{
+    {"SELECT name, price, n FROM item ORDER BY price",
+     R"([{"name":"tea","price":2.5,"n":3},{"name":"cup","price":4.0,"n":null},{"name":"pot \"big\"","price":18.0,"n":1}])"},
+    {"select count(*) as c from item;  -- how many", R"([{"c":3}])"},
+    {"SELECT picture FROM item WHERE name='tea'", R"([{"picture":"00FF"}])"},
+    {"SELECT 1 AS a, 2 AS a, 3 AS a", R"([{"a":1,"a:2":2,"a:3":3}])"},
+    {"SELECT * FROM item WHERE 0", "[]"},
+    {"WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t WHERE i<3) SELECT sum(i) s FROM "
+     "t",
+     R"([{"s":6}])"},
+    {"SELECT name FROM sqlite_master", R"([{"name":"item"}])"},
+    {"PRAGMA table_info(item)", "[{\"cid\":0,"},
+};
+
+const auto bad = std::vector<query_case>{
+    {"", "the query is empty"},
+    {"-- nothing", "the query is empty"},
+    {"SELEC 1", "syntax error"},
+    {"SELECT * FROM absent", "no such table"},
+    {"SELECT 1; SELECT 2", "one statement"},
+    {"SELECT 1; DROP TABLE item", "one statement"},
+    {"DROP TABLE item", "not authorized"},
+    {"INSERT INTO item(name) VALUES('x')", "not authorized"},
+    {"UPDATE item SET n=0", "not authorized"},
+    {"CREATE TEMP TABLE t(a)", "not authorized"},
+    {"ATTACH '/tmp/other.db' AS o", "not authorized"},
+    {"PRAGMA query_only=0", "not authorized"},
+    {"PRAGMA journal_mode=DELETE", "not authorized"},
+    {"VACUUM INTO '/tmp/copy.db'", "authoriz"},
+    {"SELECT load_extension('x')", "not authorized"},
+    {"SELECT ?", "1 parameters, 0 were given"},
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(sqlite_queries, shop)
+
+BOOST_DATA_TEST_CASE_F(shop, rows_are_a_list_of_objects, boost::unit_test::data::make(good), c) {
+  const auto out = ask({{"query", c.query}}, options());
+  BOOST_TEST_INFO(out.content);
+  BOOST_TEST(out.content.starts_with(c.answer));
+  BOOST_TEST(!out.is_error);
+}
+
+BOOST_DATA_TEST_CASE_F(shop, nothing_but_reading_is_done, boost::unit_test::data::make(bad), c) {
+  const auto out = ask({{"query", c.query}}, options());
+  BOOST_TEST_INFO(out.content);
+  BOOST_TEST(out.is_error);
+  BOOST_TEST(out.content.find(c.answer) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(parameters_are_bound_by_their_kind) {
+  const auto query = json::value("SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e");
+  const auto out =
+      ask({{"query", query}, {"parameters", json::array{1, 2.5, "x'y", nullptr, true}}}, options());
+  BOOST_TEST(out.content == R"([{"a":1,"b":2.5,"c":"x'y","d":null,"e":1}])");
+}
+
+BOOST_AUTO_TEST_CASE(rows_and_bytes_are_bounded) {
+  auto bounded = options();
+  bounded.max_rows = 2;
+  const auto few = ask({{"query", "SELECT n FROM item"}}, bounded);
+  BOOST_TEST(few.content.find("(only the first 2 rows") != std::string::npos);
+  bounded.max_rows = 3;
+  BOOST_TEST(ask({{"query", "SELECT n FROM item"}}, bounded).content.ends_with(']'));
+  bounded.max_bytes = 100;
+  const auto large = ask({{"query", "SELECT hex(zeroblob(1000)) AS x"}}, bounded);
+  BOOST_TEST(large.is_error);
+  BOOST_TEST(large.content.find("more than 100 bytes") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_query_without_an_end_is_ended) {
+  const auto endless = json::value(
+      "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
+  auto short_time = options();
+  short_time.timeout_ms = 1;
+  const auto out = ask({{"query", endless}}, short_time);
+  BOOST_TEST(out.content.find("longer than 1 ms") != std::string::npos);
+
+  auto source = std::stop_source{};
+  source.request_stop();
+  auto context = tool_context{};
+  context.stop = source.get_token();
+  BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_database_is_refused) {
+  auto o = options();
+  for (const auto* name : {"", ":memory:", "/nowhere/x.db"}) {
+    o.path = name;
+    BOOST_TEST(make_sqlite_query(o).has_error(), name);
+  }
+  o.path = path.string() + ".txt";
+  std::ofstream{o.path} << std::string(2000, 'x');
+  BOOST_TEST(make_sqlite_query(o).has_error());
+  fs::remove(o.path);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

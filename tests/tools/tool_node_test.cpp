@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace superstep;
+
+namespace {
+
+struct text_args {
+  std::string text;
+};
+BOOST_DESCRIBE_STRUCT(text_args, (), (text))
+
+tool_ptr echo(std::string name = "echo") {
+  return make_tool<text_args>(std::move(name), "Says it again.",
+                              [](const text_args& a) { return a.text; });
+}
+
+tool_ptr throwing() {
+  return make_tool<text_args>("throwing", "", [](const text_args& a) -> std::string {
+    if (a.text == "int")
+      throw 7;
+    throw std::runtime_error{a.text};
+  });
+}
+
+tool_ptr structured() {
+  return make_tool<text_args>("structured", "", [](const text_args& a) {
+    return tool_output{R"({"said":")" + a.text + "\"}", false, json::value{1, 2}};
+  });
+}
+
+message call(const tool_node& node, std::string name, json::object args) {
+  return sync_wait(node.run({"c1", std::move(name), std::move(args)}, {}));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(tool_nodes)
+
+BOOST_AUTO_TEST_CASE(a_call_is_answered_by_a_tool_message) {
+  const auto node = tool_node{{echo(), structured()}};
+  const auto m = call(node, "echo", {{"text", "hi"}});
+  BOOST_TEST((m.type == message_type::tool));
+  BOOST_TEST(m.content == "hi");
+  BOOST_TEST(m.name == "echo");
+  BOOST_TEST(m.tool_call_id == "c1");
+  BOOST_TEST(!m.is_error);
+  const auto s = call(node, "structured", {{"text", "hi"}});
+  BOOST_TEST(s.content == R"({"said":"hi"})");
+  BOOST_TEST((s.artifact == json::value{1, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_of_an_unknown_tool_is_told_which_there_are) {
+  const auto m = call(tool_node{{echo(), throwing()}}, "shout", {});
+  BOOST_TEST(m.content == "Error: shout is not a valid tool, try one of [echo, throwing].");
+  BOOST_TEST(m.name == "shout");
+  BOOST_TEST(m.tool_call_id == "c1");
+  BOOST_TEST(m.is_error);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_do_not_match_are_told_where) {
+  const auto m = call(tool_node{{echo()}}, "echo", {{"text", 3}});
+  BOOST_TEST(m.is_error);
+  BOOST_TEST(m.content ==
+             "Error invoking tool 'echo' with kwargs {\"text\":3} with error:\n text: "
+             "Value type not permitted by 'type' constraint.\n Please fix the error and "
+             "try again.");
+  BOOST_TEST(call(tool_node{{echo()}}, "echo", {}).content.find("'text'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_tool_throws_becomes_its_answer) {
+  const auto node = tool_node{{throwing()}};
+  BOOST_TEST(call(node, "throwing", {{"text", "broken"}}).content ==
+             "Error: broken\n Please fix your mistakes.");
+  BOOST_TEST(call(node, "throwing", {{"text", "int"}}).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_tool_throws_can_fail_the_node_instead) {
+  const auto node = tool_node{{throwing()}, {.errors = tool_error_policy::answer_bad_calls}};
+  BOOST_CHECK_THROW(call(node, "throwing", {{"text", "broken"}}), std::runtime_error);
+  BOOST_TEST(call(node, "throwing", {{"text", 3}}).is_error);
+  BOOST_TEST(call(node, "unknown", {}).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_over_the_bound_is_an_error_that_says_so) {
+  const auto node = tool_node{{echo()}, {.result_bytes_max = 10}};
+  BOOST_TEST(call(node, "echo", {{"text", "0123456789"}}).content == "0123456789");
+  const auto m = call(node, "echo", {{"text", "0123456789a"}});
+  BOOST_TEST(m.is_error);
+  BOOST_TEST(m.content.find("has 11 bytes; at most 10 are taken") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_that_is_no_utf8_is_made_readable) {
+  const auto t =
+      make_tool<text_args>("t", "", [](const text_args&) { return std::string{"a\xff"}; });
+  BOOST_TEST(call(tool_node{{t}}, "t", {{"text", ""}}).content == "a\xef\xbf\xbd");
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_could_not_be_parsed_is_answered_too) {
+  const auto node = tool_node{{echo()}};
+  const auto m = node.answer_invalid({"c9", "echo", "{bad", "not valid JSON"});
+  BOOST_TEST(m.content == "Error invoking tool 'echo' with arguments {bad with error:\n not valid "
+                          "JSON\n Please fix the error and try again.");
+  BOOST_TEST(m.tool_call_id == "c9");
+  BOOST_TEST(m.name == "echo");
+  BOOST_TEST(m.is_error);
+}
+
+BOOST_AUTO_TEST_CASE(definitions_keep_their_order_and_tools_are_found_by_name) {
+  const auto node = tool_node{{echo("b"), echo("a")}};
+  BOOST_TEST(node.definitions()->at(0).name == "b");
+  BOOST_TEST(node.definitions()->at(1).name == "a");
+  BOOST_TEST((node.find("a") != nullptr && node.find("a")->definition().name == "a"));
+  BOOST_TEST((node.find("c") == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(tools_that_cannot_be_told_apart_or_checked_are_refused) {
+  BOOST_CHECK_THROW(tool_node({echo(), echo()}), std::invalid_argument);
+  BOOST_CHECK_THROW(tool_node({echo("")}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

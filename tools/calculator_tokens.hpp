@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/result.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace superstep::detail {
+
+/// One sign or number of an expression. `kind` is 'n' for a number, 0 for the end, else the sign in
+/// its plain spelling: + - * / ^ % ( ) [ ] =
+struct calculator_token {
+  char kind = 0;
+  double number = 0;
+  std::size_t position = 0; ///< counted in characters, from 1
+};
+
+/// Splits an expression; drops blanks and currency signs. The last token is the end.
+[[nodiscard]] result<std::vector<calculator_token>> tokens_of(std::string_view expression);
+
+[[nodiscard]] error calculator_fault(std::string_view what, std::size_t position);
+
+} // namespace superstep::detail

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/tools/current_time.hpp>
+#include <superstep/tools/make_tool.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr auto zone_bytes_max = std::size_t{256 * 1024};
+
+std::optional<seconds> plain_offset(std::string_view zone) {
+  if (zone == "UTC" || zone == "Z" || zone == "GMT")
+    return seconds{0};
+  const auto digit = [&](std::size_t i) { return zone[i] - '0'; };
+  const auto is_digit = [&](std::size_t i) { return zone[i] >= '0' && zone[i] <= '9'; };
+  if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':' || !is_digit(1) ||
+      !is_digit(2) || !is_digit(4) || !is_digit(5))
+    return std::nullopt;
+  const auto hours = digit(1) * 10 + digit(2);
+  const auto minutes = digit(4) * 10 + digit(5);
+  if (hours > 18 || minutes > 59)
+    return std::nullopt;
+  return seconds{(hours * 60 + minutes) * 60 * (zone[0] == '-' ? -1 : 1)};
+}
+
+/// A name that leads to a file of the folder and nowhere else.
+bool is_zone_name(std::string_view zone) {
+  constexpr auto allowed =
+      std::string_view{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/"};
+  return !zone.empty() && zone.size() < 64 && zone.front() != '/' &&
+         zone.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+/// Reads the big-endian numbers of a TZif file (RFC 8536); past the end all of them are 0.
+class zone_reader {
+public:
+  explicit zone_reader(std::string_view bytes) : bytes_{bytes} {}
+
+  [[nodiscard]] std::int64_t number(std::size_t at, std::size_t width) const {
+    auto value = std::uint64_t{0};
+    for (auto i = at; i < at + width; ++i)
+      value = value << 8U | (i < bytes_.size() ? static_cast<unsigned char>(bytes_[i]) : 0U);
+    const auto unused = (8 - width) * 8; // shifted out and back to spread the sign
+    return static_cast<std::int64_t>(value << unused) >> unused;
+  }
+
+  struct header {
+    std::size_t start, isutcnt, isstdcnt, leapcnt, timecnt, typecnt, charcnt;
+    [[nodiscard]] std::size_t end(std::size_t width) const {
+      return start + 44 + timecnt * (width + 1) + typecnt * 6 + charcnt + leapcnt * (width + 4) +
+             isstdcnt + isutcnt;
+    }
+  };
+
+  [[nodiscard]] std::optional<header> header_at(std::size_t start) const {
+    if (bytes_.size() < start + 44 || !bytes_.substr(start).starts_with("TZif"))
+      return std::nullopt;
+    const auto count = [&](std::size_t i) {
+      return static_cast<std::size_t>(number(start + 20 + i * 4, 4) & 0xffffff);
+    };
+    return header{start, count(0), count(1), count(2), count(3), count(4), count(5)};
+  }
+
+  /// The offset in force at a moment, by the file's table of transitions.
+  [[nodiscard]] std::optional<seconds> offset_at(std::int64_t moment) const {
+    const auto old = header_at(0);
+    if (!old)
+      return std::nullopt;
+    const auto head = header_at(old->end(4)); // the second, 64-bit block of versions 2 and later
+    if (!head || head->typecnt == 0 || head->end(8) > bytes_.size())
+      return std::nullopt;
+    const auto times = head->start + 44;
+    auto type = std::size_t{0};
+    for (auto i = std::size_t{0}; i < head->timecnt && number(times + i * 8, 8) <= moment; ++i)
+      type = static_cast<std::size_t>(number(times + head->timecnt * 8 + i, 1) & 0xff);
+    if (type >= head->typecnt)
+      return std::nullopt;
+    return seconds{number(times + head->timecnt * 9 + type * 6, 4)};
+  }
+
+private:
+  std::string_view bytes_;
+};
+
+std::string time_text(std::chrono::system_clock::time_point at, seconds offset) {
+  const auto local = std::chrono::floor<seconds>(at) + offset;
+  const auto day = std::chrono::floor<std::chrono::days>(local);
+  const auto date = std::chrono::year_month_day{day};
+  const auto time = std::chrono::hh_mm_ss{local - day};
+  const auto minutes = offset.count() / 60;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}{:02}:{:02}",
+                     static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()), time.hours().count(),
+                     time.minutes().count(), time.seconds().count(), minutes < 0 ? '-' : '+',
+                     std::abs(minutes) / 60, std::abs(minutes) % 60);
+}
+
+struct current_time_arguments {
+  std::optional<std::string> timezone;
+
+  static constexpr auto descriptions = std::array{
+      std::pair{"timezone", "A name as Europe/Berlin, an offset as +05:30, or UTC (the default)"}};
+};
+BOOST_DESCRIBE_STRUCT(current_time_arguments, (), (timezone))
+
+} // namespace
+
+result<seconds> utc_offset(std::string_view zone, std::chrono::system_clock::time_point at,
+                           const std::string& zone_folder) {
+  if (const auto offset = plain_offset(zone))
+    return *offset;
+  const auto name = std::string{zone};
+  const auto unknown = error{errc::not_found, "unknown time zone '" + name +
+                                                  "'; use UTC, an offset as +05:30, or a name as "
+                                                  "Europe/Berlin"};
+  if (!is_zone_name(zone))
+    return unknown;
+  auto file = std::ifstream{zone_folder + '/' + name, std::ios::binary};
+  auto bytes = std::string(zone_bytes_max, '\0');
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) && file.gcount() == 0)
+    return unknown;
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  const auto moment = std::chrono::floor<seconds>(at).time_since_epoch().count();
+  if (const auto offset = zone_reader{bytes}.offset_at(moment))
+    return *offset;
+  return unknown;
+}
+
+tool_ptr make_current_time(current_time_options options) {
+  auto tell = [options](const current_time_arguments& args, const tool_context& context) {
+    const auto now = context.time->now();
+    const auto offset =
+        utc_offset(args.timezone.value_or(options.default_zone), now, options.zone_folder);
+    auto out = tool_output{};
+    out.is_error = offset.has_error();
+    out.content = offset ? time_text(now, *offset) : "Error: " + offset.error().text;
+    return out;
+  };
+  return make_tool<current_time_arguments>("current_time", "Tells the current date and time.",
+                                           tell);
+}
+
+} // namespace superstep

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "utf8.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto first = byte(0);
+  if (first < 0x80)
+    return 1;
+  const auto length = first >= 0xf0   ? std::size_t{4}
+                      : first >= 0xe0 ? std::size_t{3}
+                                      : std::size_t{2};
+  if (first < 0xc2 || first > 0xf4 || text.size() < length)
+    return 0;
+  for (auto i = std::size_t{1}; i < length; ++i)
+    if ((byte(i) & 0xc0U) != 0x80)
+      return 0;
+  // Overlong forms, surrogates and what lies behind the last code point.
+  const auto second = byte(1);
+  const auto bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                   (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return bad ? 0 : length;
+}
+
+} // namespace
+
+std::string valid_utf8(std::string text) {
+  auto at = std::size_t{0};
+  auto fixed = std::string{};
+  auto copied = std::size_t{0};
+  while (at < text.size()) {
+    const auto length = sequence_length(std::string_view{text}.substr(at));
+    if (length == 0) {
+      fixed.append(text, copied, at - copied);
+      fixed += "\xef\xbf\xbd";
+      copied = at + 1;
+    }
+    at += length == 0 ? 1 : length;
+  }
+  if (copied == 0)
+    return text;
+  fixed.append(text, copied);
+  return fixed;
+}
+
+} // namespace superstep
