@@ -153,7 +153,14 @@ BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
   g.branch(ss::start, fan_out);
   const auto compiled = g.compile();
   auto run = background_run<numbers>{e, compiled, numbers{.n = 6, .total = 0, .seen = {}}};
-  await_actor(e, run.handle, [](const auto& i) { return i.task == "worker#4" && i.state == ss::call_state::queued; }).actor.exit();
+  const auto queued = await_actor(e, run.handle, [](const auto& i) {
+    return i.task == "worker#4" && i.state == ss::call_state::queued;
+  });
+  auto down = std::promise<void>{};
+  queued.actor.monitor([&down] { down.set_value(); });
+  queued.actor.exit();
+  down.get_future().get();
+  BOOST_TEST(!e.debug().actors(run.handle).empty());  // by then the lane has heard of it
   stuck.await_inside(2);
   stuck.open();
   const auto ended = run.result();

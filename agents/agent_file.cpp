@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/agent_file.hpp>
+
+#include "agents/overrides.hpp"
+#include "agents/tool_fields.hpp"
+#include "agents/yaml_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using detail::fault_list;
+using detail::fields;
+
+void read_recorded(fields& at, const std::string& folder, model_spec& into) {
+  auto options = recorded_model_options{};
+  at.required_text("path", options.path).number("latency_ms", options.latency_ms);
+  options.path = detail::in_folder(folder, options.path);
+  into = std::move(options);
+}
+
+void read_scripted(fields& at, const std::string& folder, model_spec& into) {
+  auto options = scripted_model_options{};
+  at.required_text("path", options.path);
+  options.path = detail::in_folder(folder, options.path);
+  into = std::move(options);
+}
+
+void read_openai(fields& at, const std::string& folder, model_spec& into) {
+  auto options = openai_model_options{};
+  at.required_text("model", options.model)
+      .text("base_url", options.base_url)
+      .text("api_key_env", options.api_key_env)
+      .real("temperature", options.temperature, 0, 2)
+      .number("max_tokens", options.max_tokens, 1)
+      .flag("stream", options.stream)
+      .number("attempts_max", options.attempts_max, 1)
+      .number("rate_limited_max", options.rate_limited_max)
+      .number("backoff_base_ms", options.backoff_base_ms)
+      .number("backoff_max_ms", options.backoff_max_ms)
+      .number("retry_after_max_ms", options.retry_after_max_ms)
+      .number("connect_timeout_ms", options.connect_timeout_ms, 1)
+      .number("idle_timeout_ms", options.idle_timeout_ms, 1)
+      .number("total_timeout_ms", options.total_timeout_ms, 1)
+      .number("answer_bytes_max", options.answer_bytes_max, 1)
+      .text("ca_file", options.ca_file);
+  if (!options.ca_file.empty())
+    options.ca_file = detail::in_folder(folder, options.ca_file);
+  into = std::move(options);
+}
+
+void read_model(fields& root, const std::string& folder, agent_spec& into) {
+  const auto node = root.take("model");
+  into.model_line = node.IsDefined() ? detail::line_of(node) : 0;
+  if (!node.IsDefined() || !node.IsMap()) {
+    root.wrong("model", node.IsDefined() ? "must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"
+                                         : "is missing; it is required");
+    return;
+  }
+  auto at = fields{node, "model", root.faults()};
+  auto provider = std::string{};
+  at.required_text("provider", provider);
+  if (provider == "recorded")
+    read_recorded(at, folder, into.model);
+  else if (provider == "scripted")
+    read_scripted(at, folder, into.model);
+  else if (provider == "openai")
+    read_openai(at, folder, into.model);
+  else if (!provider.empty())
+    at.wrong("provider", fmt::format("'{}' is none of: recorded, scripted, openai", provider));
+  // The other keys depend on the provider; without one, calling them unknown would only confuse.
+  if (into.model.index() != 0)
+    at.done();
+}
+
+void read_limits(fields& root, agent_limits& into) {
+  const auto node = root.take("limits");
+  if (!node.IsDefined())
+    return;
+  auto at = fields{node, "limits", root.faults()};
+  auto deadline = into.row_deadline.count();
+  at.number("model_calls", into.model_calls)
+      .number("tool_calls", into.tool_calls)
+      .number("rpm", into.rpm)
+      .number("tpm", into.tpm)
+      .number("row_deadline_ms", deadline)
+      .done();
+  into.row_deadline = std::chrono::milliseconds{deadline};
+}
+
+void read_tools(fields& root, const std::string& folder, agent_spec& into) {
+  const auto node = root.take("tools");
+  if (!node.IsDefined() || node.IsNull())
+    return;
+  if (!node.IsSequence()) {
+    root.wrong("tools", "must be a list, e.g. [calculator, current_time]");
+    return;
+  }
+  auto index = std::size_t{0};
+  for (const auto& item : node) {
+    const auto key = fmt::format("tools.{}", index++);
+    if (auto tool = detail::read_tool(item, key, folder, root.faults()))
+      into.tools.push_back(std::move(*tool));
+  }
+  if (const auto text = detail::to_json(node, "tools", root.faults()))
+    into.tools_text = to_canonical_text(*text);
+}
+
+void read_root(const YAML::Node& document, const std::string& folder, fault_list& faults,
+               agent_spec& into) {
+  auto root = fields{document, "", faults};
+  auto version = std::string{"v2"};
+  root.text("name", into.name);
+  read_model(root, folder, into);
+  root.text("prompt", into.prompt).text("version", version).number("recursion_limit", into.recursion_limit, 1);
+  if (version == "v1")
+    into.version = react_version::v1;
+  else if (version != "v2")
+    root.wrong("version", fmt::format("'{}' is none of: v1, v2", version));
+  read_tools(root, folder, into);
+  read_limits(root, into.limits);
+  root.done();
+}
+
+/// The whole file, or a fault that says why not.
+std::optional<std::string> read_whole(const std::string& path, fault_list& faults) {
+  auto code = std::error_code{};
+  if (std::filesystem::is_directory(path, code)) {
+    faults.add(0, "", "is a directory, not an agent file");
+    return std::nullopt;
+  }
+  auto in = std::ifstream{path, std::ios::binary};
+  if (!in) {
+    faults.add(0, "", fmt::format("cannot be opened: {}", std::strerror(errno)));
+    return std::nullopt;
+  }
+  auto text = std::string(agent_file_bytes_max + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > agent_file_bytes_max) {
+    faults.add(0, "", fmt::format("is larger than {} bytes", agent_file_bytes_max));
+    return std::nullopt;
+  }
+  return text;
+}
+
+} // namespace
+
+std::string to_text(const agent_fault& fault) {
+  auto out = fault.file;
+  if (fault.line > 0)
+    out += fmt::format(":{}", fault.line);
+  if (!fault.key.empty())
+    out += fmt::format(": {}", fault.key);
+  return out + ": " + fault.text;
+}
+
+std::string to_text(const std::vector<agent_fault>& faults) {
+  auto out = std::string{};
+  for (const auto& fault : faults)
+    out += (out.empty() ? "" : "\n") + to_text(fault);
+  return out;
+}
+
+agent_reading read_agent_text(std::string_view text, const std::string& name,
+                              const std::string& folder,
+                              const std::vector<std::string>& overrides) {
+  auto out = agent_reading{};
+  auto faults = fault_list{name};
+  out.spec.file = name;
+  try {
+    auto documents = YAML::LoadAll(std::string{text});
+    if (documents.size() > 1)
+      faults.add(documents[1], "", "has more than one YAML document");
+    auto document = documents.empty() ? YAML::Node{YAML::NodeType::Null} : documents.front();
+    if (document.IsNull())
+      document = YAML::Node{YAML::NodeType::Map};  // something that overrides can be put into
+    for (const auto& option : overrides)
+      detail::apply_override(document, option, faults);
+    read_root(document, folder, faults, out.spec);
+  } catch (const YAML::Exception& e) {
+    faults.add(e.mark.is_null() ? 0 : static_cast<std::size_t>(e.mark.line) + 1, "",
+               "is no YAML: " + e.msg);
+  }
+  out.faults = std::move(faults).take();
+  return out;
+}
+
+agent_reading read_agent_file(const std::string& path, const std::vector<std::string>& overrides) {
+  auto faults = fault_list{path};
+  const auto text = read_whole(path, faults);
+  if (!text)
+    return {.spec = {}, .faults = std::move(faults).take()};
+  const auto folder = std::filesystem::path{path}.parent_path().string();
+  return read_agent_text(*text, path, folder.empty() ? "." : folder, overrides);
+}
+
+} // namespace superstep

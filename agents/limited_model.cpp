@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/limited_model.hpp"
+
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+constexpr auto bytes_per_token = std::size_t{4};  // a rule of thumb; settled by the true number
+
+std::int64_t estimated_tokens(const model_request& request) {
+  auto bytes = std::size_t{0};
+  for (const auto& m : request.messages)
+    bytes += m.content.size();
+  return static_cast<std::int64_t>(bytes / bytes_per_token);
+}
+
+class limited_model final : public chat_model {
+public:
+  limited_model(chat_model_ptr model, model_limits_options options)
+      : inner_{std::move(model)}, limits_{std::make_shared<model_limits>(options)},
+        counts_tokens_{options.tokens_per_minute > 0},
+        has_rate_{counts_tokens_ || options.requests_per_minute > 0} {}
+
+  task<result<message>> complete(model_request request) const override {
+    return ask(inner_, limits_, std::move(request), counts_tokens_, has_rate_);
+  }
+  std::string fingerprint() const override { return inner_->fingerprint(); }
+
+private:
+  static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<model_limits> limits,
+                                   model_request request, bool counts_tokens, bool has_rate) {
+    auto permit = co_await limits->calls().acquire();
+    // Walking a long conversation for a number that nobody compares would make each turn dearer.
+    const auto reserved = counts_tokens ? estimated_tokens(request) : std::int64_t{0};
+    if (has_rate)
+      co_await limits->rate().reserve(reserved);
+    auto asking = inner->complete(std::move(request));
+    auto reply = co_await asking;
+    if (counts_tokens && reply && reply->usage)
+      limits->rate().settle(reserved, reply->usage->total_tokens);
+    co_return reply;
+  }
+
+  chat_model_ptr inner_;
+  std::shared_ptr<model_limits> limits_;
+  bool counts_tokens_;
+  bool has_rate_;
+};
+
+} // namespace
+
+chat_model_ptr limit_model(chat_model_ptr model, model_limits_options options) {
+  return std::make_shared<const limited_model>(std::move(model), options);
+}
+
+} // namespace superstep::detail

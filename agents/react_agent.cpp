@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/react_agent.hpp>
+
+#include "agents/chat_history.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/tools/tool_node.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto no_more_steps = "Sorry, need more steps to process this request.";
+
+/// What the bodies share; they outlive the graph's construction and one another.
+struct react_parts {
+  std::string name;
+  chat_model_ptr model;
+  tool_node tools;
+  limiter tool_limit;
+  message_ptr prompt;  // null: none
+
+  explicit react_parts(react_agent_options&& o)
+      : name{std::move(o.name)}, model{std::move(o.model)}, tools{std::move(o.tools)},
+        tool_limit{std::move(o.tool_limit)} {
+    if (!o.prompt.empty())
+      prompt = std::make_shared<const message>(system_message(std::move(o.prompt)));
+  }
+};
+using parts_ptr = std::shared_ptr<const react_parts>;
+
+message_list model_input(const react_parts& parts, const message_list& messages) {
+  if (!parts.prompt)
+    return messages;  // shares everything; only a prompt costs a copy of the pointers
+  auto out = message_list{};
+  out.push_back(parts.prompt);
+  for (auto i = std::size_t{0}; i < messages.size(); ++i)
+    out.push_back(messages.at_ptr(i));
+  return out;
+}
+
+model_request make_request(const react_parts& parts, const chat_state& state, const runtime& rt) {
+  auto out = model_request{};
+  out.messages = model_input(parts, state.messages);
+  out.tools = parts.tools.definitions();
+  out.run_key = rt.config().run_id;
+  out.turn = state.model_calls;
+  if (const auto* context = rt.context<agent_context>())
+    out.parameters = context->parameters;
+  return out;
+}
+
+/// The writes of one model call. Calls that cannot be parsed are answered at once, with what is
+/// wrong with them: every call in a history must have its answer.
+update<chat_state> after_model(const react_parts& parts, message reply, const runtime& rt) {
+  auto usage = reply.usage.value_or(token_usage{});
+  if (!parts.name.empty())
+    reply.name = parts.name;
+  const auto has_calls = !reply.tool_calls.empty() || !reply.invalid_tool_calls.empty();
+  if (has_calls && rt.remaining_steps() < 2) {
+    auto id = std::move(reply.id);
+    reply = ai_message(no_more_steps);
+    reply.id = std::move(id);
+  }
+  auto added = message_list{};
+  auto answers = std::vector<message>{};
+  for (const auto& call : reply.invalid_tool_calls)
+    answers.push_back(parts.tools.answer_invalid(call));
+  const auto answered = static_cast<std::uint32_t>(answers.size());
+  added.push_back(std::move(reply));
+  for (auto& answer : answers)
+    added.push_back(std::move(answer));
+  auto out = update{set<&chat_state::messages>(std::move(added)),
+                    set<&chat_state::model_calls>(1), set<&chat_state::usage>(std::move(usage))};
+  if (answered > 0)
+    out.add(set<&chat_state::tool_calls>(answered));
+  return out;
+}
+
+task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, runtime rt) {
+  // Later messages were checked when they were added.
+  if (const auto fault = unanswered_call(state.messages, state.model_calls == 0))
+    throw std::system_error{make_error_code(errc::invalid_argument), *fault};
+  auto request = make_request(*parts, state, rt);
+  auto asking = parts->model->complete(std::move(request));
+  auto reply = co_await asking;
+  if (!reply)
+    throw std::system_error{reply.error().code, reply.error().text};
+  co_return after_model(*parts, std::move(reply).value(), rt);
+}
+
+task<message> run_tool(parts_ptr parts, tool_call call, tool_context context,
+                       std::shared_ptr<const call_times> times) {
+  auto permit = co_await parts->tool_limit.acquire();
+  auto& at = co_await this_home{};
+  const auto begin = at.where->now();
+  auto running = parts->tools.run(std::move(call), std::move(context));
+  auto answer = co_await running;
+  if (times)
+    times->add(at.where->now() - begin);
+  co_return answer;
+}
+
+task<message> begin_tool(const parts_ptr& parts, tool_call call, const runtime& rt) {
+  auto context = tool_context{};
+  context.run_key = rt.config().run_id;
+  context.tool_call_id = call.id;
+  context.node = std::string{rt.node()};
+  context.attempt = rt.attempt();
+  context.stop = rt.stop();
+  const auto* given = rt.context<agent_context>();
+  return run_tool(parts, std::move(call), std::move(context), given ? given->tool_times : nullptr);
+}
+
+update<chat_state> after_tools(message_list answers) {
+  const auto count = static_cast<std::uint32_t>(answers.size());
+  return update{set<&chat_state::messages>(std::move(answers)), set<&chat_state::tool_calls>(count)};
+}
+
+/// The answer to a call that was stopped from outside, so that the model is not left waiting.
+message stopped_answer(const tool_call& call, std::string_view why) {
+  auto out = tool_message("Error: the call of tool '" + call.name + "' was stopped: " + std::string{why} +
+                              "\n Please fix your mistakes.",
+                          call.id, call.name);
+  out.is_error = true;
+  return out;
+}
+
+task<update<chat_state>> call_tool(parts_ptr parts, tool_call call, runtime rt) {
+  auto running = begin_tool(parts, std::move(call), rt);
+  auto answers = message_list{};
+  answers.push_back(co_await running);
+  co_return after_tools(std::move(answers));
+}
+
+task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> calls, runtime rt) {
+  auto bodies = std::vector<task<message>>{};
+  for (const auto& call : calls)
+    bodies.push_back(begin_tool(parts, call, rt));
+  auto all = when_all(std::move(bodies));
+  auto ended = co_await all;
+  auto answers = message_list{};
+  for (auto i = std::size_t{0}; i < ended.size(); ++i) {
+    if (ended[i].value)
+      answers.push_back(std::move(*ended[i].value));
+    else
+      answers.push_back(stopped_answer(
+          calls[i], ended[i].failure ? describe(ended[i].failure) : "its actor was told to exit"));
+  }
+  co_return after_tools(std::move(answers));
+}
+
+const std::vector<tool_call>& pending_calls(const chat_state& state) {
+  const auto* last = last_ai_message(state.messages);
+  SUPERSTEP_ASSERT(last != nullptr);
+  return last->tool_calls;
+}
+
+/// After the model without any call that can be run: again, when it only made unusable calls.
+destination without_calls(const chat_state& state) {
+  return state.messages.back().type == message_type::tool ? destination{react_agent_node}
+                                                          : destination{end};
+}
+
+/// A killed call is that call's failure: the model reads about it.
+std::optional<node_output> answer_stopped_call(const body_input& given, const run_error& e) {
+  auto answers = message_list{};
+  answers.push_back(stopped_answer(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
+  auto out = node_output{};
+  out.writes = std::move(after_tools(std::move(answers)).writes());
+  return out;
+}
+
+void add_tools_v1(graph<chat_state>& g, const parts_ptr& parts) {
+  g.add(react_all_tools_node, [parts](const chat_state& state, runtime rt) {
+    return call_all_tools(parts, pending_calls(state), std::move(rt));
+  });
+  g.branch(
+      react_agent_node,
+      [](const chat_state& state) {
+        return pending_calls(state).empty() ? without_calls(state) : destination{react_all_tools_node};
+      },
+      {react_all_tools_node, end});
+}
+
+void add_tools_v2(graph<chat_state>& g, const parts_ptr& parts) {
+  auto options = node_options{};
+  options.on_failure = answer_stopped_call;
+  g.add(
+      react_tools_node,
+      [parts](const tool_call& call, runtime rt) { return call_tool(parts, call, std::move(rt)); },
+      std::move(options));
+  g.branch(
+      react_agent_node,
+      [](const chat_state& state) {
+        auto out = destinations{};
+        for (const auto& call : pending_calls(state))
+          out.emplace_back(react_tools_node, call);
+        if (out.empty())
+          out.push_back(without_calls(state));
+        return out;
+      },
+      {destination{react_tools_node}, destination{end}});
+}
+
+} // namespace
+
+void add_usage::operator()(token_usage& into, token_usage&& more) const {
+  into.input_tokens += more.input_tokens;
+  into.output_tokens += more.output_tokens;
+  into.total_tokens += more.total_tokens;
+  const auto add = [](json::object& sums, const json::object& counts) {
+    for (const auto& [name, count] : counts) {
+      auto& sum = sums[name];
+      if (count.is_int64())
+        sum = (sum.is_int64() ? sum.get_int64() : 0) + count.get_int64();
+    }
+  };
+  add(into.input_details, more.input_details);
+  add(into.output_details, more.output_details);
+}
+
+void call_times::add(std::chrono::nanoseconds one) const {
+  const auto lock = std::scoped_lock{mutex_};
+  times_.push_back(one);
+}
+
+std::vector<std::chrono::nanoseconds> call_times::take() const {
+  const auto lock = std::scoped_lock{mutex_};
+  return std::exchange(times_, {});
+}
+
+compiled_graph<chat_state> make_react_agent(react_agent_options options) {
+  SUPERSTEP_ASSERT(options.model != nullptr);
+  const auto version = options.version;
+  const auto has_tools = !options.tools.empty();
+  auto compile = compile_options{};
+  if (!options.name.empty())
+    compile.name = options.name;
+  const auto parts = std::make_shared<const react_parts>(std::move(options));
+
+  auto g = graph<chat_state>{};
+  g.add(react_agent_node, [parts](const chat_state& state, runtime rt) {
+    return call_model(parts, state, std::move(rt));
+  });
+  g.edge(start, react_agent_node);
+  if (!has_tools) {
+    g.edge(react_agent_node, end);
+  } else {
+    version == react_version::v1 ? add_tools_v1(g, parts) : add_tools_v2(g, parts);
+    g.edge(react_all_tools_node, react_agent_node);
+  }
+  return g.compile(std::move(compile));
+}
+
+} // namespace superstep

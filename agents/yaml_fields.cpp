@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/yaml_fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+// yaml-cpp's own conversions are lenient ("12abc", octal, "yes" in four spellings); these take what
+// JSON takes, and nothing else.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  auto out = T{};
+  const auto* end = text.data() + text.size();
+  auto [at, code] = std::from_chars(text.data(), end, out);
+  if (code != std::errc{} || at != end)
+    return std::nullopt;
+  return out;
+}
+
+bool is_plain(const YAML::Node& node) { return node.IsScalar() && node.Tag() != "!"; }
+
+json::value scalar_to_json(const YAML::Node& node) {
+  const auto& text = node.Scalar();
+  if (!is_plain(node))
+    return json::value(text);
+  if (text.empty() || text == "null" || text == "~")
+    return nullptr;
+  if (text == "true" || text == "false")
+    return text == "true";
+  if (auto whole = parse_number<std::int64_t>(text))
+    return *whole;
+  if (auto real = parse_number<double>(text); real && std::isfinite(*real))
+    return *real;
+  return json::value(text);
+}
+
+// One conversion. Anchors may make a small file stand for a huge tree, so the values are counted.
+class converter {
+public:
+  explicit converter(fault_list& faults) : faults_{faults} {}
+
+  std::optional<json::value> convert(const YAML::Node& node, const std::string& path, int depth) {
+    if (depth > depth_max)
+      return refuse(node, path, fmt::format("is nested deeper than {} levels", depth_max));
+    if (++values_ > values_max)
+      return refuse(node, path, fmt::format("has more than {} values", values_max));
+    if (node.IsSequence())
+      return array(node, path, depth);
+    if (node.IsMap())
+      return object(node, path, depth);
+    return node.IsScalar() ? scalar_to_json(node) : json::value(nullptr);
+  }
+
+private:
+  std::nullopt_t refuse(const YAML::Node& node, const std::string& path, std::string text) {
+    faults_.add(node, path, std::move(text));
+    return std::nullopt;
+  }
+
+  std::optional<json::value> array(const YAML::Node& node, const std::string& path, int depth) {
+    auto out = json::array{};
+    for (const auto& item : node) {
+      auto value = convert(item, fmt::format("{}.{}", path, out.size()), depth + 1);
+      if (!value)
+        return std::nullopt;
+      out.push_back(std::move(*value));
+    }
+    return out;
+  }
+
+  std::optional<json::value> object(const YAML::Node& node, const std::string& path, int depth) {
+    auto out = json::object{};
+    for (const auto& pair : node) {
+      const auto name = fmt::format("{}.{}", path, pair.first.Scalar());
+      auto value = convert(pair.second, name, depth + 1);
+      if (!value)
+        return std::nullopt;
+      if (!out.emplace(pair.first.Scalar(), std::move(*value)).second)
+        return refuse(pair.first, name, "is there twice");
+    }
+    return out;
+  }
+
+  static constexpr auto depth_max = 32;
+  static constexpr auto values_max = 100'000;
+  fault_list& faults_;
+  int values_ = 0;
+};
+
+} // namespace
+
+std::size_t line_of(const YAML::Node& node) {
+  const auto mark = node.Mark();
+  return mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1;
+}
+
+bool fault_list::is_overridden(std::string_view path) const {
+  return std::any_of(overridden_.begin(), overridden_.end(), [path](std::string_view set) {
+    return path.starts_with(set) && (path.size() == set.size() || path[set.size()] == '.');
+  });
+}
+
+void fault_list::add(const YAML::Node& node, std::string path, std::string text) {
+  add(line_of(node), std::move(path), std::move(text));
+}
+
+void fault_list::add(std::size_t line, std::string path, std::string text) {
+  const auto by_option = is_overridden(path);
+  faults_.push_back({by_option ? "--set" : file_, by_option ? 0 : line, std::move(path), std::move(text)});
+}
+
+std::vector<agent_fault> fault_list::take() && {
+  std::stable_sort(faults_.begin(), faults_.end(),
+                   [](const auto& a, const auto& b) { return a.line < b.line; });
+  return std::move(faults_);
+}
+
+std::optional<json::value> to_json(const YAML::Node& node, const std::string& path,
+                                   fault_list& faults) {
+  return converter{faults}.convert(node, path, 0);
+}
+
+fields::fields(YAML::Node node, std::string path, fault_list& faults)
+    : node_{std::move(node)}, path_{std::move(path)}, faults_{faults} {}
+
+std::string fields::path_of(std::string_view key) const {
+  return path_.empty() ? std::string{key} : fmt::format("{}.{}", path_, key);
+}
+
+void fields::wrong(std::string_view key, std::string text) {
+  const auto at = node_.IsMap() ? node_[std::string{key}] : YAML::Node{YAML::NodeType::Undefined};
+  faults_.add(at.IsDefined() ? at : node_, path_of(key), std::move(text));
+}
+
+YAML::Node fields::take(std::string_view key) {
+  known_.emplace_back(key);
+  if (!node_.IsMap())
+    return YAML::Node{YAML::NodeType::Undefined};
+  return std::as_const(node_)[std::string{key}];
+}
+
+fields& fields::text(std::string_view key, std::string& into) {
+  const auto at = take(key);
+  if (!at.IsDefined())
+    return *this;
+  if (at.IsScalar())
+    into = at.Scalar();
+  else
+    faults_.add(at, path_of(key), "must be text");
+  return *this;
+}
+
+fields& fields::required_text(std::string_view key, std::string& into) {
+  const auto at = take(key);
+  if (at.IsDefined() && at.IsScalar() && !at.Scalar().empty())
+    into = at.Scalar();
+  else if (at.IsDefined())
+    faults_.add(at, path_of(key), "must be text that is not empty");
+  else
+    faults_.add(node_, path_of(key), "is missing; it is required");
+  return *this;
+}
+
+fields& fields::flag(std::string_view key, bool& into) {
+  const auto at = take(key);
+  if (!at.IsDefined())
+    return *this;
+  if (is_plain(at) && (at.Scalar() == "true" || at.Scalar() == "false"))
+    into = at.Scalar() == "true";
+  else
+    faults_.add(at, path_of(key), "must be true or false");
+  return *this;
+}
+
+fields& fields::real(std::string_view key, double& into, double min, double max) {
+  auto value = std::optional<double>{};
+  real(key, value, min, max);
+  if (value)
+    into = *value;
+  return *this;
+}
+
+fields& fields::real(std::string_view key, std::optional<double>& into, double min, double max) {
+  const auto at = take(key);
+  if (!at.IsDefined())
+    return *this;
+  const auto value = is_plain(at) ? parse_number<double>(at.Scalar()) : std::nullopt;
+  if (value && *value >= min && *value <= max)
+    into = *value;
+  else
+    faults_.add(at, path_of(key), fmt::format("must be a number from {} to {}", min, max));
+  return *this;
+}
+
+std::optional<std::int64_t> fields::integer(std::string_view key, std::int64_t min,
+                                            std::int64_t max) {
+  const auto at = take(key);
+  if (!at.IsDefined())
+    return std::nullopt;
+  const auto value = is_plain(at) ? parse_number<std::int64_t>(at.Scalar()) : std::nullopt;
+  if (value && *value >= min && *value <= max)
+    return value;
+  faults_.add(at, path_of(key),
+              max == std::numeric_limits<std::int64_t>::max()
+                  ? fmt::format("must be a whole number of at least {}", min)
+                  : fmt::format("must be a whole number from {} to {}", min, max));
+  return std::nullopt;
+}
+
+fields& fields::texts(std::string_view key, std::vector<std::string>& into, std::size_t min_size) {
+  const auto at = take(key);
+  auto found = std::vector<std::string>{};
+  if (at.IsDefined() && at.IsSequence())
+    for (const auto& item : at)
+      if (item.IsScalar())
+        found.push_back(item.Scalar());
+  if (!at.IsDefined() && min_size > 0)
+    faults_.add(node_, path_of(key), "is missing; it is required");
+  else if (at.IsDefined() && (!at.IsSequence() || found.size() != at.size() || found.size() < min_size))
+    faults_.add(at, path_of(key), fmt::format("must be a list of at least {} texts", min_size));
+  else if (at.IsDefined())
+    into = std::move(found);
+  return *this;
+}
+
+fields& fields::object(std::string_view key, json::object& into) {
+  const auto at = take(key);
+  if (!at.IsDefined())
+    return *this;
+  if (!at.IsMap())
+    faults_.add(at, path_of(key), "must be a mapping");
+  else if (auto value = to_json(at, path_of(key), faults_))
+    into = std::move(value->as_object());
+  return *this;
+}
+
+fields& fields::any(std::string_view key, json::value& into) {
+  const auto at = take(key);
+  if (at.IsDefined())
+    if (auto value = to_json(at, path_of(key), faults_))
+      into = std::move(*value);
+  return *this;
+}
+
+void fields::done() {
+  if (!node_.IsMap()) {
+    if (!node_.IsNull())
+      faults_.add(node_, path_, fmt::format("must be a mapping of: {}", fmt::join(known_, ", ")));
+    return;
+  }
+  auto seen = std::set<std::string, std::less<>>{};
+  for (const auto& pair : node_) {
+    const auto key = pair.first.IsScalar() ? pair.first.Scalar() : std::string{"(not a text)"};
+    if (!seen.insert(key).second)
+      faults_.add(pair.first, path_of(key), "is there twice");
+    else if (std::find(known_.begin(), known_.end(), key) == known_.end())
+      faults_.add(pair.first, path_of(key),
+                  fmt::format("is unknown; known here: {}", fmt::join(known_, ", ")));
+  }
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep run AGENT --input in.jsonl --output out.jsonl
+#include "cli/agent_runner.hpp"
+#include "cli/commands.hpp"
+
+#include <superstep/batch/batch.hpp>
+
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace superstep::cli {
+
+namespace {
+
+struct run_arguments {
+  std::string agent;
+  std::vector<std::string> overrides;
+  std::string bad_lines = "fail";
+  std::string progress = "auto";
+  std::int64_t row_deadline_ms = -1;  // below 0: what the agent file says
+  std::size_t workers = 0;
+  batch_options batch;
+};
+
+// A signal handler has no other way to reach the job. One per process, like the handlers.
+stop_request& interrupted() {
+  static auto request = stop_request{};
+  return request;
+}
+extern "C" void on_signal(int) { interrupted().request(); }
+
+void install_signal_handlers() {
+  static_cast<void>(interrupted());  // made here: a handler must not be the first to ask for it
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end
+}
+
+batch_options options_of(const run_arguments& given, const agent& a) {
+  auto out = given.batch;
+  out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
+  out.row_deadline = given.row_deadline_ms < 0 ? a.spec().limits.row_deadline
+                                               : std::chrono::milliseconds{given.row_deadline_ms};
+  out.recursion_limit = a.spec().recursion_limit;
+  out.fingerprint.agent = a.fingerprint();
+  out.fingerprint.tools = a.tools_fingerprint();
+  out.fingerprint.model = a.model()->fingerprint();
+  out.fingerprint.parameters = "row_deadline_ms=" + std::to_string(out.row_deadline.count());
+  return out;
+}
+
+int run(const run_arguments& given) {
+  install_signal_handlers();
+  const auto io = std::make_shared<io_runtime>();
+  auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
+  if (!built.agent) {
+    std::cerr << to_text(built.faults) << '\n';
+    return static_cast<int>(exit_code::failed);
+  }
+  auto options = engine_options{};
+  options.workers = given.workers;
+  auto lanes = engine{options};
+  auto runner = agent_runner{*built.agent, lanes};
+  const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
+  const auto progress = make_progress_sink(*mode, std::cerr);
+  const auto ended = run_batch(options_of(given, *built.agent), runner, *progress, interrupted());
+  if (!ended) {
+    std::cerr << "superstep run: " << ended.error().text << '\n';
+    return static_cast<int>(exit_code::failed);
+  }
+  std::cout << to_text(*ended) << std::endl;
+  return static_cast<int>(ended->code);
+}
+
+constexpr auto footer = R"(Examples:
+  superstep run agent.yaml --input rows.jsonl --output out.jsonl
+  superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
+  superstep run agent.yaml -i rows.jsonl -o try.jsonl --limit 10 --fresh
+
+The same command again goes on where the last one stopped. The first Ctrl-C drains (no further
+row begins), the second aborts. Exit code: 0 all rows are ok, 1 usage or internal error, 2 finished
+with dead rows, 3 stopped before the end, to be gone on with.)";
+
+} // namespace
+
+void add_run(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<run_arguments>();
+  auto& verb = *program.add_subcommand("run", "Run every row of a JSONL file through an agent");
+  verb.add_option("AGENT", given->agent, "The agent file")->required();
+  verb.add_option("-i,--input", given->batch.input, "JSONL file with the rows; - for standard input")
+      ->required();
+  verb.add_option("-o,--output", given->batch.output,
+                  "Where the answers go; the job's other files stand beside it")
+      ->required();
+  verb.add_option("--set", given->overrides, "key.path=value: overrides the agent file")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb.add_option("--concurrency", given->batch.concurrency, "Rows in flight")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->capture_default_str();
+  verb.add_option("--limit", given->batch.limit, "Begin at most so many rows; 0 = all")
+      ->capture_default_str();
+  verb.add_flag("--fresh", given->batch.fresh, "Move the files of an earlier job aside and begin anew");
+  verb.add_flag("--force", given->batch.force, "Go on although agent, tools, model or input changed");
+  verb.add_option("--on-bad-line", given->bad_lines, "What a line that is no row does to the job")
+      ->check(CLI::IsMember({"fail", "dead-letter"}))
+      ->capture_default_str();
+  verb.add_option("--row-deadline-ms", given->row_deadline_ms,
+                  "Time of one row; 0 = none; default: limits.row_deadline_ms of the agent")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--max-line-bytes", given->batch.line_bytes_max, "Longest input line")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--progress", given->progress, "How to show progress, on standard error")
+      ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
+      ->capture_default_str();
+  verb.add_option("--workers", given->workers, "Lanes of the engine; 0 = one per core")
+      ->check(CLI::Range(0, 4'096))
+      ->capture_default_str();
+  verb.footer(footer);
+  verb.callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+}
+
+} // namespace superstep::cli

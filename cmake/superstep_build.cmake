@@ -1,0 +1,69 @@
+# How everything in this tree is compiled: language, warnings, checks, sanitizers, caches.
+# Nothing here reaches the exported target.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+# Line tables are enough for a stack trace and halve the time and size of a debug build.
+set(CMAKE_CXX_FLAGS_DEBUG "-g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+add_library(superstep_options INTERFACE)
+target_compile_options(superstep_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+  $<$<BOOL:${SUPERSTEP_WERROR}>:-Werror>)
+# Asio only; its deprecated names are refused.
+target_compile_definitions(superstep_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
+# g++ 12 reports -Wmaybe-uninitialized and friends inside its own library when it inlines at -O1
+# and above with a sanitizer; they are false there, and the plain builds keep the warnings.
+if(SUPERSTEP_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(superstep_options INTERFACE -Wno-maybe-uninitialized)
+endif()
+
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS SUPERSTEP_ASSERTIONS)
+endif()
+
+if(SUPERSTEP_SANITIZE)
+  add_compile_options(-fsanitize=${SUPERSTEP_SANITIZE} -fno-omit-frame-pointer -O1)
+  add_link_options(-fsanitize=${SUPERSTEP_SANITIZE})
+  if(SUPERSTEP_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+if(SUPERSTEP_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -O1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# ccache, when present. It needs these sloppinesses to work with precompiled headers at all.
+find_program(SUPERSTEP_CCACHE ccache)
+mark_as_advanced(SUPERSTEP_CCACHE)
+if(SUPERSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${SUPERSTEP_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+endif()
+
+# One precompiled header for all components and tests: the standard library and Boost.JSON, which
+# nearly every file includes and which do not change. headers_standalone is built without it, so
+# that a missing include still shows.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/superstep_pch.cpp"
+     CONTENT "// Gives the precompiled header a target.\n")
+add_library(superstep_pch OBJECT "${PROJECT_BINARY_DIR}/superstep_pch.cpp")
+target_link_libraries(superstep_pch PRIVATE superstep_options Boost::headers Boost::json)
+target_precompile_headers(superstep_pch PRIVATE
+  <algorithm> <array> <atomic> <chrono> <coroutine> <cstddef> <cstdint> <deque> <exception>
+  <filesystem> <functional> <map> <memory> <mutex> <optional> <set> <span> <stop_token> <string>
+  <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector> <boost/json.hpp>
+  <boost/system/result.hpp>)

@@ -1,0 +1,148 @@
+# The words that the CMakeLists.txt of this tree are written in.
+
+# superstep_component(<name> SOURCES <files…> DEPENDS <components…> LIBS <targets…>)
+#
+# One folder of the library, compiled once as the object library superstep_<name>. All of them go
+# into the one static library superstep::superstep; tests link those they name, and no others, so
+# that a component cannot come to need more than it says. LIBS stay private to the sources, but
+# whoever links the objects links them as well.
+function(superstep_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LIBS")
+  superstep_check_arguments("superstep_component(${name})")
+  superstep_present_sources(sources ${arg_SOURCES})
+  if(sources)
+    add_library(superstep_${name} OBJECT ${sources})
+    set(scope PUBLIC)
+    target_link_libraries(superstep_${name} PRIVATE superstep_options ${arg_LIBS})
+    target_include_directories(superstep_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+    target_precompile_headers(superstep_${name} REUSE_FROM superstep_pch)
+  else()
+    add_library(superstep_${name} INTERFACE)
+    set(scope INTERFACE)
+    target_link_libraries(superstep_${name} INTERFACE ${arg_LIBS})
+  endif()
+  target_include_directories(superstep_${name} ${scope} "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(superstep_${name} ${scope} Boost::headers Boost::json Threads::Threads)
+  set_target_properties(superstep_${name} PROPERTIES
+    SUPERSTEP_DEPENDS "${arg_DEPENDS}" SUPERSTEP_LIBS "${arg_LIBS}")
+  set_property(GLOBAL APPEND PROPERTY SUPERSTEP_COMPONENTS ${name})
+endfunction()
+
+# superstep_test(<name> SOURCES <files…> DEPENDS <components…> [LIBS <targets…>] [TIMEOUT <s>])
+#
+# The Boost.Test executable of one component, linked with the objects of DEPENDS and of what
+# those depend on. Its main() is shared.
+function(superstep_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LIBS")
+  superstep_check_arguments("superstep_test(${name})")
+  superstep_present_sources(sources ${arg_SOURCES})
+  if(NOT sources)
+    add_test(NAME ${name} COMMAND "${CMAKE_COMMAND}" -E false)
+    return()
+  endif()
+  superstep_closure(components ${arg_DEPENDS})
+  add_executable(${name}_test ${sources})
+  target_link_libraries(${name}_test PRIVATE
+    superstep_options superstep_test_main ${components} ${arg_LIBS})
+  target_include_directories(${name}_test PRIVATE
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
+  target_precompile_headers(${name}_test REUSE_FROM superstep_pch)
+  set_target_properties(${name}_test PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  add_test(NAME ${name} COMMAND ${name}_test --log_level=test_suite --report_level=short)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  superstep_test_properties(${name} ${arg_TIMEOUT} unit)
+  if(name IN_LIST superstep_threaded)
+    set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+    add_dependencies(threaded_tests ${name}_test)
+  endif()
+endfunction()
+
+# superstep_system_test(<name> COMMAND <program> <arguments…> TIMEOUT <s> [THREADED <targets…>])
+#
+# A test of whole processes, sockets and clocks. Runs alone; exit code 77 means skipped. One with
+# THREADED runs under ThreadSanitizer as well and names the targets it needs there.
+function(superstep_system_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;THREADED")
+  superstep_check_arguments("superstep_system_test(${name})")
+  if(NOT arg_TIMEOUT)
+    message(FATAL_ERROR "superstep_system_test(${name}): say its time limit: TIMEOUT <seconds>")
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  superstep_test_properties(${name} ${arg_TIMEOUT} system)
+  set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  if(arg_THREADED)
+    set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+    add_dependencies(threaded_tests ${arg_THREADED})
+  endif()
+endfunction()
+
+# superstep_program(<name> SOURCES <files…> [LIBS <targets…>])
+# One of the programs in bin/.
+function(superstep_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  superstep_check_arguments("superstep_program(${name})")
+  superstep_present_sources(sources ${arg_SOURCES})
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE superstep_options superstep::superstep ${arg_LIBS})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(${name} REUSE_FROM superstep_pch)
+endfunction()
+
+# ---- below: what the functions above are made of ----
+
+macro(superstep_check_arguments what)
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${what}: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()
+
+function(superstep_present_sources out)
+  set(present)
+  foreach(source IN LISTS ARGN)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" OR IS_ABSOLUTE "${source}")
+      list(APPEND present "${source}")
+    else()
+      message(WARNING "not there yet: ${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+      # looked at again as soon as the folder changes
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
+  endforeach()
+  set(${out} "${present}" PARENT_SCOPE)
+endfunction()
+
+# The targets of the given components and of all that they depend on.
+function(superstep_closure out)
+  set(todo ${ARGN})
+  set(seen)
+  while(todo)
+    list(POP_FRONT todo component)
+    if(component IN_LIST seen OR NOT TARGET superstep_${component})
+      continue()
+    endif()
+    list(APPEND seen ${component})
+    get_target_property(more superstep_${component} SUPERSTEP_DEPENDS)
+    if(more)
+      list(APPEND todo ${more})
+    endif()
+  endwhile()
+  list(TRANSFORM seen PREPEND "superstep_")
+  set(${out} "${seen}" PARENT_SCOPE)
+endfunction()
+
+function(superstep_test_properties name timeout label)
+  set(environment
+    "SUPERSTEP_SHARED=${SUPERSTEP_SHARED}"
+    "SUPERSTEP_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+    "SUPERSTEP_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+    "ASAN_OPTIONS=detect_stack_use_after_return=0:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${timeout} LABELS ${label} ENVIRONMENT "${environment}")
+endfunction()

@@ -1,0 +1,45 @@
+# What superstep is built on. The one list of it: read by the project itself and, after
+# installation, by superstep-config.cmake. Everything comes from Debian 12 packages
+# (scripts/common has their names); nothing is ever downloaded.
+
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(Boost 1.81 COMPONENTS json)
+find_dependency(OpenSSL 3.0)
+find_dependency(SQLite3 3.40)
+find_dependency(ZLIB)
+find_dependency(fmt 9)
+find_dependency(spdlog 1.10)
+find_dependency(simdjson 3)
+find_dependency(yaml-cpp 0.7)
+find_dependency(valijson)
+
+# Three that Debian ships without a CMake package, or with one that differs between versions:
+# superstep_find_library(<target> <library> <a header of it>) makes an imported target.
+function(superstep_find_library target library header)
+  if(TARGET ${target})
+    return()
+  endif()
+  string(MAKE_C_IDENTIFIER "superstep_${library}" prefix)
+  find_library(${prefix}_library ${library})
+  find_path(${prefix}_include ${header})
+  mark_as_advanced(${prefix}_library ${prefix}_include)
+  if(NOT ${prefix}_library OR NOT ${prefix}_include)
+    message(FATAL_ERROR "superstep needs lib${library} with <${header}>: scripts/test installs "
+                        "it on Debian, or set CMAKE_PREFIX_PATH to where it is")
+  endif()
+  add_library(${target} UNKNOWN IMPORTED)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION "${${prefix}_library}"
+    INTERFACE_INCLUDE_DIRECTORIES "${${prefix}_include}")
+endfunction()
+
+superstep_find_library(CAF::core caf_core caf/all.hpp)
+superstep_find_library(re2::re2 re2 re2/re2.h)
+target_link_libraries(CAF::core INTERFACE Threads::Threads)
+
+# yaml-cpp 0.7 exports a plain `yaml-cpp`, 0.8 a `yaml-cpp::yaml-cpp`; we say the former.
+if(NOT TARGET yaml-cpp)
+  add_library(yaml-cpp INTERFACE IMPORTED)
+  target_link_libraries(yaml-cpp INTERFACE yaml-cpp::yaml-cpp)
+endif()

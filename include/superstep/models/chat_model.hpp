@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/task.hpp>
+#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/tool_definition.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace superstep {
+
+/// One question to a model. Owned by the call; the messages share structure with the state.
+struct model_request {
+  message_list messages;      ///< what the model reads, system prompt included
+  tool_definitions tools;
+  std::string run_key;        ///< key of the row or run: what `recorded` looks up
+  std::uint32_t turn = 0;     ///< number of the model's call in this run, from 0
+  json::object parameters;    ///< overrides of the model's own: temperature, max_tokens, model, …
+};
+
+/// A chat model. Immutable for its callers and shared by all runs.
+///
+/// complete() may be awaited by any number of actors at once. All waiting is suspended, not blocked.
+/// An error is final: the model has done its own retries. The message is of type ai; its usage is
+/// set when the provider told it.
+class chat_model {
+public:
+  virtual ~chat_model() = default;
+  [[nodiscard]] virtual task<result<message>> complete(model_request request) const = 0;
+  /// What guards a journal against another model: provider, name, parameters, content of its files.
+  /// Holds no key and no secret.
+  [[nodiscard]] virtual std::string fingerprint() const = 0;
+};
+
+using chat_model_ptr = std::shared_ptr<const chat_model>;
+
+} // namespace superstep

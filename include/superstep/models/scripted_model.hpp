@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/result.hpp>
+#include <superstep/models/chat_model.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+/// A model that follows rules: for load tests, fault drills and demonstrations without a server.
+///
+/// @par The file (YAML)
+///
+///     seed: 7                       # of everything random; default 0
+///     latency_ms: 20                # of an answer: a number,
+///     # latency_ms: {uniform: [10, 40]}                               # evenly spread,
+///     # latency_ms: {lognormal: {median: 20, sigma: 0.5, max: 1000}}  # or with a long tail
+///     tokens_per_second: 0          # pace of the text, four bytes to a token; 0 = all at once
+///     faults: {rate_limited: 0.01, server_error: 0.02}    # chance of a failing call, by kind
+///     rules:                        # the first that fits answers
+///       - type: human               # of the last message: human, ai, system or tool
+///         turn: 0                   # number of the model's call in the run, from 0
+///         tool: calculator          # name of a last message of type tool
+///         match: 'add (\d+) and (\d+)'                    # RE2, found anywhere in its text
+///         text: Let me add \1 and \2.
+///         calls:
+///           - {name: calculator, args: {expression: '\1 + \2'}}
+///           - {name: lookup, for_each: '[A-Z]\w+', args: {word: '\0'}}   # one call per occurrence
+///         usage: {input_tokens: 20, output_tokens: 12}
+///     default: {text: I do not know.}   # when no rule fits; without it that is a bad_answer
+///
+/// Every key may be left out, but there must be a rule or a default, and each gives `text`, `calls`
+/// or both. Conditions left out hold for everything. In `text`, and in all texts within `args`,
+/// `\0` is what the pattern found (the whole text of the message without a pattern), `\1` to `\9`
+/// are its groups, and `\\` is a backslash; in a call with `for_each` they are those of its own pattern.
+/// An unquoted value in `args` that is a number, true, false or null *after* the groups have been put
+/// in becomes one: `\1` gives the number 12, `'\1'` the text "12". Ids of calls are
+/// `call_<turn>_<n>`. Kinds of faults are the names of model_errc; they are final, like all errors of
+/// a model. Unknown keys and unusable values are errors; all of them are reported, each with its line.
+///
+/// @par Determinism
+/// An answer, its time and its faults depend on the file, model_request::run_key, turn and the last
+/// message, and on nothing else.
+struct scripted_model_options {
+  std::string path;                          ///< of the file; or
+  std::string text;                          ///< its content, when `path` is empty
+  std::size_t file_bytes_max = 4 * 1024 * 1024;
+  std::size_t calls_max = 1'000;             ///< calls of one answer; more make it a bad_answer
+};
+
+/// All faults of the file are in the error's text, one to a line.
+[[nodiscard]] result<chat_model_ptr> make_scripted_model(scripted_model_options options);
+
+} // namespace superstep

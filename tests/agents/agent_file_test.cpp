@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/agent_file.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+constexpr auto minimal = std::string_view{"model: {provider: recorded, path: turns.jsonl}\n"};
+
+agent_reading read(std::string_view text, const std::vector<std::string>& overrides = {}) {
+  return read_agent_text(text, "a.yaml", "/agents", overrides);
+}
+
+constexpr auto full = std::string_view{R"(name: math
+model: {provider: scripted, path: ../rules.yaml}
+prompt: You solve word problems.
+version: v1
+recursion_limit: 7
+tools:
+  - calculator
+  - current_time: {default_zone: Europe/Berlin}
+  - http_get: {allow_hosts: [example.org], max_bytes: 10, timeout_ms: 20}
+  - sqlite_query: {path: /data/a.db, max_rows: 3}
+  - read_file: {root: notes, max_bytes: 4}
+  - command:
+      name: word_count
+      description: Counts words.
+      argv: [wc, -w]
+      args_schema: {type: object, properties: {text: {type: string}}}
+      timeout_ms: 2000
+      max_output_bytes: 100
+  - simulated: {name: slow, result: {n: 1, s: '1'}, delay_ms: 5, error_rate: 0.5, seed: 9}
+limits: {model_calls: 1, tool_calls: 2, rpm: 3, tpm: 4, row_deadline_ms: 5}
+)"};
+
+struct bad_file {
+  std::string_view name;
+  std::string_view text;
+  std::string_view faults;
+};
+std::ostream& operator<<(std::ostream& out, const bad_file& c) { return out << c.name; }
+
+const auto bad_files = std::vector<bad_file>{
+    {"no model", "name: a\n", "a.yaml:1: model: is missing; it is required"},
+    {"an empty file", "", "a.yaml: model: is missing; it is required"},
+    {"a model that is text", "model: gpt\n",
+     "a.yaml:1: model: must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"},
+    {"an unknown provider", "model: {provider: openia}\n",
+     "a.yaml:1: model.provider: 'openia' is none of: recorded, scripted, openai"},
+    {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
+     "a.yaml:1: model.pth: is unknown; known here: provider, path"},
+    {"broken YAML", "model: [\n", "a.yaml:2: is no YAML: end of sequence flow not found"},
+    {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
+     "a.yaml:2: tools.0: there is no tool 'calc'; known: calculator, current_time, http_get, "
+     "sqlite_query, read_file, command, simulated"},
+    {"a tool without what it requires", "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
+     "a.yaml:4: tools.0.command.name: is missing; it is required\n"
+     "a.yaml:4: tools.0.command.argv: must be a list of at least 1 texts"},
+    {"a tool with its options forgotten", "model: {provider: scripted, path: a}\ntools: [read_file]\n",
+     "a.yaml:2: tools.0.read_file.root: is missing; it is required"},
+    {"a key twice", "model: {provider: scripted, path: a}\nname: a\nname: b\n", "a.yaml:3: name: is there twice"},
+    {"a number out of its bounds", "model: {provider: scripted, path: a}\nrecursion_limit: 0\n",
+     "a.yaml:2: recursion_limit: must be a whole number from 1 to 4294967295"},
+    {"a number that is text", "model: {provider: scripted, path: a}\nlimits: {rpm: '5'}\n",
+     "a.yaml:2: limits.rpm: must be a whole number of at least 0"},
+    {"several at once, by line",
+     "version: v3\nmodel: {provider: recorded}\ntool: []\n",
+     "a.yaml:1: version: 'v3' is none of: v1, v2\n"
+     "a.yaml:2: model.path: is missing; it is required\n"
+     "a.yaml:3: tool: is unknown; known here: name, model, prompt, version, recursion_limit, tools, limits"},
+};
+
+struct override_case {
+  std::string_view name;
+  std::string_view option;
+  std::string_view faults;
+};
+std::ostream& operator<<(std::ostream& out, const override_case& c) { return out << c.name; }
+
+const auto bad_overrides = std::vector<override_case>{
+    {"no equals sign", "limits.rpm", "--set: limits.rpm: is no override; write --set key.path=value"},
+    {"an empty part", "limits..rpm=1", "--set: limits..rpm: is no override; write --set key.path=value"},
+    {"an unknown key", "limits.rmp=1",
+     "--set: limits.rmp: is unknown; known here: model_calls, tool_calls, rpm, tpm, row_deadline_ms"},
+    {"an index behind the end", "tools.9=calculator",
+     "--set: tools.9: there is no '9' to set: what stands before it is a list of 7"},
+    {"a key below a text", "prompt.a=1", "--set: prompt.a: there is no 'a' to set: what stands before it is no mapping"},
+    {"a bad value", "version=v9", "--set: version: 'v9' is none of: v1, v2"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(only_model_is_required) {
+  const auto got = read(minimal);
+  BOOST_TEST(to_text(got.faults) == "");
+  BOOST_TEST(std::get<recorded_model_options>(got.spec.model).path == "/agents/turns.jsonl");
+  BOOST_TEST((got.spec.version == react_version::v2));
+  BOOST_TEST(got.spec.recursion_limit == 25U);
+  BOOST_TEST(got.spec.limits.model_calls == 256U);
+  BOOST_TEST(got.spec.tools.empty());
+}
+
+BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
+  const auto got = read(full);
+  BOOST_TEST(to_text(got.faults) == "");
+  const auto& s = got.spec;
+  BOOST_TEST(s.name == "math");
+  BOOST_TEST(std::get<scripted_model_options>(s.model).path == "/rules.yaml");
+  BOOST_TEST((s.version == react_version::v1));
+  BOOST_TEST(s.recursion_limit == 7U);
+  BOOST_REQUIRE(s.tools.size() == 7U);
+  BOOST_TEST(std::get<current_time_options>(s.tools[1].options).default_zone == "Europe/Berlin");
+  BOOST_TEST(std::get<http_get_options>(s.tools[2].options).timeout_ms == 20U);
+  BOOST_TEST(std::get<sqlite_query_options>(s.tools[3].options).path == "/data/a.db");
+  BOOST_TEST(std::get<read_file_options>(s.tools[4].options).root == "/agents/notes");
+  const auto& command = std::get<command_options>(s.tools[5].options);
+  BOOST_TEST(command.argv == (std::vector<std::string>{"wc", "-w"}), boost::test_tools::per_element());
+  BOOST_TEST(to_text(json::value(command.args_schema)) ==
+             R"({"type":"object","properties":{"text":{"type":"string"}}})");
+  const auto& simulated = std::get<simulated_options>(s.tools[6].options);
+  BOOST_TEST(to_text(*simulated.result) == R"({"n":1,"s":"1"})");
+  BOOST_TEST(simulated.error_rate == 0.5);
+  BOOST_TEST(s.tools[5].line == 12U);
+  BOOST_TEST(s.limits.tpm == 4);
+  BOOST_TEST(s.limits.row_deadline.count() == 5);
+}
+
+BOOST_DATA_TEST_CASE(every_fault_is_told_with_its_line, boost::unit_test::data::make(bad_files), c) {
+  BOOST_TEST(to_text(read(c.text).faults) == c.faults);
+}
+
+BOOST_AUTO_TEST_CASE(an_override_takes_the_place_of_what_the_file_says) {
+  const auto got = read(full, {"model.path=other.yaml", "limits.rpm=60", "tools.0=current_time",
+                               "tools.6.simulated.delay_ms=77", "version=v2"});
+  BOOST_TEST(to_text(got.faults) == "");
+  BOOST_TEST(std::get<scripted_model_options>(got.spec.model).path == "/agents/other.yaml");
+  BOOST_TEST(got.spec.limits.rpm == 60);
+  BOOST_TEST(std::holds_alternative<current_time_options>(got.spec.tools[0].options));
+  BOOST_TEST(std::get<simulated_options>(got.spec.tools[6].options).delay_ms == 77U);
+  BOOST_TEST((got.spec.version == react_version::v2));
+}
+
+BOOST_AUTO_TEST_CASE(an_override_may_make_what_the_file_leaves_out) {
+  const auto got = read("", {"model.provider=openai", "model.model=m", "model.stream=true"});
+  BOOST_TEST(to_text(got.faults) == "");
+  BOOST_TEST(std::get<openai_model_options>(got.spec.model).stream);
+}
+
+BOOST_DATA_TEST_CASE(a_bad_override_is_told_as_one, boost::unit_test::data::make(bad_overrides), c) {
+  BOOST_TEST(to_text(read(full, {std::string{c.option}}).faults) == c.faults);
+}
+
+BOOST_AUTO_TEST_CASE(overrides_change_the_fingerprint_of_the_tools) {
+  BOOST_TEST(read(full).spec.tools_text != read(full, {"tools.6.simulated.seed=8"}).spec.tools_text);
+}
+
+BOOST_AUTO_TEST_CASE(anchors_cannot_blow_a_small_file_up) {
+  auto text = std::string{minimal} + "x:\n  - &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (auto i = 1; i < 8; ++i) {
+    const auto before = std::to_string(i - 1);
+    text += "  - &a" + std::to_string(i) + " [";
+    for (auto n = 0; n < 10; ++n)
+      text += (n ? ", *a" : "*a") + before;
+    text += "]\n";
+  }
+  text += "tools: [{simulated: {name: t, result: *a7}}]\n";
+  BOOST_TEST(to_text(read(text).faults).find("has more than 100000 values") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_one_fault) {
+  BOOST_TEST(to_text(read_agent_file("/nowhere/a.yaml").faults) ==
+             "/nowhere/a.yaml: cannot be opened: No such file or directory");
+  BOOST_TEST(to_text(read_agent_file("/").faults) == "/: is a directory, not an agent file");
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/agent.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace superstep;
+
+namespace {
+
+/// A folder of its own, gone at the end, with one recorded conversation in it.
+class folder {
+public:
+  folder() {
+    auto name = (std::filesystem::temp_directory_path() / "superstep-XXXXXX").string();
+    BOOST_REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+    std::ofstream{path_ / "turns.jsonl"} << R"({"id":"r","turns":[{"role":"assistant","content":"hi"}]})" << '\n';
+  }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+  ~folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+private:
+  std::filesystem::path path_;
+};
+
+agent_building build(const folder& in, const std::string& rest) {
+  const auto text = "model: {provider: recorded, path: turns.jsonl}\n" + rest;
+  return build_agent(read_agent_text(text, "a.yaml", in.path()), std::make_shared<io_runtime>());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_agent_is_made_of_its_file) {
+  const auto in = folder{};
+  const auto got = build(in, "tools: [calculator, current_time, {simulated: {name: slow}}]\n");
+  BOOST_TEST(to_text(got.faults) == "");
+  BOOST_REQUIRE(got.agent.has_value());
+  BOOST_TEST(got.agent->tools().size() == 3U);
+  BOOST_TEST(got.agent->graph().mermaid().find("tools --> agent") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_made_is_a_fault_with_its_line) {
+  const auto in = folder{};
+  const auto got = build(in, "tools:\n  - simulated: {name: a}\n  - simulated: {name: a}\n"
+                             "  - sqlite_query: {path: missing.db}\n");
+  BOOST_TEST(!got.agent.has_value());
+  BOOST_REQUIRE(got.faults.size() == 2U);
+  BOOST_TEST(to_text(got.faults[0]) == "a.yaml:4: tools.1: the name 'a' is taken by tools.0");
+  BOOST_TEST(got.faults[1].line == 5U);
+  BOOST_TEST(got.faults[1].key == "tools.2");
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_the_file_and_of_its_parts_are_told_together) {
+  const auto got = build_agent(
+      read_agent_text("version: v9\nmodel: {provider: recorded, path: missing.jsonl}\n", "a.yaml", "/nowhere"),
+      std::make_shared<io_runtime>());
+  BOOST_REQUIRE(got.faults.size() == 2U);
+  BOOST_TEST(got.faults[0].key == "version");
+  BOOST_TEST(got.faults[1].key == "model");
+  BOOST_TEST(got.faults[1].line == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(fingerprints_tell_agents_apart) {
+  const auto in = folder{};
+  const auto a = build(in, "prompt: one\ntools: [{simulated: {name: t, seed: 1}}]\n");
+  const auto b = build(in, "prompt: two\ntools: [{simulated: {name: t, seed: 2}}]\n");
+  BOOST_TEST(a.agent->fingerprint() != b.agent->fingerprint());
+  BOOST_TEST(a.agent->tools_fingerprint() != b.agent->tools_fingerprint());
+  BOOST_TEST(a.agent->model()->fingerprint() == b.agent->model()->fingerprint());
+}
+
+BOOST_AUTO_TEST_CASE(the_agent_of_the_examples_has_no_fault) {
+  const auto got = build_agent(read_agent_file(SUPERSTEP_TREE "/examples/batch/agent.yaml"),
+                               std::make_shared<io_runtime>());
+  BOOST_TEST(to_text(got.faults) == "");
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/chat_history.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace superstep;
+
+namespace {
+
+message calling(std::string id) { return ai_message("", {tool_call{std::move(id), "add", {}}}); }
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_last_ai_message_is_found_behind_tool_messages) {
+  BOOST_TEST(last_ai_message({}) == nullptr);
+  BOOST_TEST(last_ai_message({human_message("q")}) == nullptr);
+  const auto list = message_list{calling("a"), ai_message("second"), tool_message("1", "a", "add")};
+  BOOST_TEST(last_ai_message(list)->content == "second");
+}
+
+BOOST_AUTO_TEST_CASE(answered_calls_are_fine) {
+  const auto list = message_list{human_message("q"), calling("a"), tool_message("1", "a", "add")};
+  BOOST_TEST(!unanswered_call(list, true).has_value());
+  BOOST_TEST(!unanswered_call(list, false).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_unanswered_call_is_named) {
+  const auto fault = unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
+  BOOST_REQUIRE(fault.has_value());
+  BOOST_TEST(fault->starts_with("message 2 calls tool 'add' (id 'a')"));
+}
+
+BOOST_AUTO_TEST_CASE(only_a_whole_look_sees_what_lies_before_the_last_answer) {
+  const auto list = message_list{calling("a"), human_message("q"), ai_message("hm")};
+  BOOST_TEST(unanswered_call(list, true).has_value());
+  BOOST_TEST(!unanswered_call(list, false).has_value());
+}

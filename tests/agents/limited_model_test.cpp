@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/limited_model.hpp"
+
+#include "agents/fake_model.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/base/sync_wait.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+
+using namespace superstep;
+
+namespace {
+
+/// Counts who is inside; every call lets the others have a turn before it ends.
+class counting_model final : public chat_model {
+public:
+  task<result<message>> complete(model_request) const override {
+    most_ = std::max<int>(most_, ++inside_);
+    co_await sleep_for{std::chrono::nanoseconds{0}};
+    --inside_;
+    co_return ai_message("done");
+  }
+  std::string fingerprint() const override { return "counting"; }
+  [[nodiscard]] int most() const { return most_; }
+
+private:
+  mutable std::atomic<int> inside_{0};
+  mutable std::atomic<int> most_{0};
+};
+
+int most_at_once(std::size_t limit) {
+  const auto inner = std::make_shared<const counting_model>();
+  auto options = model_limits_options{};
+  options.model_calls = limit;
+  const auto limited = detail::limit_model(inner, options);
+  auto calls = std::vector<task<result<message>>>{};
+  for (auto i = 0; i < 9; ++i)
+    calls.push_back(limited->complete({}));
+  static_cast<void>(sync_wait(when_all(std::move(calls))));
+  return inner->most();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(no_more_calls_than_the_limit_are_inside_at_once) {
+  BOOST_TEST(most_at_once(1) == 1);
+  BOOST_TEST(most_at_once(3) == 3);
+  BOOST_TEST(most_at_once(0) == 9);
+}
+
+BOOST_AUTO_TEST_CASE(limits_are_no_part_of_the_fingerprint) {
+  const auto limited = detail::limit_model(
+      std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
+  BOOST_TEST(limited->fingerprint() == "fake");
+}
+
+BOOST_AUTO_TEST_CASE(errors_pass_through) {
+  const auto limited = detail::limit_model(
+      std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
+  const auto reply = sync_wait(limited->complete({}));
+  BOOST_REQUIRE(!reply);
+  BOOST_TEST((reply.error().code == model_errc::server_error));
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/react_agent.hpp>
+
+#include "agents/fake_model.hpp"
+
+#include <superstep/actors/engine.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <latch>
+#include <ostream>
+#include <stdexcept>
+
+using namespace superstep;
+using superstep::testing::fake_model;
+
+namespace superstep {
+std::ostream& operator<<(std::ostream& out, react_version v) {
+  return out << (v == react_version::v1 ? "v1" : "v2");
+}
+} // namespace superstep
+
+namespace {
+
+namespace data = boost::unit_test::data;
+const auto versions = std::vector<react_version>{react_version::v1, react_version::v2};
+
+/// A tool made of a function of the call.
+class function_tool final : public tool {
+public:
+  using function = std::function<std::string(const tool_call&)>;
+  function_tool(std::string name, function f) : f_{std::move(f)} {
+    definition_.name = std::move(name);
+    definition_.description = "A tool of a test.";
+    definition_.parameters["type"] = "object";
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  task<tool_output> run(tool_call call, tool_context) const override {
+    auto out = tool_output{};
+    out.content = f_(call);
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+  function f_;
+};
+
+tool_ptr make_test_tool(std::string name, function_tool::function f) {
+  return std::make_shared<const function_tool>(std::move(name), std::move(f));
+}
+tool_ptr echo() {
+  return make_test_tool("echo", [](const tool_call& c) { return "got " + to_text(c.args); });
+}
+
+tool_call call_of(std::string name, std::string id, int n = 0) {
+  auto out = tool_call{std::move(id), std::move(name), {}};
+  out.args["n"] = n;
+  return out;
+}
+
+message with_usage(message m, std::int64_t tokens) {
+  auto usage = token_usage{};
+  usage.input_tokens = tokens;
+  usage.total_tokens = tokens;
+  m.usage = usage;
+  return m;
+}
+
+struct agent_run {
+  std::shared_ptr<const fake_model> model;
+  run_result<chat_state> ended;
+  [[nodiscard]] const message_list& messages() const { return ended.state->messages; }
+};
+
+agent_run run(std::vector<message> answers, tool_list tools, react_version version,
+              std::function<void(react_agent_options&, run_config&)> change = {}) {
+  auto out = agent_run{std::make_shared<const fake_model>(std::move(answers)), {}};
+  auto options = react_agent_options{};
+  options.model = out.model;
+  options.tools = std::move(tools);
+  options.version = version;
+  auto config = run_config{};
+  config.run_id = "row-1";
+  if (change)
+    change(options, config);
+  auto state = chat_state{};
+  state.messages = {human_message("question")};
+  auto lanes = engine{engine_options{.workers = 2}};
+  auto done = std::latch{1};
+  const auto graph = make_react_agent(std::move(options));
+  lanes.submit<chat_state>(graph, std::move(state), config, [&](run_result<chat_state> r) {
+    out.ended = std::move(r);
+    done.count_down();
+  });
+  done.wait();
+  return out;
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(an_answer_without_calls_ends_the_run, data::make(versions), version) {
+  const auto got = run({ai_message("42")}, {echo()}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(got.messages().size() == 2U);
+  BOOST_TEST(got.messages().back().content == "42");
+  BOOST_TEST(got.ended.state->model_calls == 1U);
+  BOOST_TEST(got.ended.state->tool_calls == 0U);
+}
+
+BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::make(versions), version) {
+  const auto calls = std::vector{call_of("echo", "c1", 1), call_of("echo", "c2", 2), call_of("echo", "c3", 3)};
+  const auto got = run({ai_message("", calls), ai_message("done")}, {echo()}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_REQUIRE(got.messages().size() == 6U);
+  for (auto i = std::size_t{0}; i < 3; ++i) {
+    const auto& answer = got.messages()[i + 2];
+    BOOST_TEST(answer.tool_call_id == calls[i].id);
+    BOOST_TEST(answer.name == "echo");
+    BOOST_TEST(answer.content == "got {\"n\":" + std::to_string(i + 1) + "}");
+    BOOST_TEST(!answer.is_error);
+  }
+  BOOST_TEST(got.ended.state->model_calls == 2U);
+  BOOST_TEST(got.ended.state->tool_calls == 3U);
+  BOOST_TEST(got.ended.stats.steps == 3U);
+}
+
+// No clock: the latch opens only when all eight bodies are inside.
+BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::make(versions), version) {
+  auto all_inside = std::latch{8};
+  auto calls = std::vector<tool_call>{};
+  for (auto i = 0; i < 8; ++i)
+    calls.push_back(call_of("meet", "c" + std::to_string(i)));
+  const auto meet = make_test_tool("meet", [&](const tool_call&) {
+    all_inside.arrive_and_wait();
+    return std::string{"met"};
+  });
+  const auto got = run({ai_message("", calls), ai_message("done")}, {meet}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(got.ended.state->tool_calls == 8U);
+}
+
+BOOST_DATA_TEST_CASE(a_failing_or_unknown_tool_is_an_answer_to_the_model, data::make(versions), version) {
+  const auto bad = make_test_tool("bad", [](const tool_call&) -> std::string { throw std::runtime_error{"boom"}; });
+  const auto calls = std::vector{call_of("bad", "c1"), call_of("nope", "c2"), call_of("echo", "c3")};
+  const auto got = run({ai_message("", calls), ai_message("done")}, {bad, echo()}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_REQUIRE(got.messages().size() == 6U);
+  BOOST_TEST(got.messages()[2].is_error);
+  BOOST_TEST(got.messages()[2].content.find("boom") != std::string::npos);
+  BOOST_TEST(got.messages()[3].content == "Error: nope is not a valid tool, try one of [bad, echo].");
+  BOOST_TEST(!got.messages()[4].is_error);
+}
+
+BOOST_DATA_TEST_CASE(calls_that_cannot_be_parsed_are_answered_too, data::make(versions), version) {
+  auto first = ai_message("");
+  first.invalid_tool_calls.push_back({"c1", "echo", "{\"n\":", "unexpected end"});
+  const auto got = run({first, ai_message("done")}, {echo()}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_REQUIRE(got.messages().size() == 4U);
+  BOOST_TEST(got.messages()[2].tool_call_id == "c1");
+  BOOST_TEST(got.messages()[2].is_error);
+  BOOST_TEST(got.messages()[3].content == "done");
+}
+
+BOOST_DATA_TEST_CASE(a_call_without_an_id_gets_one, data::make(versions), version) {
+  const auto got = run({ai_message("", {call_of("echo", "")}), ai_message("done")}, {echo()}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(!got.messages()[1].tool_calls[0].id.empty());
+  BOOST_TEST(got.messages()[2].tool_call_id == got.messages()[1].tool_calls[0].id);
+}
+
+BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::make(versions), version) {
+  auto endless = ai_message("", {call_of("echo", "c1")});
+  const auto got = run({endless}, {echo()}, version,
+                       [](auto&, run_config& config) { config.recursion_limit = 4; });
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(got.messages().back().content == "Sorry, need more steps to process this request.");
+  BOOST_TEST(got.messages().back().tool_calls.empty());
+}
+
+BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), version) {
+  const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
+                       [](react_agent_options& o, run_config&) { o.prompt = "Be brief."; });
+  BOOST_REQUIRE(!got.ended.error);
+  const auto asked = got.model->asked();
+  BOOST_REQUIRE(asked.size() == 2U);
+  BOOST_TEST((asked[1].messages[0].type == message_type::system));
+  BOOST_TEST(asked[1].messages[0].content == "Be brief.");
+  BOOST_TEST(asked[1].messages.size() == 4U);
+  BOOST_TEST((got.messages()[0].type == message_type::human));
+}
+
+BOOST_DATA_TEST_CASE(the_model_is_told_run_turn_and_parameters, data::make(versions), version) {
+  const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
+                       [](react_agent_options& o, run_config& config) {
+                         o.name = "math";
+                         auto context = agent_context{};
+                         context.parameters["temperature"] = 0.5;
+                         config.context = std::make_shared<const agent_context>(std::move(context));
+                       });
+  BOOST_REQUIRE(!got.ended.error);
+  const auto asked = got.model->asked();
+  BOOST_TEST(asked[1].run_key == "row-1");
+  BOOST_TEST(asked[1].turn == 1U);
+  BOOST_TEST(asked[1].parameters.at("temperature").as_double() == 0.5);
+  BOOST_TEST(asked[1].tools->at(0).name == "echo");
+  BOOST_TEST(got.messages().back().name == "math");
+}
+
+BOOST_DATA_TEST_CASE(usage_is_summed, data::make(versions), version) {
+  const auto got = run({with_usage(ai_message("", {call_of("echo", "c1")}), 10), with_usage(ai_message("done"), 5)},
+                       {echo()}, version);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(got.ended.state->usage.total_tokens == 15);
+}
+
+BOOST_DATA_TEST_CASE(a_failing_model_ends_the_run_with_its_error, data::make(versions), version) {
+  const auto got = run({}, {echo()}, version);
+  BOOST_REQUIRE(got.ended.error.has_value());
+  BOOST_TEST((got.ended.error->code == graph_errc::node_failed));
+  BOOST_TEST(got.ended.error->node == "agent");
+  BOOST_TEST(describe(got.ended.error->cause).find("the server is on fire") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(without_tools_there_is_only_the_model) {
+  const auto got = run({ai_message("hello", {call_of("echo", "c1")})}, {}, react_version::v2);
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(got.messages().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(both_versions_are_drawn_alike) {
+  auto pictures = std::vector<std::string>{};
+  for (const auto version : versions) {
+    auto options = react_agent_options{};
+    options.model = std::make_shared<const fake_model>(std::vector<message>{});
+    options.tools = {echo()};
+    options.version = version;
+    pictures.push_back(make_react_agent(std::move(options)).mermaid());
+  }
+  BOOST_TEST(pictures[0] == pictures[1]);
+  for (const auto* line : {"\tagent(agent)\n", "\ttools(tools)\n", "\t__start__ --> agent;\n",
+                           "\ttools --> agent;\n", "\tagent -.-> tools;\n", "\tagent -.-> __end__;\n"})
+    BOOST_TEST(pictures[1].find(line) != std::string::npos, line << " is not in\n" << pictures[1]);
+}

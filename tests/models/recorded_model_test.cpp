@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/models/recorded_model.hpp>
+
+#include "support/manual_execution.hpp"
+
+#include <superstep/models/model_error.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace superstep;
+
+namespace {
+
+/// A file that goes away with the test.
+class temporary_file {
+public:
+  explicit temporary_file(std::string_view text)
+      : path_{std::filesystem::temp_directory_path() /
+              ("superstep_recorded_" + std::to_string(::getpid()) + ".jsonl")} {
+    std::ofstream{path_, std::ios::binary} << text;
+  }
+  temporary_file(const temporary_file&) = delete;
+  temporary_file& operator=(const temporary_file&) = delete;
+  ~temporary_file() { std::filesystem::remove(path_); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+private:
+  std::filesystem::path path_;
+};
+
+result<chat_model_ptr> load(const temporary_file& file, std::uint32_t latency_ms = 0) {
+  auto options = recorded_model_options{};
+  options.path = file.path();
+  options.latency_ms = latency_ms;
+  return make_recorded_model(std::move(options));
+}
+
+result<message> ask(const chat_model_ptr& model, std::string key, std::uint32_t turn) {
+  auto run = test::manual_execution{};
+  auto request = model_request{};
+  request.run_key = std::move(key);
+  request.turn = turn;
+  auto answer = model->complete(std::move(request));
+  run.finish(answer);
+  return answer.take();
+}
+
+constexpr auto good = std::string_view{
+    R"({"custom_id":"r1","gold":"18","turns":[{"role":"assistant","content":"a","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\": \"\\u00e4\"}"}}]},{"role":"assistant","content":"b"}]})"
+    "\n\n"
+    R"({"id":7,"turns":[]})"};
+
+struct bad_case {
+  std::string_view text;
+  std::string_view expected;
+};
+std::ostream& operator<<(std::ostream& out, const bad_case& c) { return out << c.text; }
+const auto bad_cases = std::vector<bad_case>{
+    {"\n{\"custom_id\": 1", ":2: no usable JSON"},
+    {"[]", ":1: no usable JSON"},
+    {R"({"turns":[]})", ":1: a row needs"},
+    {R"({"id":"a"})", ":1: a row needs"},
+    {"{\"id\":\"a\",\"turns\":[]}\n{\"id\":\"a\",\"turns\":[]}", ":2: row \"a\" is there already, in line 1"},
+    {R"({"id":"a","turns":[{"role":"user","content":"x"}]})", "turn 0: a turn must have"},
+    {R"({"id":"a","turns":["x"]})", ":1: no usable JSON"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(answers_are_found_by_row_and_turn) {
+  const auto file = temporary_file{good};
+  const auto model = load(file);
+  BOOST_REQUIRE(model.has_value());
+  const auto first = ask(*model, "r1", 0);
+  BOOST_REQUIRE(first.has_value());
+  BOOST_TEST(first->content == "a");
+  BOOST_TEST(first->tool_calls.at(0).args.at("x").as_string() == "ä");
+  BOOST_TEST(ask(*model, "r1", 1)->content == "b");
+  BOOST_TEST((*model)->fingerprint().starts_with("recorded "));
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_row_or_turn_is_an_error_that_names_it) {
+  const auto file = temporary_file{good};
+  const auto model = load(file);
+  BOOST_REQUIRE(model.has_value());
+  const auto row = ask(*model, "r9", 0);
+  BOOST_TEST((row.error().code == make_error_code(model_errc::missing_turn)));
+  BOOST_TEST(row.error().text.find("r9") != std::string::npos);
+  const auto turn = ask(*model, "7", 0);
+  BOOST_TEST(turn.error().text.find("turn 0") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_takes_the_time_it_was_given) {
+  const auto file = temporary_file{good};
+  const auto model = load(file, 300);
+  auto run = test::manual_execution{};
+  auto request = model_request{};
+  request.run_key = "r1";
+  auto answer = (*model)->complete(std::move(request));
+  const auto took = run.finish(answer);
+  BOOST_TEST((took == std::chrono::milliseconds{300}));
+}
+
+BOOST_DATA_TEST_CASE(a_bad_line_is_named, boost::unit_test::data::make(bad_cases), c) {
+  const auto file = temporary_file{c.text};
+  const auto model = load(file);
+  BOOST_REQUIRE(model.has_error());
+  BOOST_TEST_CONTEXT(model.error().text)
+  BOOST_TEST((model.error().text.find(c.expected) != std::string::npos));
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_file_is_named) {
+  auto options = recorded_model_options{};
+  options.path = "/no/such/file.jsonl";
+  const auto model = make_recorded_model(std::move(options));
+  BOOST_TEST(model.error().text.find("/no/such/file.jsonl") != std::string::npos);
+}

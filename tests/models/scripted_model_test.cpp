@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/models/scripted_model.hpp>
+
+#include "support/manual_execution.hpp"
+
+#include <superstep/models/model_error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <string>
+#include <string_view>
+
+using namespace superstep;
+
+namespace {
+
+result<chat_model_ptr> make(std::string text) {
+  auto options = scripted_model_options{};
+  options.text = std::move(text);
+  options.calls_max = 10;
+  return make_scripted_model(std::move(options));
+}
+
+struct answered {
+  result<message> answer;
+  std::chrono::nanoseconds time;
+};
+
+answered ask(const chat_model_ptr& model, message last, std::uint32_t turn = 0, std::string key = "k") {
+  auto run = test::manual_execution{};
+  auto request = model_request{};
+  request.messages.push_back(std::move(last));
+  request.turn = turn;
+  request.run_key = std::move(key);
+  auto answer = model->complete(std::move(request));
+  const auto time = run.finish(answer);
+  return {answer.take(), time};
+}
+
+constexpr auto rules = R"(
+rules:
+  - {type: tool, tool: calculator, match: '(\d+)$', text: 'It is \1. \\o/'}
+  - {turn: 3, text: third}
+  - type: human
+    match: 'add (\d+) and (\d+)'
+    text: Let me add \1 and \2.
+    calls:
+      - {name: calculator, args: {expression: '\1 + \2', a: \1, quoted: '\1', list: [1.5, true, null, \2x]}}
+      - {name: lookup, for_each: '[A-Z]\w+', args: {word: '\0'}}
+    usage: {input_tokens: 20, output_tokens: 12}
+default: {text: 'You said: \0'}
+)";
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_first_rule_that_fits_answers) {
+  const auto model = make(rules);
+  BOOST_REQUIRE(model.has_value());
+  BOOST_TEST(ask(*model, tool_message("= 42", "id", "calculator")).answer->content == "It is 42. \\o/");
+  BOOST_TEST(ask(*model, tool_message("= 42", "id", "other")).answer->content == "You said: = 42");
+  BOOST_TEST(ask(*model, human_message("add 1 and 2"), 3).answer->content == "third");
+  BOOST_TEST(ask(*model, human_message("hm")).answer->content == "You said: hm");
+}
+
+BOOST_AUTO_TEST_CASE(groups_are_put_into_texts_and_arguments) {
+  const auto model = make(rules);
+  const auto said = ask(*model, human_message("Please add 1 and 23 for Ann and Bob"), 1).answer;
+  BOOST_REQUIRE(said.has_value());
+  BOOST_TEST(said->content == "Let me add 1 and 23.");
+  BOOST_REQUIRE(said->tool_calls.size() == 4u);
+  BOOST_TEST(to_text(said->tool_calls[0].args) ==
+             R"({"expression":"1 + 23","a":1,"quoted":"1","list":[1.5,true,null,"23x"]})");
+  BOOST_TEST(said->tool_calls[0].id == "call_1_0");
+  BOOST_TEST(to_text(said->tool_calls[3].args) == R"({"word":"Bob"})");
+  BOOST_TEST(said->tool_calls[3].id == "call_1_3");
+  BOOST_TEST(said->usage->total_tokens == 32);
+}
+
+BOOST_AUTO_TEST_CASE(too_many_calls_and_no_fitting_rule_are_bad_answers) {
+  const auto model = make("rules: [{match: x, calls: [{name: f, for_each: x}]}]");
+  const auto many = ask(*model, human_message(std::string(11, 'x'))).answer;
+  BOOST_TEST((many.error().code == make_error_code(model_errc::bad_answer)));
+  BOOST_TEST(ask(*model, human_message(std::string(10, 'x'))).answer->tool_calls.size() == 10u);
+  const auto none = ask(*model, human_message("nothing")).answer;
+  BOOST_TEST((none.error().code == make_error_code(model_errc::bad_answer)));
+}
+
+BOOST_AUTO_TEST_CASE(time_and_faults_depend_on_seed_key_and_turn_alone) {
+  constexpr auto text = "seed: 5\nlatency_ms: {lognormal: {median: 20, sigma: 0.5, max: 100}}\n"
+                        "faults: {server_error: 0.3, rate_limited: 0.2}\ndefault: {text: ok}\n";
+  const auto one = make(text);
+  const auto two = make(text);
+  auto failed = 0;
+  auto times = std::set<std::chrono::nanoseconds>{};
+  for (auto i = 0; i < 1000; ++i) {
+    const auto key = std::to_string(i);
+    const auto a = ask(*one, human_message("x"), 0, key);
+    const auto b = ask(*two, human_message("x"), 0, key);
+    BOOST_REQUIRE((a.time == b.time && a.answer.has_value() == b.answer.has_value()));
+    BOOST_REQUIRE((a.time.count() > 0 && a.time <= std::chrono::milliseconds{100}));
+    failed += a.answer.has_error() ? 1 : 0;
+    times.insert(a.time);
+  }
+  BOOST_TEST(failed > 400);
+  BOOST_TEST(failed < 600);
+  BOOST_TEST(times.size() > 900u);
+}
+
+BOOST_AUTO_TEST_CASE(text_comes_at_the_pace_of_its_tokens) {
+  const auto model = make("{latency_ms: 10, tokens_per_second: 100, default: {text: 'eight by'}}");
+  BOOST_TEST((ask(*model, human_message("x")).time == std::chrono::milliseconds{30}));
+}
+
+BOOST_AUTO_TEST_CASE(all_faults_of_a_file_are_told_with_their_lines) {
+  const auto model = make("sed: 1\n"
+                          "latency_ms: fast\n"
+                          "faults: {server_error: 2}\n"
+                          "rules:\n"
+                          "  - {match: '(', text: a}\n"
+                          "  - {type: robot, text: a}\n"
+                          "  - {turn: -1, text: a}\n"
+                          "  - {match: a}\n"
+                          "  - {text: a, calls: [{args: {}}]}\n"
+                          "  - {text: a, txt: b}\n");
+  BOOST_REQUIRE(model.has_error());
+  const auto& text = model.error().text;
+  BOOST_TEST_CONTEXT(text)
+  for (const auto* expected :
+       {"script:1: unknown key \"sed\"", "script:2: latency_ms", "script:3: server_error",
+        "script:5: match is no RE2", "script:6: type must be", "script:7: turn",
+        "script:8: an answer needs", "script:9: a call needs", "script:10: unknown key \"txt\""})
+    BOOST_TEST((text.find(expected) != std::string::npos), expected << " is not in:\n" << text);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_yaml_or_no_map_is_refused) {
+  for (const auto* text : {"", "rules: [", "- 1", "rules: {}", "default: {}", "default: 3", "{}",
+                           "{default: {text: a}, default: {text: b}}"})
+    BOOST_TEST(make(text).has_error(), text);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/net/http_client.hpp>
+#include <superstep/net/url.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+struct good_case {
+  std::string_view text;
+  std::string_view host;
+  int port;
+  std::string_view target;
+  std::string_view authority;
+};
+std::ostream& operator<<(std::ostream& out, const good_case& c) { return out << c.text; }
+
+const auto good_cases = std::vector<good_case>{
+    {"http://example.org", "example.org", 80, "/", "example.org"},
+    {"HTTPS://Example.ORG/a?b=c#d", "example.org", 443, "/a?b=c", "example.org"},
+    {"http://127.0.0.1:8080/v1", "127.0.0.1", 8080, "/v1", "127.0.0.1:8080"},
+    {"https://[::1]:444/x", "::1", 444, "/x", "[::1]:444"},
+    {"http://host?q", "host", 80, "/?q", "host"},
+};
+
+const auto bad_cases = std::vector<std::string_view>{
+    "", "example.org", "ftp://example.org", "file:///etc/passwd", "http://", "http://:80/",
+    "http://user:secret@host/", "http://host:0/", "http://host:70000/", "http://host:/", "http://a b/",
+    "http://host/\r\nX: y", "http://[::1", "http://[x]/", "http://ho\"st/",
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_url_is_read_in_its_parts, boost::unit_test::data::make(good_cases), c) {
+  const auto parsed = superstep::parse_url(c.text);
+  BOOST_REQUIRE(parsed.has_value());
+  BOOST_TEST(parsed->host == c.host);
+  BOOST_TEST(parsed->port == c.port);
+  BOOST_TEST(parsed->target == c.target);
+  BOOST_TEST(parsed->authority() == c.authority);
+}
+
+BOOST_DATA_TEST_CASE(what_is_no_usable_url_is_refused, boost::unit_test::data::make(bad_cases), text) {
+  const auto parsed = superstep::parse_url(text);
+  BOOST_REQUIRE(parsed.has_error());
+  BOOST_TEST(parsed.error().text.find("secret") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(headers_are_found_whatever_their_case) {
+  const auto headers = superstep::http_headers{{"Retry-After", "3"}, {"retry-after", "4"}};
+  BOOST_TEST(*superstep::find_header(headers, "RETRY-AFTER") == "3");
+  BOOST_TEST(superstep::find_header(headers, "Retry") == nullptr);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which component may include which, and where CAF and Asio stop. A new arrow is drawn here first.
+#include "project/source_tree.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using project::source_file;
+
+// Direct arrows; what they lead to may be included as well.
+const auto arrows = std::map<std::string, std::set<std::string>>{
+    {"base", {}},
+    {"net", {"base"}},
+    {"messages", {"base"}},
+    {"channels", {"base"}},
+    {"checkpoint", {"channels"}},
+    {"runtime", {"checkpoint"}},
+    {"actors", {"runtime"}},
+    {"tools", {"runtime", "messages", "net"}},
+    {"models", {"messages", "net"}},
+    {"agents", {"tools", "models", "actors"}},
+    {"batch", {"agents", "checkpoint"}},
+    {"cli", {"batch"}},
+};
+
+std::set<std::string> reachable(const std::string& from) {
+  auto out = std::set<std::string>{from};
+  for (const auto& next : arrows.at(from))
+    out.merge(reachable(next));
+  return out;
+}
+
+bool starts_with_any(std::string_view text, const std::vector<std::string_view>& prefixes) {
+  for (auto prefix : prefixes)
+    if (text.starts_with(prefix))
+      return true;
+  return false;
+}
+
+// The component that an include names: <superstep/base/…>, or "base/…" for private headers.
+std::string target_component(const std::string& include) {
+  if (include.starts_with("superstep/"))
+    return project::component_of("include/" + include);
+  const auto folder = project::component_of(include);
+  return arrows.contains(folder) ? folder : "";
+}
+
+using rule = std::function<bool(const source_file&, const std::string& include)>;
+
+// Every include of the library's files that breaks the rule, as `file:line: include`.
+std::vector<std::string> breaking(const rule& is_allowed) {
+  auto out = std::vector<std::string>{};
+  auto folders = std::vector<std::string>{"include"};
+  for (const auto& [component, unused] : arrows)
+    folders.push_back(component);
+  for (const auto& folder : folders)
+    for (const auto& file : project::read_folder(folder))
+      for (const auto& include : project::includes_of(file))
+        if (!is_allowed(file, include.target))
+          out.push_back(file.path + ":" + std::to_string(include.line) + ": " + include.target);
+  return out;
+}
+
+void check_none(const std::vector<std::string>& found) {
+  for (const auto& line : found)
+    BOOST_ERROR(line);
+  BOOST_TEST(found.empty());
+}
+
+const auto caf = std::vector<std::string_view>{"caf/"};
+const auto asio = std::vector<std::string_view>{"boost/asio", "boost/beast", "boost/process", "asio"};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_tree_is_found) {
+  BOOST_TEST(project::read_folder("include").size() > 10U);
+  BOOST_TEST(!project::read_folder("base").empty());
+}
+
+BOOST_AUTO_TEST_CASE(arrows_are_transitive_and_point_one_way) {
+  BOOST_TEST(reachable("batch").contains("base"));
+  BOOST_TEST(!reachable("models").contains("tools"));
+  BOOST_TEST(!reachable("tools").contains("models"));
+}
+
+BOOST_AUTO_TEST_CASE(components_include_only_what_they_may) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    const auto from = project::component_of(file.path);
+    const auto to = target_component(include);
+    BOOST_TEST_REQUIRE(arrows.contains(from), file.path << " is in a folder without arrows");
+    return to.empty() || reachable(from).contains(to);
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(only_actors_includes_caf) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    return !starts_with_any(include, caf) || file.path.starts_with("actors/");
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(only_net_and_actors_include_asio_beast_and_process) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    return !starts_with_any(include, asio) || file.path.starts_with("net/") ||
+           file.path.starts_with("actors/");
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(simdjson_stays_in_sources) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    return !include.starts_with("simdjson") || !file.path.starts_with("include/");
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(public_headers_include_no_private_ones) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    return !file.path.starts_with("include/") || include.starts_with("superstep/") ||
+           !arrows.contains(project::component_of(include));
+  }));
+}
