@@ -102,7 +102,7 @@ std::vector<fault> program_builder::check(const program& table) const {
     if (name == start_node || name == end_node || name.empty())
       faults.push_back(invalid(name, "Node `" + name + "` is reserved."));
     if (const auto bad = name.find_first_of("|:"); bad != std::string::npos)
-      faults.push_back(invalid(name, std::string{"'"} + name[bad] +
+      faults.push_back(invalid(name, "'" + name.substr(bad, 1) +
                                          "' is a reserved character and is not allowed in the node "
                                          "names."));
     for (const auto& to : table.nodes_[i]->options.destinations)

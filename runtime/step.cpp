@@ -18,7 +18,7 @@ range move_into(From& from, To& to) {
 }
 
 /// The reference's order of task paths: pulls by node name, then pushes by index.
-std::uint64_t path_key(const step_task& t) noexcept {
+[[maybe_unused]] std::uint64_t path_key(const step_task& t) noexcept {
   return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.node};
 }
 

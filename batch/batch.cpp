@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "digest.hpp"
+#include "job_files.hpp"
+#include "row_table.hpp"
+#include "row_writer.hpp"
+#include "scan.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/batch/batch.hpp>
+
+#include <algorithm>
+#include <random>
+
+#include <unistd.h>
+
+namespace superstep {
+namespace {
+
+using namespace detail;
+using monotonic = std::chrono::steady_clock;
+
+// How soon a stop request is seen while nothing else happens. A signal handler cannot wake the
+// feeding thread in a portable way, so that thread looks.
+constexpr auto stop_poll = std::chrono::milliseconds{50};
+
+result<void> check(const batch_options& options) {
+  if (options.input.empty() || options.output.empty())
+    return error{errc::invalid_argument, "a job needs an input and an output"};
+  if (options.concurrency == 0)
+    return error{errc::invalid_argument, "--concurrency must be at least 1"};
+  if (options.line_bytes_max == 0)
+    return error{errc::invalid_argument, "--max-line-bytes must be at least 1"};
+  if (options.write_queue_max == 0)
+    return error{errc::invalid_argument, "write_queue_max must be at least 1"};
+  if (options.fresh && options.force)
+    return error{errc::invalid_argument, "--fresh and --force exclude each other"};
+  return {};
+}
+
+/// Names one job for its whole life; the only random thing in its files.
+std::string new_run_id() {
+  auto random = std::random_device{};
+  auto id = std::string{"run-"};
+  for (auto i = 0; i < 12; ++i)
+    id += "0123456789abcdef"[random() & 15U];
+  return id;
+}
+
+job_header header_of(const batch_options& options, const input_facts& facts) {
+  const auto& print = options.fingerprint;
+  auto seconds = options.time->now().time_since_epoch() / std::chrono::seconds{1};
+  return {.run_id = new_run_id(),
+          .created = static_cast<std::int64_t>(seconds),
+          .agent = digest_text(print.agent),
+          .tools = digest_text(print.tools),
+          .model = digest_text(print.model),
+          .parameters = digest_text(print.parameters),
+          .input = facts.digest};
+}
+
+row_origin origin_of(const input_item& item) {
+  auto origin = row_origin{};
+  origin.line = item.line.number;
+  origin.offset = item.line.offset;
+  origin.size = item.line.size;
+  origin.has_error = true; // unless the row is read well and says otherwise
+  return origin;
+}
+
+/// One run of a job: feeds rows until there are no more, or until something says stop.
+class batch_run {
+public:
+  batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
+            const stop_request& stop, const file& input, const input_facts& facts, job_files& files)
+      : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
+        files_{files},
+        table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
+        reader_{input, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
+                facts.bytes},
+        writer_{*table_, files, input, options, is_aborting_} {}
+
+  result<batch_summary> run();
+
+private:
+  enum class feed_end : std::uint8_t { input, limit, stop };
+
+  result<feed_end> feed();
+  result<void> feed_item(input_item& item);
+  void submit(input_row row, row_origin origin);
+  bool wait_for_room();
+  void wait_until_idle();
+  void abort();
+  void report_when_due();
+  [[nodiscard]] batch_progress progress_now() const;
+  [[nodiscard]] batch_summary summarise(feed_end end) const;
+
+  const batch_options& options_;
+  row_runner& runner_;
+  progress_sink& progress_;
+  const stop_request& stop_;
+  const input_facts& facts_;
+  job_files& files_;
+  std::atomic<bool> is_aborting_{false};
+  std::shared_ptr<row_table> table_; // shared with callbacks that may still be returning
+  input_reader reader_;
+  row_writer writer_;
+  monotonic::time_point begun_ = monotonic::now();
+  monotonic::time_point next_report_ = begun_;
+  std::uint64_t rows_begun_ = 0;
+};
+
+result<batch_summary> batch_run::run() {
+  auto end = feed();
+  if (!end)
+    abort();
+  wait_until_idle();
+  table_->close();
+  writer_.join();
+  progress_.finish(progress_now());
+  if (auto failure = table_->failure())
+    return error{failure->code, failure->text + "; the rows that are done are safe, and the same "
+                                                "command goes on once this is mended"};
+  if (!end)
+    return end.error();
+  return summarise(*end);
+}
+
+result<batch_run::feed_end> batch_run::feed() {
+  while (true) {
+    if (options_.limit != 0 && rows_begun_ >= options_.limit)
+      return feed_end::limit;
+    if (!wait_for_room())
+      return feed_end::stop;
+    auto item = reader_.next();
+    if (!item)
+      return item.error();
+    if (!*item)
+      return feed_end::input;
+    if (auto fed = feed_item(**item); !fed)
+      return fed.error();
+    report_when_due();
+  }
+}
+
+result<void> batch_run::feed_item(input_item& item) {
+  auto& done = files_.content;
+  auto origin = origin_of(item);
+  if (!item.row) {
+    if (options_.bad_lines == on_bad_line::fail)
+      return error{errc::parse_failed,
+                   "line " + std::to_string(item.line.number) +
+                       " of the input has changed while the job ran: " + item.row.error().text};
+    if (!done.bad_lines.contains(item.line.number))
+      table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
+    return {};
+  }
+  auto& row = *item.row;
+  const auto key = digest_of(row.request.key);
+  if (done.done.contains(key))
+    return {};
+  origin.shape = row.shape;
+  origin.key = row.request.key;
+  origin.key_name = row.key_name;
+  origin.has_error = row.has_error;
+  if (auto before = done.starts.find(key); before != done.starts.end())
+    origin.attempt = before->second + 1;
+  submit(std::move(row), std::move(origin));
+  return {};
+}
+
+void batch_run::submit(input_row row, row_origin origin) {
+  auto& config = row.request.config;
+  config.deadline = options_.row_deadline;
+  if (config.recursion_limit == 0)
+    config.recursion_limit = options_.recursion_limit;
+  const auto slot = table_->begin(std::move(origin));
+  ++rows_begun_;
+  auto handle = runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
+    table->finish(slot, std::move(outcome));
+  });
+  table_->attach(slot, std::move(handle));
+}
+
+/// False when no further row may be begun: on request, or because the disk has failed.
+bool batch_run::wait_for_room() {
+  while (stop_.current() == stop_request::none) {
+    if (table_->wait_for_room(monotonic::now() + stop_poll))
+      return true;
+    if (table_->failure())
+      return false;
+    report_when_due();
+  }
+  return false;
+}
+
+void batch_run::wait_until_idle() {
+  while (!table_->wait_until_idle(monotonic::now() + stop_poll)) {
+    if (stop_.current() == stop_request::abort || table_->failure())
+      abort();
+    report_when_due();
+  }
+}
+
+void batch_run::abort() {
+  is_aborting_.store(true);
+  table_->cancel_all();
+}
+
+void batch_run::report_when_due() {
+  const auto now = monotonic::now();
+  if (now < next_report_)
+    return;
+  next_report_ = now + progress_.interval();
+  progress_.update(progress_now());
+}
+
+batch_progress batch_run::progress_now() const {
+  const auto totals = writer_.totals();
+  auto now = batch_progress{};
+  now.rows = facts_.rows;
+  now.failed = totals.dead + totals.bad_lines;
+  now.done = totals.ok + now.failed;
+  now.in_flight = table_->in_flight();
+  now.tokens = totals.counts.total_tokens;
+  now.elapsed_seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
+  if (totals.rows_this_run > 0 && now.elapsed_seconds > 0) {
+    now.rows_per_second = static_cast<double>(totals.rows_this_run) / now.elapsed_seconds;
+    const auto left = now.rows > now.done ? now.rows - now.done : 0;
+    now.eta_seconds = static_cast<double>(left) / now.rows_per_second;
+  }
+  now.p50 = totals.row_times.percentile(0.5);
+  now.p95 = totals.row_times.percentile(0.95);
+  now.draining = stop_.current() != stop_request::none;
+  return now;
+}
+
+batch_summary batch_run::summarise(feed_end end) const {
+  const auto totals = writer_.totals();
+  auto summary = batch_summary{};
+  summary.run_id = files_.content.header->run_id;
+  summary.rows = facts_.rows;
+  summary.ok = totals.ok;
+  summary.failed = totals.dead + totals.bad_lines;
+  summary.bad_lines = totals.bad_lines;
+  summary.resumed = files_.content.ok + files_.content.dead + files_.content.bad_lines.size();
+  summary.steps = totals.counts.steps;
+  summary.model_calls = totals.counts.model_calls;
+  summary.tool_calls = totals.counts.tool_calls;
+  summary.input_tokens = totals.counts.input_tokens;
+  summary.output_tokens = totals.counts.output_tokens;
+  summary.total_tokens = totals.counts.total_tokens;
+  summary.seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
+  summary.rows_this_run = totals.rows_this_run;
+  summary.row_times = totals.row_times;
+  summary.tool_times = totals.tool_times;
+  summary.barrier_waits = totals.barrier_waits;
+  summary.output = files_.paths.output;
+  summary.dead = files_.paths.dead;
+  const auto was_stopped = end == feed_end::stop || (summary.left() > 0 && is_aborting_.load());
+  if (was_stopped && summary.left() > 0)
+    summary.code = exit_code::drained;
+  else if (summary.failed > 0)
+    summary.code = exit_code::dead_rows;
+  return summary;
+}
+
+/// A job that was finished by an earlier run, which also wrote its summary.
+std::optional<batch_summary> finished_before(const job_files& files, const input_facts& facts) {
+  const auto& done = files.content;
+  if (!files.is_resumed || !exists(files.paths.summary) || done.header->input != facts.digest ||
+      done.ok + done.dead + done.bad_lines.size() < facts.rows)
+    return std::nullopt;
+  auto summary = batch_summary{};
+  summary.already_finished = true;
+  summary.run_id = done.header->run_id;
+  summary.rows = facts.rows;
+  summary.ok = done.ok;
+  summary.bad_lines = done.bad_lines.size();
+  summary.failed = done.dead + summary.bad_lines;
+  summary.resumed = summary.ok + summary.failed;
+  summary.steps = done.counts.steps;
+  summary.model_calls = done.counts.model_calls;
+  summary.tool_calls = done.counts.tool_calls;
+  summary.input_tokens = done.counts.input_tokens;
+  summary.output_tokens = done.counts.output_tokens;
+  summary.total_tokens = done.counts.total_tokens;
+  summary.output = files.paths.output;
+  summary.dead = files.paths.dead;
+  return summary;
+}
+
+} // namespace
+
+result<batch_summary> run_batch(const batch_options& options, row_runner& runner,
+                                progress_sink& progress, const stop_request& stop) {
+  if (auto checked = check(options); !checked)
+    return checked.error();
+  const auto no_signal = file_size_signal_blocked{};
+  auto input = open_rows(options);
+  if (!input)
+    return input.error();
+  auto facts = scan_input(*input, options, stop);
+  if (!facts && facts.error().code == errc::cancelled) {
+    auto summary = batch_summary{};
+    summary.code = exit_code::drained;
+    summary.output = options.output;
+    return summary;
+  }
+  if (!facts)
+    return facts.error();
+  auto files = open_job(options, header_of(options, *facts));
+  if (!files)
+    return files.error();
+  if (auto finished = finished_before(*files, *facts))
+    return std::move(*finished);
+  if (files->is_resumed)
+    progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
+                  std::to_string(facts->rows) + " rows are done");
+  ::unlink(files->paths.summary.c_str()); // from now on it would lie
+  auto run = batch_run{options, runner, progress, stop, *input, *facts, *files};
+  auto summary = run.run();
+  if (!summary)
+    return summary;
+  if (auto written =
+          replace_file(files->paths.summary, to_text(json::value(to_json(*summary))) + '\n');
+      !written)
+    return written.error();
+  if (options.on_disk_step)
+    options.on_disk_step("summary");
+  return summary;
+}
+
+} // namespace superstep

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "element_json.hpp"
+
+#include "json_text.hpp"
+
+#include <superstep/messages/message_json.hpp>
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace superstep::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+
+json::array to_json_array(dom::array list) {
+  auto out = json::array{};
+  out.reserve(list.size());
+  for (auto item : list)
+    out.push_back(to_json_value(item));
+  return out;
+}
+
+std::optional<message_type> simple_role(std::string_view role) noexcept {
+  if (role == "user")
+    return message_type::human;
+  if (role == "system")
+    return message_type::system;
+  if (role == "assistant")
+    return message_type::ai;
+  return std::nullopt;
+}
+
+/// {"role","content"} with a text and nothing else.
+std::optional<message> read_simple_message(dom::element element) {
+  auto object = dom::object{};
+  auto role = std::string_view{};
+  auto content = std::string_view{};
+  if (element.get(object) != simdjson::SUCCESS || object.size() != 2 ||
+      object.at_key("role").get(role) != simdjson::SUCCESS ||
+      object.at_key("content").get(content) != simdjson::SUCCESS)
+    return std::nullopt;
+  auto type = simple_role(role);
+  if (!type)
+    return std::nullopt;
+  auto out = message{};
+  out.type = *type;
+  out.content = content;
+  return out;
+}
+
+} // namespace
+
+json::object to_json_object(dom::object object) {
+  auto out = json::object{};
+  for (auto [name, value] : object)
+    out.insert_or_assign(name, to_json_value(value));
+  return out;
+}
+
+json::value to_json_value(dom::element element) {
+  switch (element.type()) {
+  case dom::element_type::ARRAY:
+    return to_json_array(element.get_array().value_unsafe());
+  case dom::element_type::OBJECT:
+    return to_json_object(element.get_object().value_unsafe());
+  case dom::element_type::INT64:
+    return element.get_int64().value_unsafe();
+  case dom::element_type::UINT64:
+    return element.get_uint64().value_unsafe();
+  case dom::element_type::DOUBLE:
+    return element.get_double().value_unsafe();
+  case dom::element_type::STRING: {
+    auto text = element.get_string().value_unsafe();
+    return json::value(json::string_view{text.data(), text.size()});
+  }
+  case dom::element_type::BOOL:
+    return element.get_bool().value_unsafe();
+  case dom::element_type::NULL_VALUE:
+    break;
+  }
+  return nullptr;
+}
+
+result<message> read_message(dom::element element, std::string_view where) {
+  if (auto simple = read_simple_message(element))
+    return std::move(*simple);
+  return message_from_json(to_json_value(element), where);
+}
+
+error bad_member(std::string_view name, std::string_view must_be) {
+  auto text = '"' + std::string{name} + "\" must be ";
+  return {errc::parse_failed, text.append(must_be)};
+}
+
+std::string quoted_excerpt(std::string_view text) {
+  constexpr auto bytes_max = std::size_t{80};
+  auto size = std::min(text.size(), bytes_max);
+  while (size > 0 && size < text.size() &&
+         (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U)
+    --size;
+  auto out = std::string{};
+  append_quoted(out, text.substr(0, size));
+  return size < text.size() ? out + "…" : out;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "file.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace superstep::detail {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  auto folder = std::filesystem::path{path}.parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+sigset_t file_size_signal() noexcept {
+  auto set = sigset_t{};
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+} // namespace
+
+error disk_error(std::string_view action, std::string_view path, int code) {
+  auto what = std::error_code{code, std::generic_category()};
+  auto text = std::string{"cannot "}.append(action).append(" ").append(path).append(": ");
+  return {errc::io_failed, text + what.message()};
+}
+
+file& file::operator=(file&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+file::~file() {
+  if (fd_ >= 0)
+    ::close(fd_);
+}
+
+result<file> file::open_regular(const std::string& path, int flags) {
+  auto fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd < 0)
+    return disk_error("open", path, errno);
+  auto opened = file{fd, path};
+  struct stat info {};
+  if (::fstat(fd, &info) != 0)
+    return disk_error("open", path, errno);
+  if (!S_ISREG(info.st_mode))
+    return error{errc::io_failed, "cannot write " + path +
+                                      ": it is not a regular file, so a job could not be resumed "
+                                      "from it; name a file on a disk"};
+  return opened;
+}
+
+result<file> file::open_input(const std::string& path) {
+  auto fd = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return disk_error("open", path, errno);
+  auto opened = file{fd, path == "-" ? "standard input" : path};
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
+    return disk_error("read", path, EISDIR);
+  return opened;
+}
+
+result<file> file::open_nameless(const std::string& beside) {
+  auto name = beside + ".XXXXXX";
+  auto fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0)
+    return disk_error("create", name, errno);
+  ::unlink(name.c_str());
+  return file{fd, std::move(name)};
+}
+
+result<void> file::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto written = ::write(fd_, bytes.data(), bytes.size());
+    if (written > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    else if (written == 0 || errno != EINTR)
+      return disk_error("write", path_, written == 0 ? ENOSPC : errno);
+  }
+  return {};
+}
+
+result<void> file::sync() {
+  if (::fdatasync(fd_) != 0)
+    return disk_error("sync", path_, errno);
+  return {};
+}
+
+result<std::uint64_t> file::size() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0)
+    return disk_error("read the size of", path_, errno);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+result<void> file::cut(std::uint64_t size) {
+  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+    return disk_error("cut", path_, errno);
+  return {};
+}
+
+result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& into) const {
+  into.resize(size);
+  auto have = std::size_t{0};
+  while (have < size) {
+    auto got = ::pread(fd_, into.data() + have, size - have, static_cast<off_t>(offset + have));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return disk_error("read", path_, errno);
+    if (got == 0)
+      break;
+    have += static_cast<std::size_t>(got);
+  }
+  into.resize(have);
+  return {};
+}
+
+bool exists(const std::string& path) noexcept {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) noexcept {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+result<void> sync_folder_of(const std::string& path) {
+  auto folder = folder_of(path);
+  auto fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return disk_error("open", folder, errno);
+  auto failed = ::fsync(fd) != 0 && errno != EINVAL; // some file systems cannot sync a folder
+  auto code = errno;
+  ::close(fd);
+  if (failed)
+    return disk_error("sync", folder, code);
+  return {};
+}
+
+result<void> replace_file(const std::string& path, std::string_view bytes) {
+  auto fresh = path + ".tmp";
+  auto opened = file::open_regular(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!opened)
+    return opened.error();
+  auto written = opened->append(bytes);
+  if (written)
+    written = opened->sync();
+  if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
+    written = disk_error("replace", path, errno);
+  if (!written) {
+    ::unlink(fresh.c_str());
+    return written.error();
+  }
+  return sync_folder_of(path);
+}
+
+file_size_signal_blocked::file_size_signal_blocked() noexcept {
+  auto set = file_size_signal();
+  auto before = sigset_t{};
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  was_blocked_ = sigismember(&before, SIGXFSZ) == 1;
+}
+
+file_size_signal_blocked::~file_size_signal_blocked() {
+  if (was_blocked_)
+    return;
+  auto set = file_size_signal();
+  const auto at_once = timespec{0, 0};
+  sigtimedwait(&set, nullptr, &at_once); // takes a signal that is still pending
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal.hpp"
+
+#include "json_text.hpp"
+#include "line_reader.hpp"
+
+#include <simdjson.h>
+
+#include <charconv>
+
+#include <zlib.h>
+
+namespace superstep::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr auto format_version = std::int64_t{1};
+constexpr auto checksum_digits = std::size_t{8};
+// Keys are bounded and every byte of one becomes at most six.
+constexpr auto record_bytes_max = std::size_t{64} << 10U;
+
+struct header_member {
+  std::string_view name;
+  std::string job_header::*text;
+};
+constexpr header_member header_members[] = {
+    {"run_id", &job_header::run_id},         {"agent", &job_header::agent},
+    {"tools", &job_header::tools},           {"model", &job_header::model},
+    {"parameters", &job_header::parameters}, {"input", &job_header::input},
+};
+
+std::uint32_t checksum(std::string_view bytes) noexcept {
+  auto data = reinterpret_cast<const Bytef*>(bytes.data());
+  return static_cast<std::uint32_t>(::crc32(0, data, static_cast<uInt>(bytes.size())));
+}
+
+/// Writes one record around what the caller appends between construction and destruction.
+class record {
+public:
+  record(std::string& out, std::string_view kind) : out_{out}, at_{out.size()} {
+    out_.append(checksum_digits, '0');
+    out_ += " [\"";
+    out_ += kind;
+    out_ += '"';
+  }
+  record(const record&) = delete;
+  record& operator=(const record&) = delete;
+  ~record() {
+    out_ += ']';
+    auto sum = checksum(std::string_view{out_}.substr(at_ + checksum_digits + 1));
+    for (auto digit = checksum_digits; digit-- > 0; sum >>= 4U)
+      out_[at_ + digit] = "0123456789abcdef"[sum & 15U];
+    out_ += '\n';
+  }
+
+  template <std::integral Number>
+  void add(Number number) {
+    out_ += ',';
+    append_number(out_, number);
+  }
+  void add(std::string_view text) {
+    out_ += ',';
+    append_quoted(out_, text);
+  }
+  void add(const row_counts& counts) {
+    out_ += ",[";
+    append_number(out_, counts.steps);
+    add(counts.model_calls);
+    add(counts.tool_calls);
+    add(counts.input_tokens);
+    add(counts.output_tokens);
+    add(counts.total_tokens);
+    out_ += ']';
+  }
+
+private:
+  std::string& out_;
+  std::size_t at_;
+};
+
+/// The JSON text of a line whose checksum holds; empty for any other line.
+std::string_view checked(std::string_view line) noexcept {
+  if (line.size() < checksum_digits + 2 || line[checksum_digits] != ' ')
+    return {};
+  auto sum = std::uint32_t{0};
+  auto end = line.data() + checksum_digits;
+  if (auto [at, failed] = std::from_chars(line.data(), end, sum, 16);
+      failed != std::errc{} || at != end)
+    return {};
+  auto text = line.substr(checksum_digits + 1);
+  return checksum(text) == sum ? text : std::string_view{};
+}
+
+// The checksum held, so what is read here is what was written: a missing member means a journal of
+// another format, and reads as zero or empty.
+std::uint64_t number_at(dom::array fields, std::size_t i) noexcept {
+  auto value = std::uint64_t{0};
+  return fields.at(i).get(value) == simdjson::SUCCESS ? value : 0;
+}
+
+std::int64_t signed_at(dom::array fields, std::size_t i) noexcept {
+  auto value = std::int64_t{0};
+  return fields.at(i).get(value) == simdjson::SUCCESS ? value : 0;
+}
+
+std::string_view text_at(dom::array fields, std::size_t i) noexcept {
+  auto value = std::string_view{};
+  return fields.at(i).get(value) == simdjson::SUCCESS ? value : std::string_view{};
+}
+
+row_counts counts_at(dom::array fields, std::size_t i) noexcept {
+  auto list = dom::array{};
+  auto counts = row_counts{};
+  if (fields.at(i).get(list) != simdjson::SUCCESS)
+    return counts;
+  counts.steps = number_at(list, 0);
+  counts.model_calls = number_at(list, 1);
+  counts.tool_calls = number_at(list, 2);
+  counts.input_tokens = signed_at(list, 3);
+  counts.output_tokens = signed_at(list, 4);
+  counts.total_tokens = signed_at(list, 5);
+  return counts;
+}
+
+result<job_header> read_header(dom::array fields, const std::string& path) {
+  auto object = dom::object{};
+  auto format = std::int64_t{0};
+  if (fields.at(1).get(object) != simdjson::SUCCESS ||
+      object.at_key("format").get(format) != simdjson::SUCCESS || format != format_version)
+    return error{errc::parse_failed, path + " was written by another version of superstep; finish "
+                                            "the job with that one or start anew with --fresh"};
+  auto header = job_header{};
+  [[maybe_unused]] auto has_time = object.at_key("created").get(header.created);
+  for (const auto& member : header_members) {
+    auto text = std::string_view{};
+    if (object.at_key(member.name).get(text) == simdjson::SUCCESS)
+      header.*member.text = text;
+  }
+  return header;
+}
+
+result<void> apply(dom::array fields, const std::string& path, journal_content& into) {
+  const auto kind = text_at(fields, 0);
+  if (kind == "job") {
+    auto header = read_header(fields, path);
+    if (!header)
+      return header.error();
+    if (into.header && into.header->input != header->input)
+      into.bad_lines.clear(); // line numbers of another input
+    into.header = std::move(*header);
+  } else if (kind == "start") {
+    ++into.starts[digest_of(text_at(fields, 1))];
+  } else if (kind == "ok" || kind == "dead") {
+    const auto is_dead = kind == "dead";
+    into.mark_done(digest_of(text_at(fields, 1)));
+    into.output_end = number_at(fields, 2);
+    if (is_dead)
+      into.dead_end = number_at(fields, 3);
+    ++(is_dead ? into.dead : into.ok);
+    into.counts += counts_at(fields, is_dead ? 4 : 3);
+  } else if (kind == "bad") {
+    into.bad_lines.insert(number_at(fields, 1));
+    into.dead_end = number_at(fields, 2);
+  }
+  return {};
+}
+
+} // namespace
+
+row_counts& row_counts::operator+=(const row_counts& more) noexcept {
+  steps += more.steps;
+  model_calls += more.model_calls;
+  tool_calls += more.tool_calls;
+  input_tokens += more.input_tokens;
+  output_tokens += more.output_tokens;
+  total_tokens += more.total_tokens;
+  return *this;
+}
+
+void journal_content::mark_done(key_digest key) {
+  done.insert(key);
+  starts.erase(key);
+}
+
+result<journal_content> read_journal(const file& journal) {
+  auto content = journal_content{};
+  auto reader = line_reader{journal, record_bytes_max};
+  auto parser = dom::parser{};
+  while (true) {
+    auto line = reader.next();
+    if (!line)
+      return line.error();
+    if (!*line || !(*line)->is_complete || (*line)->is_too_long)
+      return content;
+    auto text = checked((*line)->text);
+    auto fields = dom::array{};
+    if (text.empty() || parser.parse(text.data(), text.size()).get(fields) != simdjson::SUCCESS)
+      return content;
+    if (auto applied = apply(fields, journal.path(), content); !applied)
+      return applied.error();
+    content.valid_bytes = (*line)->offset + (*line)->size + 1;
+  }
+}
+
+void append_job(std::string& out, const job_header& header) {
+  auto line = record{out, "job"};
+  out += ",{\"format\":";
+  append_number(out, format_version);
+  append_member(out, "created");
+  append_number(out, header.created);
+  for (const auto& member : header_members) {
+    append_member(out, member.name);
+    append_quoted(out, header.*member.text);
+  }
+  out += '}';
+}
+
+void append_start(std::string& out, std::string_view key) {
+  auto line = record{out, "start"};
+  line.add(key);
+}
+
+void append_ok(std::string& out, std::string_view key, std::uint64_t output_end,
+               const row_counts& counts) {
+  auto line = record{out, "ok"};
+  line.add(key);
+  line.add(output_end);
+  line.add(counts);
+}
+
+void append_dead(std::string& out, std::string_view key, std::uint64_t output_end,
+                 std::uint64_t dead_end, const row_counts& counts) {
+  auto line = record{out, "dead"};
+  line.add(key);
+  line.add(output_end);
+  line.add(dead_end);
+  line.add(counts);
+}
+
+void append_bad(std::string& out, std::uint64_t line_number, std::uint64_t dead_end) {
+  auto line = record{out, "bad"};
+  line.add(line_number);
+  line.add(dead_end);
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_text.hpp"
+
+#include <simdjson.h>
+
+namespace superstep::detail {
+namespace {
+
+void append_escaped(std::string& out, char c) {
+  switch (c) {
+  case '"':
+    out += "\\\"";
+    return;
+  case '\\':
+    out += "\\\\";
+    return;
+  case '\n':
+    out += "\\n";
+    return;
+  case '\r':
+    out += "\\r";
+    return;
+  case '\t':
+    out += "\\t";
+    return;
+  default:
+    break;
+  }
+  static constexpr auto hex = std::string_view{"0123456789abcdef"};
+  auto byte = static_cast<unsigned char>(c);
+  out += "\\u00";
+  out += hex[byte >> 4U];
+  out += hex[byte & 15U];
+}
+
+bool needs_escape(char c) noexcept {
+  return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+}
+
+} // namespace
+
+void append_quoted(std::string& out, std::string_view text) {
+  const auto is_utf8 = simdjson::validate_utf8(text.data(), text.size());
+  out += '"';
+  auto begin = std::size_t{0};
+  for (auto i = std::size_t{0}; i < text.size(); ++i) {
+    auto is_bad_byte = !is_utf8 && static_cast<unsigned char>(text[i]) >= 0x80;
+    if (!needs_escape(text[i]) && !is_bad_byte)
+      continue;
+    out.append(text, begin, i - begin);
+    begin = i + 1;
+    if (is_bad_byte)
+      out += "\xEF\xBF\xBD";
+    else
+      append_escaped(out, text[i]);
+  }
+  out.append(text, begin, text.size() - begin);
+  out += '"';
+}
+
+} // namespace superstep::detail

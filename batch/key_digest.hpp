@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace superstep::detail {
+
+/// Stands for a row key in sets of millions: 16 bytes whatever the key's length. Two keys of one
+/// job sharing it is as likely as a fault of the memory (2^-90 for 10^6 keys).
+struct key_digest {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  friend bool operator==(const key_digest&, const key_digest&) = default;
+  friend std::size_t hash_value(const key_digest& key) noexcept {
+    return static_cast<std::size_t>(key.low ^ (key.high * 0x9E3779B97F4A7C15ULL));
+  }
+};
+
+/// FNV-1a, 128 bits.
+[[nodiscard]] inline key_digest digest_of(std::string_view key) noexcept {
+  __extension__ using wide = unsigned __int128;
+  constexpr auto prime = (wide{1} << 88U) | 0x13BU;
+  auto hash = (wide{0x6C62272E07BB0142ULL} << 64U) | 0x62B821756295C58DULL;
+  for (auto c : key)
+    hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+  return {static_cast<std::uint64_t>(hash), static_cast<std::uint64_t>(hash >> 64U)};
+}
+
+} // namespace superstep::detail

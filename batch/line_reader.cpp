@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "line_reader.hpp"
+
+#include <algorithm>
+
+namespace superstep::detail {
+namespace {
+constexpr auto block_size = std::size_t{256} << 10U;
+constexpr auto excerpt_size = std::size_t{80};
+} // namespace
+
+line_reader::line_reader(const file& from, std::size_t line_bytes_max, std::uint64_t offset,
+                         std::uint64_t end)
+    : file_{from}, line_bytes_max_{line_bytes_max}, buffer_at_{offset}, end_{end} {}
+
+result<bool> line_reader::fill() {
+  buffer_.erase(0, begin_);
+  buffer_at_ += begin_;
+  begin_ = 0;
+  const auto at = buffer_at_ + buffer_.size();
+  const auto size = std::min<std::uint64_t>(block_size, end_ > at ? end_ - at : 0);
+  auto read = file_.read_at(at, static_cast<std::size_t>(size), block_);
+  if (!read)
+    return read.error();
+  if (see_ && !block_.empty())
+    see_(block_);
+  buffer_ += block_;
+  return !block_.empty();
+}
+
+result<std::optional<text_line>> line_reader::next() {
+  auto searched = begin_;
+  while (true) {
+    auto newline = buffer_.find('\n', searched);
+    const auto is_last = newline == std::string::npos;
+    if (!is_last || buffer_.size() - begin_ > line_bytes_max_) {
+      auto line = text_line{};
+      line.size = (is_last ? buffer_.size() : newline) - begin_;
+      line.text = std::string_view{buffer_}.substr(begin_, line.size);
+      line.number = ++lines_;
+      line.offset = buffer_at_ + begin_;
+      if (is_last) {
+        auto skipped = skip_long_line(line);
+        if (!skipped)
+          return skipped.error();
+        return *skipped;
+      }
+      begin_ = newline + 1;
+      line.is_too_long = line.size > line_bytes_max_;
+      return line;
+    }
+    searched = buffer_.size() - begin_;
+    auto more = fill();
+    if (!more)
+      return more.error();
+    if (!*more)
+      break;
+  }
+  if (begin_ == buffer_.size())
+    return std::optional<text_line>{};
+  auto line = text_line{};
+  line.text = std::string_view{buffer_}.substr(begin_);
+  line.size = line.text.size();
+  line.number = ++lines_;
+  line.offset = buffer_at_ + begin_;
+  line.is_complete = false;
+  begin_ = buffer_.size();
+  return line;
+}
+
+// Keeps the beginning for the error's excerpt and drops the rest block by block.
+result<text_line> line_reader::skip_long_line(text_line line) {
+  const auto excerpt = std::string{line.text.substr(0, excerpt_size)};
+  line.is_too_long = true;
+  begin_ = buffer_.size();
+  while (true) {
+    auto more = fill();
+    if (!more)
+      return more.error();
+    auto newline = buffer_.find('\n');
+    line.size += newline == std::string::npos ? buffer_.size() : newline;
+    line.is_complete = newline != std::string::npos;
+    begin_ = line.is_complete ? newline + 1 : buffer_.size();
+    if (line.is_complete || !*more)
+      break;
+  }
+  block_ = excerpt; // free until the next fill(), so it can hold what the line's text points to
+  line.text = block_;
+  return line;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output_line.hpp"
+
+#include "json_text.hpp"
+
+#include <superstep/messages/message_json.hpp>
+
+#include <algorithm>
+
+namespace superstep::detail {
+namespace {
+
+std::string_view name_of(row_status status) noexcept {
+  switch (status) {
+  case row_status::ok:
+    return "ok";
+  case row_status::error:
+    return "error";
+  case row_status::cancelled:
+    break;
+  }
+  return "cancelled";
+}
+
+void append_text_member(std::string& out, std::string_view name, std::string_view text) {
+  append_member(out, name);
+  append_quoted(out, text);
+}
+
+template <std::integral Number>
+void append_number_member(std::string& out, std::string_view name, Number number) {
+  append_member(out, name);
+  append_number(out, number);
+}
+
+void append_error(std::string& out, const row_error& why, std::uint64_t line = 0) {
+  out += '{';
+  append_text_member(out, "kind", why.kind);
+  append_text_member(out, "message", why.message);
+  if (!why.node.empty())
+    append_text_member(out, "node", why.node);
+  if (why.step != 0)
+    append_number_member(out, "step", why.step);
+  append_number_member(out, "attempts", why.attempts);
+  if (line != 0)
+    append_number_member(out, "line", line);
+  out += '}';
+}
+
+void append_state(std::string& out, const row_outcome& outcome) {
+  out += "{\"messages\":[";
+  auto is_first = true;
+  for (const auto& said : outcome.messages) {
+    if (!is_first)
+      out += ',';
+    is_first = false;
+    append_json(out, said);
+  }
+  out += ']';
+  for (const auto& [name, value] : outcome.state) {
+    out += ',';
+    append_quoted(out, name);
+    out += ':';
+    append_text(out, value);
+  }
+  out += '}';
+}
+
+void append_native(std::string& out, const row_origin& row, const row_outcome& outcome,
+                   std::chrono::nanoseconds wall, const job_identity& job) {
+  out += '{';
+  append_text_member(out, row.key_name, row.key);
+  append_text_member(out, "status", name_of(outcome.status));
+  append_member(out, "output");
+  append_state(out, outcome);
+  append_member(out, "error");
+  if (outcome.error)
+    append_error(out, *outcome.error);
+  else
+    out += "null";
+  append_member(out, "usage");
+  out += '{';
+  append_number_member(out, "input_tokens", outcome.usage.input_tokens);
+  append_number_member(out, "output_tokens", outcome.usage.output_tokens);
+  append_number_member(out, "total_tokens", outcome.usage.total_tokens);
+  out += '}';
+  append_member(out, "cost");
+  out += "null";
+  append_number_member(out, "steps", outcome.steps);
+  append_number_member(out, "model_calls", outcome.model_calls);
+  append_number_member(out, "tool_calls", outcome.tool_calls);
+  append_number_member(out, "wall_ms", wall / std::chrono::milliseconds{1});
+  append_number_member(out, "attempt", row.attempt);
+  append_text_member(out, "run_id", job.run_id);
+  out += "}\n";
+}
+
+/// The last thing the model said; null when it said nothing.
+const message* last_answer(const message_list& messages) {
+  for (auto i = messages.size(); i-- > 0;)
+    if (messages[i].type == message_type::ai)
+      return &messages[i];
+  return nullptr;
+}
+
+void append_chat_calls(std::string& out, const std::vector<tool_call>& calls) {
+  out += '[';
+  for (const auto& call : calls) {
+    if (&call != calls.data())
+      out += ',';
+    out += '{';
+    append_text_member(out, "id", call.id);
+    append_text_member(out, "type", "function");
+    append_member(out, "function");
+    out += '{';
+    append_text_member(out, "name", call.name);
+    append_text_member(out, "arguments", to_text(call.args));
+    out += "}}";
+  }
+  out += ']';
+}
+
+std::string_view finish_reason(const message& answer) noexcept {
+  if (const auto* said = answer.response_metadata.if_contains("finish_reason"))
+    if (const auto* text = said->if_string())
+      return {text->data(), text->size()};
+  return answer.tool_calls.empty() ? "stop" : "tool_calls";
+}
+
+void append_choice(std::string& out, const message& answer) {
+  out += "{\"index\":0,\"message\":{\"role\":\"assistant\"";
+  append_text_member(out, "content", text_of(answer));
+  if (!answer.tool_calls.empty()) {
+    append_member(out, "tool_calls");
+    append_chat_calls(out, answer.tool_calls);
+  }
+  out += '}';
+  append_text_member(out, "finish_reason", finish_reason(answer));
+  out += '}';
+}
+
+void append_completion(std::string& out, const row_origin& row, const row_outcome& outcome,
+                       const job_identity& job) {
+  out += '{';
+  append_text_member(out, "id", "chatcmpl-" + row.key);
+  append_text_member(out, "object", "chat.completion");
+  append_number_member(out, "created", job.created);
+  append_text_member(out, "model", outcome.model);
+  append_member(out, "choices");
+  out += '[';
+  if (const auto* answer = last_answer(outcome.messages))
+    append_choice(out, *answer);
+  out += ']';
+  append_member(out, "usage");
+  out += '{';
+  append_number_member(out, "prompt_tokens", outcome.usage.input_tokens);
+  append_number_member(out, "completion_tokens", outcome.usage.output_tokens);
+  append_number_member(out, "total_tokens", outcome.usage.total_tokens);
+  out += "}}";
+}
+
+// Ids come from the key, so two runs of one job print the same line.
+void append_openai(std::string& out, const row_origin& row, const row_outcome& outcome,
+                   const job_identity& job) {
+  out += '{';
+  append_text_member(out, "id", "batch_req_" + row.key);
+  append_text_member(out, "custom_id", row.key);
+  append_member(out, "response");
+  if (outcome.error) {
+    out += "null";
+    append_member(out, "error");
+    out += '{';
+    append_text_member(out, "code", outcome.error->kind);
+    append_text_member(out, "message", outcome.error->message);
+    out += "}}\n";
+    return;
+  }
+  out += "{\"status_code\":200";
+  append_text_member(out, "request_id", "req_" + row.key);
+  append_member(out, "body");
+  append_completion(out, row, outcome, job);
+  out += '}';
+  append_member(out, "error");
+  out += "null}\n";
+}
+
+} // namespace
+
+void append_output_line(std::string& out, const row_origin& row, const row_outcome& outcome,
+                        std::chrono::nanoseconds wall, const job_identity& job) {
+  if (row.shape == row_shape::openai)
+    append_openai(out, row, outcome, job);
+  else
+    append_native(out, row, outcome, wall, job);
+}
+
+void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
+                      const row_error& why) {
+  auto text = std::string{input_line};
+  if (row.has_error) {
+    // Its former error must go; this is rare enough for a tree.
+    if (auto parsed = parse_json(text); parsed && parsed->is_object()) {
+      parsed->as_object().erase("error");
+      text = to_text(*parsed);
+    }
+  }
+  // The line was checked to be an object, so it ends in a brace and perhaps white space.
+  text.resize(text.find_last_of('}'));
+  out += text;
+  append_member(out, "error");
+  append_error(out, why, row.line);
+  out += "}\n";
+}
+
+void append_bad_line(std::string& out, std::uint64_t line, std::string_view text,
+                     const error& why) {
+  constexpr auto text_bytes_max = std::size_t{4096};
+  auto why_of_letter = row_error{};
+  why_of_letter.kind = bad_line_kind;
+  why_of_letter.message = why.text;
+  out += '{';
+  append_text_member(out, "text", text.substr(0, text_bytes_max));
+  append_member(out, "error");
+  append_error(out, why_of_letter, line);
+  out += "}\n";
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row_table.hpp"
+
+#include "journal.hpp"
+
+#include <superstep/base/assert.hpp>
+
+#include <utility>
+
+namespace superstep::detail {
+
+row_table::row_table(std::size_t concurrency, std::size_t write_queue_max)
+    : concurrency_{concurrency}, write_queue_max_{write_queue_max} {
+  SUPERSTEP_ASSERT(concurrency > 0 && write_queue_max > 0);
+}
+
+bool row_table::wait_for_room(time_point until) {
+  auto lock = std::unique_lock{mutex_};
+  auto has_room = [this] { return in_flight_ < concurrency_ && queue_.size() < write_queue_max_; };
+  feeder_.wait_until(lock, until, [&] { return failure_ || has_room(); });
+  return !failure_ && has_room();
+}
+
+row_table::slot_index row_table::begin(row_origin origin) {
+  const auto guard = std::lock_guard{mutex_};
+  SUPERSTEP_ASSERT(in_flight_ < concurrency_ && !is_closed_);
+  if (free_.empty()) {
+    free_.push_back(slots_.size());
+    slots_.emplace_back();
+  }
+  const auto index = free_.back();
+  free_.pop_back();
+  auto& taken = slots_[index];
+  if (starts_.empty())
+    writer_.notify_one();
+  append_start(starts_, origin.key);
+  taken.origin = std::move(origin);
+  taken.is_running = true;
+  taken.begun = std::chrono::steady_clock::now();
+  ++in_flight_;
+  return index;
+}
+
+// Only the feeding thread begins rows, so the slot still belongs to the row that was submitted.
+void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
+  const auto guard = std::lock_guard{mutex_};
+  if (slots_[index].is_running)
+    std::swap(slots_[index].handle, handle);
+}
+
+void row_table::enqueue(finished_row row) {
+  queue_.push_back(std::move(row));
+  if (queue_.size() == 1 || queue_.size() == wake_size())
+    writer_.notify_one();
+}
+
+void row_table::add_bad_line(row_origin origin, error why, bool is_duplicate) {
+  auto row = finished_row{};
+  row.origin = std::move(origin);
+  row.bad_line = std::move(why);
+  row.is_duplicate = is_duplicate;
+  const auto guard = std::lock_guard{mutex_};
+  enqueue(std::move(row));
+}
+
+// Handles are called outside the lock: cancelling may end the row on this very thread.
+void row_table::cancel_all() {
+  auto handles = std::vector<std::unique_ptr<running_row>>{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    for (auto& each : slots_)
+      if (each.is_running && each.handle)
+        handles.push_back(std::move(each.handle));
+  }
+  for (auto& handle : handles)
+    handle->cancel();
+}
+
+bool row_table::wait_until_idle(time_point until) {
+  auto lock = std::unique_lock{mutex_};
+  return feeder_.wait_until(lock, until, [this] { return in_flight_ == 0; });
+}
+
+std::size_t row_table::in_flight() const {
+  const auto guard = std::lock_guard{mutex_};
+  return in_flight_;
+}
+
+void row_table::close() {
+  const auto guard = std::lock_guard{mutex_};
+  SUPERSTEP_ASSERT(in_flight_ == 0);
+  is_closed_ = true;
+  writer_.notify_one();
+}
+
+std::optional<error> row_table::failure() const {
+  const auto guard = std::lock_guard{mutex_};
+  return failure_;
+}
+
+void row_table::finish(slot_index index, row_outcome outcome) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto guard = std::lock_guard{mutex_};
+  auto& ended = slots_[index];
+  SUPERSTEP_ASSERT(ended.is_running);
+  ended.is_running = false;
+  auto row = finished_row{};
+  row.origin = std::move(ended.origin);
+  row.outcome = std::move(outcome);
+  row.wall = now - ended.begun;
+  row.handle = std::move(ended.handle);
+  enqueue(std::move(row));
+  free_.push_back(index);
+  --in_flight_;
+  feeder_.notify_one();
+}
+
+void row_table::take(work& into, std::optional<time_point> until) {
+  into.rows.clear();
+  into.starts.clear();
+  auto lock = std::unique_lock{mutex_};
+  // With a group begun, one wake-up at its time is enough, unless the queue fills up before.
+  if (until)
+    writer_.wait_until(lock, *until, [this] { return is_closed_ || queue_.size() >= wake_size(); });
+  else
+    writer_.wait(lock, [this] { return is_closed_ || !queue_.empty() || !starts_.empty(); });
+  std::swap(into.rows, queue_);
+  std::swap(into.starts, starts_);
+  into.is_last = is_closed_;
+  if (into.rows.size() >= write_queue_max_)
+    feeder_.notify_one();
+}
+
+void row_table::fail(error why) {
+  const auto guard = std::lock_guard{mutex_};
+  if (!failure_)
+    failure_ = std::move(why);
+  feeder_.notify_one();
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row_writer.hpp"
+
+#include "journal.hpp"
+
+#include <superstep/base/assert.hpp>
+
+#include <algorithm>
+
+namespace superstep::detail {
+namespace {
+
+// A group is written early when it has grown to this, whatever the time.
+constexpr auto group_bytes_max = std::size_t{8} << 20U;
+
+row_counts counts_of(const row_outcome& outcome) noexcept {
+  return {.steps = outcome.steps,
+          .model_calls = outcome.model_calls,
+          .tool_calls = outcome.tool_calls,
+          .input_tokens = outcome.usage.input_tokens,
+          .output_tokens = outcome.usage.output_tokens,
+          .total_tokens = outcome.usage.total_tokens};
+}
+
+} // namespace
+
+row_writer::row_writer(row_table& table, job_files& files, const file& input,
+                       const batch_options& options, const std::atomic<bool>& is_aborting)
+    : table_{table}, files_{files}, input_{input}, options_{options}, is_aborting_{is_aborting},
+      identity_{files.content.header->run_id, files.content.header->created},
+      output_end_{files.content.output_end}, dead_end_{files.content.dead_end} {
+  pending_.ok = files.content.ok;
+  pending_.dead = files.content.dead;
+  pending_.bad_lines = files.content.bad_lines.size();
+  pending_.counts = files.content.counts;
+  totals_ = pending_;
+  thread_ = std::thread{[this] { run(); }};
+}
+
+row_writer::~row_writer() {
+  SUPERSTEP_ASSERT(!thread_.joinable());
+}
+
+void row_writer::join() {
+  thread_.join();
+}
+
+written_totals row_writer::totals() const {
+  const auto guard = std::lock_guard{mutex_};
+  return totals_;
+}
+
+void row_writer::run() {
+  const auto no_signal = file_size_signal_blocked{};
+  auto next_sync = time_point{};
+  auto work = row_table::work{};
+  while (!work.is_last) {
+    table_.take(work, has_pending() ? std::optional{next_sync} : std::nullopt);
+    starts_ += work.starts;
+    for (auto& row : work.rows)
+      render(row);
+    const auto now = std::chrono::steady_clock::now();
+    const auto is_due = now >= next_sync || output_.size() + dead_.size() >= group_bytes_max;
+    if (has_pending() && (is_due || work.is_last)) {
+      commit();
+      next_sync = std::chrono::steady_clock::now() + options_.sync_interval;
+    }
+  }
+}
+
+bool row_writer::has_pending() const noexcept {
+  return !done_.empty() || !starts_.empty();
+}
+
+void row_writer::render(finished_row& row) {
+  if (has_failed_)
+    return;
+  if (row.bad_line)
+    return render_bad_line(row);
+  auto& outcome = row.outcome;
+  if (outcome.status == row_status::cancelled && is_aborting_.load())
+    return;
+  if (outcome.status != row_status::ok && !outcome.error) {
+    outcome.error.emplace();
+    outcome.error->kind = "cancelled";
+    outcome.error->message = "the row was ended from outside";
+  }
+  const auto counts = counts_of(outcome);
+  const auto before = output_.size();
+  append_output_line(output_, row.origin, outcome, row.wall, identity_);
+  output_end_ += output_.size() - before;
+  if (outcome.error) {
+    const auto dead_before = dead_.size();
+    auto line = input_.read_at(row.origin.offset, row.origin.size, input_line_);
+    if (!line) {
+      has_failed_ = true;
+      return table_.fail(line.error());
+    }
+    append_dead_line(dead_, row.origin, input_line_, *outcome.error);
+    dead_end_ += dead_.size() - dead_before;
+    append_dead(done_, row.origin.key, output_end_, dead_end_, counts);
+    ++pending_.dead;
+  } else {
+    append_ok(done_, row.origin.key, output_end_, counts);
+    ++pending_.ok;
+  }
+  ++pending_.rows_this_run;
+  pending_.counts += counts;
+  pending_.row_times.add(row.wall);
+  pending_.barrier_waits.add(outcome.barrier_wait);
+  for (auto time : outcome.tool_times)
+    pending_.tool_times.add(time);
+}
+
+void row_writer::render_bad_line(const finished_row& row) {
+  const auto before = dead_.size();
+  constexpr auto read_bytes_max = std::uint64_t{4096};
+  const auto& origin = row.origin;
+  const auto size = row.is_duplicate ? origin.size : std::min(origin.size, read_bytes_max);
+  if (auto line = input_.read_at(origin.offset, size, input_line_); !line) {
+    has_failed_ = true;
+    return table_.fail(line.error());
+  }
+  if (row.is_duplicate) {
+    auto why = row_error{};
+    why.kind = duplicate_key_kind;
+    why.message = row.bad_line->text;
+    append_dead_line(dead_, origin, input_line_, why);
+  } else {
+    append_bad_line(dead_, origin.line, input_line_, *row.bad_line);
+  }
+  dead_end_ += dead_.size() - before;
+  append_bad(done_, origin.line, dead_end_);
+  ++pending_.bad_lines;
+}
+
+void row_writer::commit() {
+  if (has_failed_)
+    return;
+  if (auto written = write_group(); !written) {
+    has_failed_ = true;
+    // What is collected will never be written; has_pending() must not keep the loop awake.
+    starts_.clear();
+    done_.clear();
+    return table_.fail(written.error());
+  }
+  const auto guard = std::lock_guard{mutex_};
+  totals_ = pending_;
+}
+
+void row_writer::step(std::string_view name) const {
+  if (options_.on_disk_step)
+    options_.on_disk_step(name);
+}
+
+result<void> row_writer::put(file& into, std::string& bytes, std::string_view name) {
+  if (bytes.empty())
+    return {};
+  step(name);
+  if (auto written = into.append(bytes); !written)
+    return written;
+  bytes.clear();
+  step(name);
+  if (auto synced = into.sync(); !synced)
+    return synced;
+  step(name);
+  return {};
+}
+
+// Not synced: losing one only makes a later `attempt` too small.
+result<void> row_writer::put_start_records() {
+  if (starts_.empty())
+    return {};
+  if (auto written = files_.journal.append(starts_); !written)
+    return written;
+  starts_.clear();
+  step("start");
+  return {};
+}
+
+result<void> row_writer::write_group() {
+  if (auto written = put_start_records(); !written)
+    return written;
+  if (!dead_.empty())
+    if (auto opened = files_.need_dead(); !opened)
+      return opened;
+  if (auto written = put(files_.dead, dead_, "dead"); !written)
+    return written;
+  if (auto written = put(files_.output, output_, "output"); !written)
+    return written;
+  return put(files_.journal, done_, "journal");
+}
+
+} // namespace superstep::detail

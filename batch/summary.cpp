@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/batch/summary.hpp>
+
+#include <fmt/format.h>
+
+namespace superstep {
+namespace {
+
+double milliseconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+std::string times_text(std::string_view name, const histogram& times) {
+  if (times.count() == 0)
+    return {};
+  return fmt::format("  {} p50 {:.1f} ms p95 {:.1f} ms", name, milliseconds(times.percentile(0.5)),
+                     milliseconds(times.percentile(0.95)));
+}
+
+json::value times_json(const histogram& times) {
+  if (times.count() == 0)
+    return nullptr;
+  auto out = json::object{};
+  out["count"] = times.count();
+  out["p50"] = milliseconds(times.percentile(0.5));
+  out["p95"] = milliseconds(times.percentile(0.95));
+  return out;
+}
+
+std::string_view status_of(const batch_summary& summary) noexcept {
+  switch (summary.code) {
+  case exit_code::ok:
+    break;
+  case exit_code::failed:
+    return "failed";
+  case exit_code::dead_rows:
+    return "dead_rows";
+  case exit_code::drained:
+    return "drained";
+  }
+  return summary.left() > 0 ? "limited" : "ok";
+}
+
+} // namespace
+
+std::string to_text(const batch_summary& s) {
+  if (s.already_finished)
+    return fmt::format("nothing to do: all {} rows are done ({} ok, {} failed); output in {}",
+                       s.rows, s.ok, s.failed, s.output);
+  auto text = fmt::format("{} rows: {} ok, {} failed", s.rows, s.ok, s.failed);
+  if (s.bad_lines > 0)
+    text += fmt::format(" ({} lines are no rows)", s.bad_lines);
+  if (s.left() > 0)
+    text += fmt::format(", {} left", s.left());
+  if (s.resumed > 0)
+    text += fmt::format(", {} done before this run", s.resumed);
+  text +=
+      fmt::format("\n{} steps, {} model calls, {} tool calls, {} tokens ({} in, {} out)\n", s.steps,
+                  s.model_calls, s.tool_calls, s.total_tokens, s.input_tokens, s.output_tokens);
+  text += fmt::format("{:.2f} s, {:.1f} rows/s", s.seconds, s.rows_per_second());
+  text += times_text("row", s.row_times) + times_text("tool", s.tool_times) +
+          times_text("barrier wait", s.barrier_waits);
+  text += "\noutput in " + s.output;
+  if (s.failed > 0)
+    text += ", failed rows in " + s.dead;
+  if (s.code == exit_code::drained)
+    text += "\nstopped on request; the same command goes on";
+  return text;
+}
+
+json::object to_json(const batch_summary& s) {
+  auto rows = json::object{};
+  rows["total"] = s.rows;
+  rows["ok"] = s.ok;
+  rows["failed"] = s.failed;
+  rows["bad_lines"] = s.bad_lines;
+  rows["left"] = s.left();
+  rows["done_before"] = s.resumed;
+  auto usage = json::object{};
+  usage["input_tokens"] = s.input_tokens;
+  usage["output_tokens"] = s.output_tokens;
+  usage["total_tokens"] = s.total_tokens;
+  auto times = json::object{};
+  times["row"] = times_json(s.row_times);
+  times["tool"] = times_json(s.tool_times);
+  times["barrier_wait"] = times_json(s.barrier_waits);
+  auto out = json::object{};
+  out["run_id"] = s.run_id;
+  out["status"] = json::string_view{status_of(s).data(), status_of(s).size()};
+  out["exit_code"] = static_cast<int>(s.code);
+  out["rows"] = std::move(rows);
+  out["steps"] = s.steps;
+  out["model_calls"] = s.model_calls;
+  out["tool_calls"] = s.tool_calls;
+  out["usage"] = std::move(usage);
+  out["seconds"] = s.seconds;
+  out["rows_this_run"] = s.rows_this_run;
+  out["rows_per_second"] = s.rows_per_second();
+  out["times_ms"] = std::move(times);
+  return out;
+}
+
+} // namespace superstep

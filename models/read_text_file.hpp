@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/models/model_error.hpp>
+
+#include <superstep/base/result.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace superstep::models {
+
+/// The whole file; used once per model, before any run starts.
+[[nodiscard]] inline result<std::string> read_text_file(const std::string& path,
+                                                        std::size_t bytes_max) {
+  auto failed = std::error_code{};
+  const auto size = std::filesystem::file_size(path, failed);
+  if (failed)
+    return error{model_errc::bad_configuration, "cannot read \"" + path + "\": " + failed.message()};
+  if (size > bytes_max)
+    return error{model_errc::bad_configuration, "\"" + path + "\" is larger than " +
+                                                    std::to_string(bytes_max) + " bytes"};
+  auto out = std::string(static_cast<std::size_t>(size), '\0');
+  auto in = std::ifstream{path, std::ios::binary};
+  if (!in.read(out.data(), static_cast<std::streamsize>(out.size())))
+    return error{model_errc::bad_configuration, "cannot read \"" + path + "\""};
+  return out;
+}
+
+} // namespace superstep::models

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/models/recorded_model.hpp>
+
+#include "models/hash.hpp"
+#include "models/read_text_file.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/messages/openai_json.hpp>
+#include <superstep/models/model_error.hpp>
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+namespace {
+
+/// A message of the recording: where its JSON stands in the file's text.
+struct recorded_turn {
+  std::size_t begin = 0;
+  std::size_t size = 0;
+};
+
+struct recorded_row {
+  std::size_t first_turn = 0;
+  std::size_t turns = 0;
+  std::size_t line = 0;
+};
+
+/// The text of the file and an index into it. A turn becomes a message when it is asked for: as
+/// messages, a large recording would take several times its size.
+struct recording {
+  std::string path;
+  std::string text;
+  std::uint64_t content_hash = 0;
+  std::vector<recorded_turn> turns;
+  std::unordered_map<std::string, recorded_row> rows;
+
+  [[nodiscard]] std::string_view turn_text(std::size_t i) const noexcept {
+    return std::string_view{text}.substr(turns[i].begin, turns[i].size);
+  }
+};
+
+error bad_line(const recording& in, std::size_t line, std::string_view why) {
+  return {model_errc::bad_configuration,
+          in.path + ':' + std::to_string(line) + ": " + std::string{why}};
+}
+
+result<message> read_turn(std::string_view text) {
+  auto parsed = parse_json(text);
+  if (!parsed)
+    return parsed.error();
+  const auto* object = parsed->if_object();
+  if (object == nullptr)
+    return error{model_errc::bad_answer, "a turn must be an object"};
+  if (const auto* role = object->if_contains("role");
+      role == nullptr || !role->is_string() || role->get_string() != "assistant")
+    return error{model_errc::bad_answer, "a turn must have \"role\": \"assistant\""};
+  return from_openai(*object);
+}
+
+/// Reads the lines one by one and stops at the first that is not usable.
+class recording_reader {
+public:
+  explicit recording_reader(recording& into) : into_{into}, bytes_{into.text.size()} {
+    into_.text.resize(bytes_ + simdjson::SIMDJSON_PADDING, ' ');
+  }
+
+  std::optional<error> read() {
+    auto line = std::size_t{0};
+    for (auto begin = std::size_t{0}; begin < bytes_;) {
+      const auto end = std::min(into_.text.find('\n', begin), bytes_);
+      ++line;
+      const auto text = std::string_view{into_.text}.substr(begin, end - begin);
+      if (text.find_first_not_of(" \t\r") != std::string_view::npos)
+        if (const auto why = read_line(begin, text, line); !why.empty())
+          return bad_line(into_, line, why);
+      begin = end + 1;
+    }
+    into_.text.resize(bytes_);
+    return std::nullopt;
+  }
+
+private:
+  std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
+    try {  // simdjson's exceptions, which end here, keep the reading of a line readable
+      auto document = parser_.iterate(text.data(), text.size(), into_.text.size() - begin);
+      auto key = std::string{};
+      auto row = recorded_row{into_.turns.size(), 0, line};
+      auto has_turns = false;
+      for (auto field : document.get_object()) {
+        const auto name = std::string_view{field.unescaped_key()};
+        if (name == "custom_id" || (name == "id" && key.empty())) {
+          key = read_key(field.value());
+        } else if (name == "turns") {
+          has_turns = true;
+          for (auto turn : field.value().get_array()) {
+            auto object = turn.get_object().value();
+            if (auto why = add_turn(object.raw_json()); !why.empty())
+              return "turn " + std::to_string(into_.turns.size() - row.first_turn - 1) + ": " + why;
+          }
+        }
+      }
+      if (key.empty() || !has_turns)
+        return "a row needs a \"custom_id\" (or \"id\") and \"turns\"";
+      row.turns = into_.turns.size() - row.first_turn;
+      const auto [place, is_new] = into_.rows.emplace(key, row);
+      return is_new ? std::string{}
+                    : "row \"" + key + "\" is there already, in line " +
+                          std::to_string(place->second.line);
+    } catch (const simdjson::simdjson_error& e) {
+      return std::string{"no usable JSON: "} + e.what();
+    }
+  }
+
+  static std::string read_key(simdjson::ondemand::value value) {
+    auto text = std::string_view{};
+    if (value.get_string().get(text) == simdjson::SUCCESS)
+      return std::string{text};
+    return std::to_string(value.get_int64().value());
+  }
+
+  std::string add_turn(std::string_view text) {
+    into_.turns.push_back({static_cast<std::size_t>(text.data() - into_.text.data()), text.size()});
+    const auto checked = read_turn(text);
+    return checked ? std::string{} : checked.error().text;
+  }
+
+  recording& into_;
+  std::size_t bytes_;
+  simdjson::ondemand::parser parser_;
+};
+
+class recorded_model final : public chat_model {
+public:
+  recorded_model(recording r, std::uint32_t latency_ms)
+      : recording_{std::move(r)}, latency_{latency_ms} {}
+
+  [[nodiscard]] task<result<message>> complete(model_request request) const override {
+    if (latency_.count() > 0) {
+      auto rest = sleep_for{latency_};
+      co_await rest;
+    }
+    co_return answer(request);
+  }
+
+  [[nodiscard]] std::string fingerprint() const override {
+    return fmt::format("recorded {:016x}", recording_.content_hash);
+  }
+
+private:
+  [[nodiscard]] result<message> answer(const model_request& request) const {
+    const auto row = recording_.rows.find(request.run_key);
+    if (row == recording_.rows.end())
+      return error{model_errc::missing_turn,
+                   recording_.path + " has no row \"" + request.run_key + '"'};
+    if (request.turn >= row->second.turns)
+      return error{model_errc::missing_turn,
+                   fmt::format("{} has {} turns for row \"{}\"; turn {} (from 0) was asked for",
+                               recording_.path, row->second.turns, request.run_key, request.turn)};
+    return read_turn(recording_.turn_text(row->second.first_turn + request.turn));
+  }
+
+  recording recording_;
+  std::chrono::milliseconds latency_;
+};
+
+} // namespace
+
+result<chat_model_ptr> make_recorded_model(recorded_model_options options) {
+  auto text = models::read_text_file(options.path, options.file_bytes_max);
+  if (!text)
+    return text.error();
+  auto loaded = recording{};
+  loaded.path = std::move(options.path);
+  loaded.text = std::move(*text);
+  loaded.content_hash = models::hash(loaded.text);
+  if (auto fault = recording_reader{loaded}.read())
+    return std::move(*fault);
+  return std::make_shared<const recorded_model>(std::move(loaded), options.latency_ms);
+}
+
+} // namespace superstep

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/retry.hpp"
+
+#include "models/hash.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <iomanip>
+#include <locale>
+#include <sstream>
+
+namespace superstep::models {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A number that is not negative, at the front of `text`, which it is cut off from.
+std::optional<double> take_number(std::string_view& text) {
+  auto value = 0.0;
+  const auto end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (read.ec != std::errc{} || !std::isfinite(value) || value < 0)
+    return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  return value;
+}
+
+/// Upwards, so that nothing goes out a moment too early; a day is more than any provider means.
+milliseconds whole_ms(double ms) {
+  return milliseconds{static_cast<std::int64_t>(std::ceil(std::min(ms, 86'400'000.0)))};
+}
+
+std::optional<double> unit_in_ms(std::string_view unit) {
+  if (unit == "ms")
+    return 1.0;
+  if (unit == "s" || unit.empty())
+    return 1e3;
+  if (unit == "m")
+    return 60e3;
+  if (unit == "h")
+    return 3600e3;
+  return std::nullopt;
+}
+
+/// The date form of RFC 9110: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::optional<std::chrono::system_clock::time_point> read_http_date(const std::string& text) {
+  auto parts = std::tm{};
+  auto in = std::istringstream{text};
+  in.imbue(std::locale::classic());
+  in >> std::get_time(&parts, "%a, %d %b %Y %H:%M:%S GMT");
+  if (in.fail())
+    return std::nullopt;
+  return std::chrono::system_clock::from_time_t(timegm(&parts));
+}
+
+} // namespace
+
+failure judge(int status, std::string_view code) noexcept {
+  if (status == 429 || status == 402) {
+    if (status == 402 || code == "insufficient_quota")
+      return {model_errc::quota_exhausted, next_step::give_up, false};
+    return {model_errc::rate_limited, next_step::wait, true};
+  }
+  if (status == 408)
+    return {model_errc::timed_out, next_step::try_again, false};
+  if (status >= 500 || status == 409)
+    return {model_errc::server_error, next_step::try_again, status == 503 || status == 529};
+  if (status == 401 || status == 403)
+    return {model_errc::unauthorized, next_step::give_up, false};
+  if (status == 404)
+    return {model_errc::not_found, next_step::give_up, false};
+  if (status >= 400)
+    return {model_errc::bad_request, next_step::give_up, false};
+  return {model_errc::bad_answer, next_step::give_up, false};
+}
+
+failure judge(const std::error_code& transport) noexcept {
+  if (transport == make_error_code(errc::timed_out))
+    return {model_errc::timed_out, next_step::try_again, false};
+  if (transport == make_error_code(errc::too_large))
+    return {model_errc::bad_answer, next_step::give_up, false};
+  if (transport == make_error_code(errc::invalid_argument))
+    return {model_errc::bad_configuration, next_step::give_up, false};
+  if (transport == make_error_code(errc::cancelled))
+    return {model_errc::unreachable, next_step::give_up, false};
+  return {model_errc::unreachable, next_step::try_again, false};
+}
+
+std::optional<milliseconds> read_retry_after(const http_headers& headers,
+                                             std::chrono::system_clock::time_point now) {
+  if (const auto* ms = find_header(headers, "retry-after-ms")) {
+    auto text = std::string_view{*ms};
+    if (const auto number = take_number(text); number && text.empty())
+      return whole_ms(*number);
+  }
+  const auto* after = find_header(headers, "retry-after");
+  if (after == nullptr)
+    return std::nullopt;
+  auto text = std::string_view{*after};
+  if (const auto number = take_number(text); number && text.empty())
+    return whole_ms(*number * 1e3);
+  const auto date = read_http_date(*after);
+  if (!date)
+    return std::nullopt;
+  return std::clamp(std::chrono::ceil<milliseconds>(*date - now), milliseconds{0}, whole_ms(1e12));
+}
+
+std::optional<milliseconds> read_duration(std::string_view text) {
+  if (text.empty())
+    return std::nullopt;
+  auto sum = 0.0;
+  while (!text.empty()) {
+    const auto number = take_number(text);
+    const auto unit = text.substr(0, text.find_first_of("0123456789."));
+    const auto factor = unit_in_ms(unit);
+    if (!number || !factor)
+      return std::nullopt;
+    sum += *number * *factor;
+    text.remove_prefix(unit.size());
+  }
+  return whole_ms(sum);
+}
+
+std::optional<milliseconds> read_exhausted(const http_headers& headers) {
+  auto longest = std::optional<milliseconds>{};
+  for (const auto* what : {"requests", "tokens"}) {
+    const auto* left = find_header(headers, std::string{"x-ratelimit-remaining-"} + what);
+    const auto* reset = find_header(headers, std::string{"x-ratelimit-reset-"} + what);
+    if (left == nullptr || reset == nullptr || *left != "0")
+      continue;
+    if (const auto time = read_duration(*reset))
+      longest = std::max(longest.value_or(milliseconds{0}), *time);
+  }
+  return longest;
+}
+
+milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms, std::string_view run_key,
+                     std::uint32_t turn, std::uint32_t attempt) {
+  const auto doubled = std::ldexp(static_cast<double>(base_ms),
+                                  static_cast<int>(std::min(attempt, 33U)) - 1);
+  const auto bound = std::min(doubled, static_cast<double>(max_ms));
+  auto random = seeded_random{run_key, turn, attempt};
+  return milliseconds{static_cast<std::int64_t>(bound * random.unit())};
+}
+
+} // namespace superstep::models

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/script_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+
+#include <yaml-cpp/yaml.h>
+
+namespace superstep::models {
+
+namespace {
+
+constexpr auto depth_max = 32;  // of nested values in `args`
+
+/// Collects every fault of the file, so that it can be put right in one go.
+class reader {
+public:
+  explicit reader(std::string name) : name_{std::move(name)} {}
+
+  script read(const YAML::Node& root) {
+    auto out = script{};
+    allow(root, "the file",
+          {"seed", "latency_ms", "tokens_per_second", "faults", "rules", "default"});
+    out.seed = number<std::uint64_t>(root, "seed", 0);
+    out.tokens_per_second = number(root, "tokens_per_second", 0.0);
+    if (const auto latency = child(root, "latency_ms"))
+      out.latency = read_latency(latency);
+    if (const auto faults = child(root, "faults"))
+      out.faults = read_faults(faults);
+    if (const auto rules = child(root, "rules")) {
+      if (!rules.IsSequence())
+        fault(rules, "rules must be a list");
+      else
+        for (const auto& rule : rules)
+          out.rules.push_back(read_rule(rule));
+    }
+    if (const auto otherwise = child(root, "default")) {
+      allow(otherwise, "default", {"text", "calls", "usage"});
+      out.otherwise = read_answer(otherwise);
+    }
+    if (out.rules.empty() && !out.otherwise)
+      fault(root, "there is neither a rule nor a default, so nothing could be answered");
+    return out;
+  }
+
+  void fault(const YAML::Mark& at, const std::string& what) {
+    faults_ += (faults_.empty() ? "" : "\n") + name_ + ':' + std::to_string(at.line + 1) + ": " + what;
+  }
+  [[nodiscard]] const std::string& faults() const noexcept { return faults_; }
+
+private:
+  void fault(const YAML::Node& at, const std::string& what) { fault(at.Mark(), what); }
+
+  static YAML::Node child(const YAML::Node& of, const char* name) {
+    return of.IsMap() ? of[name] : YAML::Node{YAML::NodeType::Undefined};
+  }
+
+  /// Refuses other keys, keys that come twice, and what is no map at all.
+  void allow(const YAML::Node& map, const std::string& where,
+             std::initializer_list<std::string_view> keys) {
+    if (!map.IsMap()) {
+      fault(map, where + " must be a map of keys and values");
+      return;
+    }
+    auto seen = std::vector<std::string>{};
+    for (const auto& entry : map) {
+      const auto key = entry.first.IsScalar() ? entry.first.Scalar() : std::string{"?"};
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        fault(entry.first, "unknown key \"" + key + "\" in " + where + "; known: " + list(keys));
+      if (std::find(seen.begin(), seen.end(), key) != seen.end())
+        fault(entry.first, "\"" + key + "\" comes twice in " + where);
+      seen.push_back(key);
+    }
+  }
+
+  static std::string list(std::initializer_list<std::string_view> keys) {
+    auto out = std::string{};
+    for (const auto key : keys)
+      out += (out.empty() ? "" : ", ") + std::string{key};
+    return out;
+  }
+
+  template <class Number>
+  Number number(const YAML::Node& node, const std::string& what, Number low, Number high) {
+    auto out = Number{};
+    if (!node.IsScalar() || !YAML::convert<Number>::decode(node, out) ||
+        (std::is_unsigned_v<Number> && node.Scalar().starts_with('-')) || !(out >= low) ||
+        !(out <= high)) {
+      fault(node, what + " must be a number that is not negative" +
+                      (high == Number{1} ? " and not above 1" : ""));
+      return low;
+    }
+    return out;
+  }
+  template <class Number>
+  Number number(const YAML::Node& of, const char* name, Number otherwise) {
+    const auto node = child(of, name);
+    return node ? number<Number>(node, name, Number{}, std::numeric_limits<Number>::max()) : otherwise;
+  }
+
+  std::string text(const YAML::Node& node, const std::string& what) {
+    if (node.IsScalar())
+      return node.Scalar();
+    fault(node, what + " must be a text");
+    return {};
+  }
+
+  script_latency read_latency(const YAML::Node& node) {
+    auto out = script_latency{};
+    constexpr auto most = std::numeric_limits<double>::max();
+    if (!node.IsMap()) {
+      out.low_ms = number<double>(node, "latency_ms", 0, most);
+      return out;
+    }
+    allow(node, "latency_ms", {"uniform", "lognormal"});
+    if (node.size() != 1)
+      fault(node, "latency_ms takes one of uniform and lognormal");
+    if (const auto uniform = node["uniform"]) {
+      out.kind = script_latency::shape::uniform;
+      if (!uniform.IsSequence() || uniform.size() != 2) {
+        fault(uniform, "uniform must be a list of two numbers, [shortest, longest]");
+        return out;
+      }
+      out.low_ms = number<double>(uniform[0], "the shortest time", 0, most);
+      out.high_ms = number<double>(uniform[1], "the longest time", 0, most);
+      if (out.high_ms < out.low_ms)
+        fault(uniform, "the longest time is below the shortest");
+    } else if (const auto lognormal = node["lognormal"]) {
+      out.kind = script_latency::shape::lognormal;
+      allow(lognormal, "lognormal", {"median", "sigma", "max"});
+      out.low_ms = number(lognormal, "median", 0.0);
+      out.sigma = number(lognormal, "sigma", 0.5);
+      out.high_ms = number(lognormal, "max", out.low_ms * 100);
+    }
+    return out;
+  }
+
+  std::vector<std::pair<model_errc, double>> read_faults(const YAML::Node& node) {
+    allow(node, "faults",
+          {"bad_request", "unauthorized", "not_found", "rate_limited", "quota_exhausted",
+           "server_error", "unreachable", "timed_out", "bad_answer", "missing_turn"});
+    auto out = std::vector<std::pair<model_errc, double>>{};
+    auto sum = 0.0;
+    const auto add = [&](const char* name, model_errc kind) {
+      if (const auto rate = child(node, name)) {
+        out.emplace_back(kind, number<double>(rate, name, 0, 1));
+        sum += out.back().second;
+      }
+    };
+    add("bad_request", model_errc::bad_request);
+    add("unauthorized", model_errc::unauthorized);
+    add("not_found", model_errc::not_found);
+    add("rate_limited", model_errc::rate_limited);
+    add("quota_exhausted", model_errc::quota_exhausted);
+    add("server_error", model_errc::server_error);
+    add("unreachable", model_errc::unreachable);
+    add("timed_out", model_errc::timed_out);
+    add("bad_answer", model_errc::bad_answer);
+    add("missing_turn", model_errc::missing_turn);
+    if (sum > 1)
+      fault(node, "the chances of faults add up to more than 1");
+    return out;
+  }
+
+  script_rule read_rule(const YAML::Node& node) {
+    auto out = script_rule{};
+    allow(node, "a rule", {"type", "turn", "tool", "match", "text", "calls", "usage"});
+    if (const auto type = child(node, "type"))
+      out.type = read_type(type);
+    if (child(node, "turn"))
+      out.turn = number<std::uint32_t>(node, "turn", 0);
+    if (const auto tool = child(node, "tool"))
+      out.tool = text(tool, "tool");
+    if (const auto match = child(node, "match"))
+      out.match = read_pattern(match, "match");
+    out.answer = read_answer(node);
+    return out;
+  }
+
+  message_type read_type(const YAML::Node& node) {
+    const auto name = text(node, "type");
+    if (name == "ai")
+      return message_type::ai;
+    if (name == "system")
+      return message_type::system;
+    if (name == "tool")
+      return message_type::tool;
+    if (name != "human")
+      fault(node, "type must be human, ai, system or tool, not \"" + name + '"');
+    return message_type::human;
+  }
+
+  std::shared_ptr<const re2::RE2> read_pattern(const YAML::Node& node, const std::string& what) {
+    auto pattern = std::make_shared<const re2::RE2>(text(node, what), re2::RE2::Quiet);
+    if (!pattern->ok())
+      fault(node, what + " is no RE2 pattern: " + pattern->error());
+    return pattern;
+  }
+
+  script_answer read_answer(const YAML::Node& node) {
+    auto out = script_answer{};
+    const auto said = child(node, "text");
+    const auto calls = child(node, "calls");
+    if (said)
+      out.text = text(said, "text");
+    if (!said && !calls)
+      fault(node, "an answer needs text, calls or both");
+    if (calls && !calls.IsSequence())
+      fault(calls, "calls must be a list");
+    else if (calls)
+      for (const auto& call : calls)
+        out.calls.push_back(read_call(call));
+    if (const auto usage = child(node, "usage")) {
+      allow(usage, "usage", {"input_tokens", "output_tokens"});
+      auto tokens = token_usage{};
+      tokens.input_tokens = number<std::int64_t>(usage, "input_tokens", 0);
+      tokens.output_tokens = number<std::int64_t>(usage, "output_tokens", 0);
+      tokens.total_tokens = tokens.input_tokens + tokens.output_tokens;
+      out.usage = std::move(tokens);
+    }
+    return out;
+  }
+
+  script_call read_call(const YAML::Node& node) {
+    auto out = script_call{};
+    allow(node, "a call", {"name", "for_each", "args"});
+    const auto name = child(node, "name");
+    if (name)
+      out.name = text(name, "name");
+    if (out.name.empty())
+      fault(node, "a call needs the name of a tool");
+    if (const auto pattern = child(node, "for_each"))
+      out.for_each = read_pattern(pattern, "for_each");
+    if (const auto args = child(node, "args")) {
+      if (args.IsMap())
+        out.args = std::get<script_map>(read_value(args, 0).of);
+      else
+        fault(args, "args must be a map of names and values");
+    }
+    return out;
+  }
+
+  script_value read_value(const YAML::Node& node, int depth) {
+    auto out = script_value{};
+    if (depth > depth_max) {
+      fault(node, "the value is nested more than " + std::to_string(depth_max) + " deep");
+    } else if (node.IsMap()) {
+      auto& map = out.of.emplace<script_map>();
+      for (const auto& entry : node)
+        map.emplace_back(text(entry.first, "a name"), read_value(entry.second, depth + 1));
+    } else if (node.IsSequence()) {
+      auto& items = out.of.emplace<script_list>();
+      for (const auto& item : node)
+        items.push_back(read_value(item, depth + 1));
+    } else if (node.IsScalar()) {
+      out.of = script_text{node.Scalar(), node.Tag() == "!"};  // the tag of a quoted text
+    }
+    return out;
+  }
+
+  std::string name_;
+  std::string faults_;
+};
+
+} // namespace
+
+result<script> read_script(const std::string& text, const std::string& name) {
+  auto from = reader{name};
+  auto out = script{};
+  try {
+    out = from.read(YAML::Load(text));
+  } catch (const YAML::Exception& e) {  // thrown by yaml-cpp for what is no YAML at all
+    from.fault(e.mark, "no usable YAML: " + e.msg);
+  }
+  if (!from.faults().empty())
+    return error{model_errc::bad_configuration, from.faults()};
+  return out;
+}
+
+} // namespace superstep::models

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/models/scripted_model.hpp>
+
+#include "models/hash.hpp"
+#include "models/read_text_file.hpp"
+#include "models/script_reader.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/models/model_error.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+class scripted_model final : public chat_model {
+public:
+  scripted_model(models::script script, std::size_t calls_max, std::string content_hash)
+      : script_{std::move(script)}, calls_max_{calls_max}, content_hash_{std::move(content_hash)} {}
+
+  [[nodiscard]] task<result<message>> complete(model_request request) const override {
+    auto random = models::seeded_random{request.run_key, script_.seed, request.turn};
+    const auto luck = random.unit();
+    const auto spread = std::pair{random.unit(), random.unit()};
+    auto out = answer(request, luck);
+    const auto time = models::answer_time(script_, out ? out->content.size() : 0, spread);
+    if (time.count() > 0) {
+      auto rest = sleep_for{time};
+      co_await rest;
+    }
+    co_return out;
+  }
+
+  [[nodiscard]] std::string fingerprint() const override { return "scripted " + content_hash_; }
+
+private:
+  [[nodiscard]] result<message> answer(const model_request& request, double luck) const {
+    for (const auto& [kind, chance] : script_.faults) {
+      if (luck < chance)
+        return error{kind, "the script injects a fault: " + make_error_code(kind).message()};
+      luck -= chance;
+    }
+    if (request.messages.empty())
+      return error{model_errc::bad_request, "there is no message to answer"};
+    const auto& last = request.messages.back();
+    const auto text = text_of(last);
+    for (const auto& rule : script_.rules)
+      if (const auto found = rule.fits(last, text, request.turn))
+        return make_answer(rule.answer, *found, text, request.turn);
+    if (!script_.otherwise)
+      return error{model_errc::bad_answer,
+                   "no rule of the script fits turn " + std::to_string(request.turn) +
+                       " and it has no default; the last message begins: " + text.substr(0, 200)};
+    auto whole = models::captures{};
+    whole[0] = text;
+    return make_answer(*script_.otherwise, whole, text, request.turn);
+  }
+
+  [[nodiscard]] result<message> make_answer(const models::script_answer& from,
+                                            const models::captures& found, std::string_view text,
+                                            std::uint32_t turn) const {
+    auto out = ai_message(models::substitute(from.text, found));
+    out.usage = from.usage;
+    const auto add = [&](const models::script_call& call, const models::captures& with) {
+      auto made = tool_call{};
+      made.id = fmt::format("call_{}_{}", turn, out.tool_calls.size());
+      made.name = call.name;
+      made.args = models::substitute(call.args, with);
+      out.tool_calls.push_back(std::move(made));
+    };
+    for (const auto& call : from.calls) {
+      if (!call.for_each)
+        add(call, found);
+      else
+        for (const auto& place : models::find_all(*call.for_each, text, calls_max_ + 1))
+          add(call, place);
+      if (out.tool_calls.size() > calls_max_)
+        return error{model_errc::bad_answer, fmt::format("the script makes more than {} calls in one "
+                                                         "answer; raise calls_max", calls_max_)};
+    }
+    return out;
+  }
+
+  models::script script_;
+  std::size_t calls_max_;
+  std::string content_hash_;
+};
+
+} // namespace
+
+result<chat_model_ptr> make_scripted_model(scripted_model_options options) {
+  auto text = std::move(options.text);
+  if (!options.path.empty()) {
+    auto read = models::read_text_file(options.path, options.file_bytes_max);
+    if (!read)
+      return read.error();
+    text = std::move(*read);
+  }
+  auto rules = models::read_script(text, options.path.empty() ? "script" : options.path);
+  if (!rules)
+    return rules.error();
+  return std::make_shared<const scripted_model>(std::move(*rules), options.calls_max,
+                                                models::hash_text(text));
+}
+
+} // namespace superstep

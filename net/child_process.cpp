@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/await.hpp>
+#include <superstep/net/child_process.hpp>
+
+#include "net/child_spawn.hpp"
+#include "net/io_runtime_impl.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <functional>
+#include <memory>
+
+#include <sys/wait.h>
+
+namespace superstep {
+
+namespace {
+
+using net_error = boost::system::error_code;
+
+/// After the group has been killed its pipes end at once, unless a process that left it holds them.
+constexpr auto pipe_grace = std::chrono::milliseconds{100};
+
+/// One run of a program, on the I/O thread. Kept alive by its handlers until the program is reaped,
+/// also when nobody waits for it any more.
+class child : public std::enable_shared_from_this<child> {
+public:
+  using done_type = completer<result<process_result>>;
+
+  child(asio::io_context& io, process_request request, done_type done)
+      : request_{std::move(request)}, done_{std::move(done)}, input_{io}, output_{io}, errors_{io},
+        ended_{io}, timer_{io} {}
+  child(const child&) = delete;
+  child& operator=(const child&) = delete;
+  ~child() {
+    if (pid_ != 0)  // the I/O thread ended first: its last handlers are being destroyed
+      reap();
+    done_(error{errc::cancelled, "the program ends: \"" + name() + "\" was killed"});
+  }
+
+  void start() {
+    if (done_.abandoned())
+      return;
+    auto started = spawn(request_);
+    if (!started) {
+      done_(started.error());
+      return;
+    }
+    pid_ = started->pid;
+    input_.assign(started->input.release());
+    output_.assign(started->output.release());
+    errors_.assign(started->errors.release());
+    ended_.assign(started->ended.release());
+    write_input();
+    read_output();
+    read_errors();
+    wait_for_end();
+    wait_for_timeout();
+  }
+
+  void kill_group() noexcept {
+    if (pid_ != 0)
+      ::kill(-pid_, SIGKILL);
+  }
+
+private:
+  [[nodiscard]] std::string name() const {
+    return request_.argv.empty() ? std::string{} : request_.argv.front();
+  }
+
+  void write_input() {
+    asio::async_write(input_, asio::buffer(request_.stdin_text),
+                      [self = shared_from_this()](net_error, std::size_t) {
+                        auto ignored = net_error{};  // a program need not read its input
+                        self->input_.close(ignored);
+                      });
+  }
+
+  void read_output() {
+    output_.async_read_some(asio::buffer(output_piece_), [self = shared_from_this()](
+                                                             net_error failed, std::size_t got) {
+      auto& text = self->result_.stdout_text;
+      const auto room = self->request_.output_bytes_max - text.size();
+      text.append(self->output_piece_.data(), std::min(got, room));
+      if (got > room) {
+        self->result_.is_output_truncated = true;
+        self->kill_group();
+      }
+      if (failed || got > room)
+        self->output_ended();
+      else
+        self->read_output();
+    });
+  }
+
+  void read_errors() {
+    errors_.async_read_some(asio::buffer(error_piece_), [self = shared_from_this()](
+                                                            net_error failed, std::size_t got) {
+      auto& text = self->result_.stderr_text;
+      text.append(self->error_piece_.data(),
+                  std::min(got, self->request_.error_bytes_max - text.size()));
+      if (failed)
+        self->output_ended();
+      else
+        self->read_errors();
+    });
+  }
+
+  void output_ended() {
+    --pipes_open_;
+    finish_if_all_ended();
+  }
+
+  void wait_for_timeout() {
+    if (request_.timeout_ms == 0)
+      return;
+    timer_.expires_after(std::chrono::milliseconds{request_.timeout_ms});
+    timer_.async_wait([self = shared_from_this()](net_error cancelled) {
+      if (cancelled || self->pid_ == 0)
+        return;
+      self->kill_group();
+      self->done_(error{errc::timed_out, "\"" + self->name() + "\" did not end within " +
+                                             std::to_string(self->request_.timeout_ms) +
+                                             " ms and was killed"});
+    });
+  }
+
+  void wait_for_end() {
+    ended_.async_wait(asio::posix::descriptor_base::wait_read, [self = shared_from_this()](net_error) {
+      if (self->pid_ != 0)
+        self->reap();
+      self->timer_.expires_after(pipe_grace);
+      self->timer_.async_wait([self](net_error cancelled) {
+        if (!cancelled)
+          self->finish();
+      });
+      self->finish_if_all_ended();
+    });
+  }
+
+  /// Kills first: until the program has been waited for, its number cannot be another group's.
+  void reap() noexcept {
+    kill_group();
+    auto status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = 0;
+    if (WIFSIGNALED(status))
+      result_.signal = WTERMSIG(status);
+    else
+      result_.exit_status = WEXITSTATUS(status);
+  }
+
+  void finish_if_all_ended() {
+    if (pid_ == 0 && pipes_open_ == 0)
+      finish();
+  }
+
+  void finish() {
+    auto ignored = net_error{};
+    timer_.cancel();
+    for (auto* pipe : {&input_, &output_, &errors_, &ended_})
+      pipe->close(ignored);
+    done_(std::move(result_));
+  }
+
+  process_request request_;
+  done_type done_;  // the first of several answers counts
+  asio::posix::stream_descriptor input_;
+  asio::posix::stream_descriptor output_;
+  asio::posix::stream_descriptor errors_;
+  asio::posix::stream_descriptor ended_;
+  asio::steady_timer timer_;
+  int pid_ = 0;  // 0: not started, or waited for
+  int pipes_open_ = 2;
+  process_result result_;
+  std::array<char, 16 * 1024> output_piece_;
+  std::array<char, 4 * 1024> error_piece_;
+};
+
+} // namespace
+
+task<result<process_result>> run_process(io_runtime& io, process_request request) {
+  auto& context = io.get().io;
+  auto start = [&context, request = std::move(request)](
+                   completer<result<process_result>> done) mutable {
+    auto one = std::make_shared<child>(context, std::move(request), done);
+    done.on_abandon([weak = std::weak_ptr{one}, &context] {
+      asio::post(context, [weak] {
+        if (const auto running = weak.lock())
+          running->kill_group();
+      });
+    });
+    asio::post(context, [one = std::move(one)] { one->start(); });
+  };
+  auto ended = await_callback<result<process_result>>(std::move(start));
+  co_return co_await ended;
+}
+
+} // namespace superstep

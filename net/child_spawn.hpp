@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/net/child_process.hpp>
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace superstep {
+
+/// An open file descriptor with one owner.
+class unique_fd {
+public:
+  unique_fd() noexcept = default;
+  explicit unique_fd(int fd) noexcept : fd_{fd} {}
+  unique_fd(unique_fd&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+  unique_fd& operator=(unique_fd&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = other.release();
+    }
+    return *this;
+  }
+  ~unique_fd() { reset(); }
+  void reset() noexcept {
+    if (fd_ >= 0)
+      ::close(std::exchange(fd_, -1));
+  }
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+private:
+  int fd_ = -1;
+};
+
+/// A program that has been started, and our ends of its pipes.
+struct spawned {
+  int pid = 0;        ///< also the number of its process group
+  unique_fd input;    ///< written by us
+  unique_fd output;   ///< read by us
+  unique_fd errors;   ///< read by us
+  unique_fd ended;    ///< becomes readable when the program has ended
+};
+
+/// Starts it in a process group of its own, with default signals and with no descriptor but the three.
+[[nodiscard]] result<spawned> spawn(const process_request& request);
+
+} // namespace superstep

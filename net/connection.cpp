@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/connection.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+namespace http = beast::http;
+
+asio::awaitable<net_error> connection::connect(endpoints where) {
+  auto failed = net_error{};
+  plain_.expires_never();  // the exchange has a timer of its own over look-up, connect and handshake
+  co_await plain_.async_connect(where, asio::redirect_error(asio::use_awaitable, failed));
+  if (!failed)
+    plain_.socket().set_option(asio::ip::tcp::no_delay{true}, failed);
+  co_return failed;
+}
+
+asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::string host,
+                                              bool verify) {
+  tls_.emplace(std::move(plain_), trusted);
+  auto failed = net_error{};
+  asio::ip::make_address(host, failed);
+  const auto is_name = static_cast<bool>(failed);  // addresses are not sent as server names
+  failed = {};
+  // What the macro SSL_set_tlsext_host_name stands for, without its C cast.
+  if (is_name && SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME,
+                          TLSEXT_NAMETYPE_host_name, host.data()) != 1)
+    co_return net_error{asio::error::invalid_argument};
+  if (verify)
+    tls_->set_verify_callback(asio::ssl::host_name_verification{host}, failed);
+  if (!failed)
+    co_await tls_->async_handshake(asio::ssl::stream_base::client,
+                                   asio::redirect_error(asio::use_awaitable, failed));
+  co_return failed;
+}
+
+asio::awaitable<net_error> connection::write(const request_type& request,
+                                             std::chrono::milliseconds patience) {
+  auto failed = net_error{};
+  lowest().expires_after(patience);
+  if (tls_)
+    co_await http::async_write(*tls_, request, asio::redirect_error(asio::use_awaitable, failed));
+  else
+    co_await http::async_write(plain_, request, asio::redirect_error(asio::use_awaitable, failed));
+  co_return failed;
+}
+
+asio::awaitable<net_error> connection::read_head(answer_parser& into,
+                                                 std::chrono::milliseconds patience) {
+  auto failed = net_error{};
+  lowest().expires_after(patience);
+  if (tls_)
+    co_await http::async_read_header(*tls_, buffer_, into,
+                                     asio::redirect_error(asio::use_awaitable, failed));
+  else
+    co_await http::async_read_header(plain_, buffer_, into,
+                                     asio::redirect_error(asio::use_awaitable, failed));
+  co_return failed;
+}
+
+asio::awaitable<net_error> connection::read_some(answer_parser& into,
+                                                 std::chrono::milliseconds patience) {
+  auto failed = net_error{};
+  lowest().expires_after(patience);
+  if (tls_)
+    co_await http::async_read_some(*tls_, buffer_, into,
+                                   asio::redirect_error(asio::use_awaitable, failed));
+  else
+    co_await http::async_read_some(plain_, buffer_, into,
+                                   asio::redirect_error(asio::use_awaitable, failed));
+  if (failed == http::error::need_buffer)  // the caller's buffer is full: that is what it is for
+    failed = {};
+  co_return failed;
+}
+
+void connection::close() noexcept { lowest().close(); }
+
+bool connection::is_usable() noexcept {
+  auto& socket = lowest().socket();
+  auto failed = net_error{};
+  auto byte = char{};
+  if (!socket.is_open() || has_unread_bytes())
+    return false;
+  socket.non_blocking(true, failed);
+  if (failed)
+    return false;
+  socket.receive(asio::buffer(&byte, 1), asio::socket_base::message_peek, failed);
+  // With TLS a session ticket may be waiting there, which is no reason to close. Should it be the
+  // end instead, the request finds out and is sent once more on a fresh connection.
+  return failed == asio::error::would_block || (!failed && tls_.has_value());
+}
+
+} // namespace superstep

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/net/url.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace superstep {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using net_error = boost::system::error_code;
+
+/// One TCP connection, with TLS or without, that speaks HTTP. I/O thread only.
+class connection {
+public:
+  using answer_parser = beast::http::response_parser<beast::http::buffer_body>;
+  using request_type = beast::http::request<beast::http::string_body>;
+  using endpoints = std::vector<asio::ip::tcp::endpoint>;
+
+  explicit connection(asio::io_context& io) : plain_{io} {}
+
+  asio::awaitable<net_error> connect(endpoints where);
+  /// After connect(), for https: handshake with a check of the certificate's host name.
+  asio::awaitable<net_error> secure(asio::ssl::context& trusted, std::string host, bool verify);
+
+  asio::awaitable<net_error> write(const request_type& request, std::chrono::milliseconds patience);
+  asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds patience);
+  /// Reads into the parser's body buffer; may come back with nothing read.
+  asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);
+
+  /// What is under way ends with an error.
+  void close() noexcept;
+  /// False when the other side has closed, or has said something that nobody asked for.
+  [[nodiscard]] bool is_usable() noexcept;
+  [[nodiscard]] bool has_unread_bytes() const noexcept { return buffer_.size() != 0; }
+
+  bool is_reused = false;
+  std::chrono::steady_clock::time_point idle_since{};
+
+private:
+  // The stream without TLS is moved into the one with it.
+  [[nodiscard]] beast::tcp_stream& lowest() noexcept { return tls_ ? tls_->next_layer() : plain_; }
+
+  beast::tcp_stream plain_;
+  std::optional<beast::ssl_stream<beast::tcp_stream>> tls_;
+  beast::flat_buffer buffer_;
+};
+
+} // namespace superstep

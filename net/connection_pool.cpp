@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/connection_pool.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+host_connections::lease& host_connections::lease::operator=(lease&& other) noexcept {
+  if (this != &other) {
+    end();
+    of_ = std::move(other.of_);
+  }
+  return *this;
+}
+
+void host_connections::lease::end() noexcept {
+  const auto of = std::exchange(of_, nullptr);
+  if (!of)
+    return;
+  if (of->line_.empty()) {
+    --of->leased_;
+    return;
+  }
+  // The lease is handed over rather than given back: nobody who comes in between can overtake.
+  auto& first = *of->line_.front();
+  of->line_.pop_front();
+  first.is_granted_ = true;
+  first.timer_.cancel();
+}
+
+host_connections::waiter::waiter(asio::io_context& io, std::shared_ptr<host_connections> of)
+    : of_{std::move(of)}, timer_{io, asio::steady_timer::time_point::max()},
+      place_{of_->line_.insert(of_->line_.end(), this)} {}
+
+host_connections::waiter::~waiter() {
+  if (!is_granted_)
+    of_->line_.erase(place_);
+}
+
+asio::awaitable<bool> host_connections::waiter::wait() {
+  auto cancelled = net_error{};
+  co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  co_return is_granted_;
+}
+
+bool host_connections::try_take() noexcept {
+  if (leased_ >= leases_max_ || !line_.empty())
+    return false;
+  ++leased_;
+  return true;
+}
+
+std::unique_ptr<connection> host_connections::take_idle(std::chrono::milliseconds keep_alive) {
+  const auto oldest = std::chrono::steady_clock::now() - keep_alive;
+  while (!idle_.empty()) {
+    auto last = std::move(idle_.back());
+    idle_.pop_back();
+    if (last->idle_since >= oldest && last->is_usable())
+      return last;
+  }
+  return nullptr;
+}
+
+void host_connections::put_idle(std::unique_ptr<connection> c) {
+  c->is_reused = true;
+  c->idle_since = std::chrono::steady_clock::now();
+  idle_.push_back(std::move(c));
+}
+
+std::shared_ptr<host_connections> connection_pool::host(const url& address) {
+  auto key = std::string{address.is_tls ? "https://" : "http://"} + address.host + '|' +
+             std::to_string(address.port);
+  if (const auto known = hosts_.find(key); known != hosts_.end())
+    return known->second;
+  if (hosts_.size() >= hosts_max_)
+    std::erase_if(hosts_, [](const auto& host) { return host.second->is_unused(); });
+  if (hosts_.size() >= hosts_max_)
+    return nullptr;
+  auto fresh = std::make_shared<host_connections>(per_host_max_);
+  hosts_.emplace(std::move(key), fresh);
+  return fresh;
+}
+
+} // namespace superstep

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/exchange.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+namespace http = beast::http;
+
+namespace {
+
+/// A server sends few "100 Continue" and "103 Early Hints"; one that sends nothing else is broken.
+constexpr auto interim_answers_max = 8;
+
+/// Whether the connection ended, as one that was kept alive too long does.
+bool is_closed(const net_error& failed) {
+  return failed == http::error::end_of_stream || failed == asio::error::eof ||
+         failed == asio::error::connection_reset || failed == asio::error::broken_pipe ||
+         failed == asio::error::connection_aborted || failed == asio::ssl::error::stream_truncated;
+}
+
+} // namespace
+
+http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
+                                url where)
+    : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
+      resolver_{client_->context}, total_timer_{client_->context}, connect_timer_{client_->context} {
+  if (request_.response_bytes_max == 0)
+    request_.response_bytes_max = client_->options.response_bytes_max;
+}
+
+http_stream::exchange::~exchange() {
+  if (on_stop_)  // the I/O thread went away in the middle of a step
+    on_stop_(error{errc::cancelled, "the program ends: " + where_.authority() + " was not heard out"});
+}
+
+void http_stream::exchange::stop(error why) {
+  if (stopped_ || is_finished_)
+    return;
+  stopped_ = std::move(why);
+  total_timer_.cancel();
+  connect_timer_.cancel();
+  resolver_.cancel();
+  if (waiter_ != nullptr)
+    waiter_->give_up();
+  if (connection_)
+    connection_->close();
+  if (const auto tell = std::exchange(on_stop_, nullptr))
+    tell(*stopped_);
+}
+
+std::chrono::milliseconds http_stream::exchange::patience() const noexcept {
+  return std::chrono::milliseconds{client_->options.idle_timeout_ms};
+}
+
+error http_stream::exchange::explain(std::string_view doing, const net_error& failed) const {
+  if (stopped_)
+    return *stopped_;
+  // The path may be named, the query not: services put keys into it.
+  const auto place = request_.method + (where_.is_tls ? " https://" : " http://") +
+                     where_.authority() + where_.target.substr(0, where_.target.find('?'));
+  if (failed == beast::error::timeout)
+    return {errc::timed_out, place + ": silence for " +
+                                 std::to_string(client_->options.idle_timeout_ms) + " ms while " +
+                                 std::string{doing}};
+  if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
+    return {errc::too_large, place + ": the answer's head is larger than " +
+                                 std::to_string(client_->options.header_bytes_max) + " bytes"};
+  const auto is_end = failed == http::error::end_of_stream || failed == http::error::partial_message ||
+                      failed == asio::error::eof;
+  return {errc::io_failed, place + ": " + std::string{doing} + " failed: " +
+                               (is_end ? "the server closed the connection" : failed.message())};
+}
+
+void http_stream::exchange::start_timer(asio::steady_timer& timer, std::uint32_t after_ms,
+                                        std::string what) {
+  if (after_ms == 0)
+    return;
+  timer.expires_after(std::chrono::milliseconds{after_ms});
+  timer.async_wait([weak = weak_from_this(), what = std::move(what), after_ms](net_error cancelled) {
+    const auto self = weak.lock();
+    if (cancelled || !self)
+      return;
+    self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() + ": " +
+                                          what + " within " + std::to_string(after_ms) + " ms"});
+  });
+}
+
+asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start() {
+  const auto total = request_.total_timeout_ms != 0 ? request_.total_timeout_ms
+                                                    : client_->options.total_timeout_ms;
+  start_timer(total_timer_, total, "no complete answer");
+  const auto request = make_request();
+  for (auto is_second = false;; is_second = true) {
+    auto refused = co_await connect(is_second);
+    if (refused)
+      co_return std::move(*refused);
+    if (request_.may_go_out && !request_.may_go_out()) {
+      give_back_connection();
+      co_return error{errc::cancelled, where_.authority() + ": the request was held back"};
+    }
+    auto failed = co_await connection_->write(request, patience());
+    // A server may answer and close before it has read everything: look before giving up.
+    if (!failed || (is_closed(failed) && !stopped_))
+      failed = co_await read_answer_head();
+    if (!failed && !stopped_)
+      co_return make_head();
+    const auto is_stale = connection_->is_reused && is_closed(failed) && !parser_->got_some() &&
+                          !connection_->has_unread_bytes();
+    connection_.reset();
+    if (stopped_ || is_second || !is_stale)
+      co_return explain("waiting for the answer", failed);
+  }
+}
+
+asio::awaitable<std::optional<error>> http_stream::exchange::connect(bool must_be_fresh) {
+  parser_.emplace();
+  if (!must_be_fresh) {
+    auto refused = co_await lease_connection();
+    if (refused)
+      co_return refused;
+    const auto keep_alive = std::chrono::milliseconds{client_->options.keep_alive_ms};
+    connection_ = lease_.host().take_idle(keep_alive);
+    if (connection_)
+      co_return std::nullopt;
+  }
+  co_return co_await open_connection();
+}
+
+asio::awaitable<std::optional<error>> http_stream::exchange::lease_connection() {
+  const auto host = client_->pool.host(where_);
+  if (!host)
+    co_return error{errc::too_large, "requests to " +
+                                         std::to_string(client_->options.hosts_max) +
+                                         " hosts are under way; raise hosts_max"};
+  if (!host->try_take()) {
+    auto place = host_connections::waiter{client_->context, host};
+    waiter_ = &place;
+    const auto is_granted = co_await place.wait();
+    waiter_ = nullptr;
+    if (!is_granted)
+      co_return explain("waiting for a connection", asio::error::operation_aborted);
+  }
+  lease_ = host_connections::lease{host};
+  if (stopped_)
+    co_return *stopped_;
+  co_return std::nullopt;
+}
+
+asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints& into) {
+  auto failed = net_error{};
+  const auto address = asio::ip::make_address(where_.host, failed);
+  if (!failed) {
+    into.emplace_back(address, where_.port);
+    co_return failed;
+  }
+  failed = {};
+  const auto found =
+      co_await resolver_.async_resolve(where_.host, std::to_string(where_.port),
+                                       asio::redirect_error(asio::use_awaitable, failed));
+  for (const auto& entry : found)
+    into.push_back(entry.endpoint());
+  co_return failed;
+}
+
+asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
+  start_timer(connect_timer_, client_->options.connect_timeout_ms, "no connection");
+  auto endpoints = connection::endpoints{};
+  auto failed = co_await look_up(endpoints);
+  if (failed || stopped_)
+    co_return explain("looking up the host", failed);
+  connection_ = std::make_unique<connection>(client_->context);
+  failed = co_await connection_->connect(std::move(endpoints));
+  if (failed || stopped_)
+    co_return explain("connecting", failed);
+  if (where_.is_tls) {
+    failed = co_await connection_->secure(client_->trusted, where_.host, client_->options.tls_verify);
+    if (failed || stopped_)
+      co_return explain("the TLS handshake", failed);
+  }
+  connect_timer_.cancel();
+  co_return std::nullopt;
+}
+
+asio::awaitable<net_error> http_stream::exchange::read_answer_head() {
+  auto failed = net_error{};
+  for (auto i = 0; i < interim_answers_max; ++i) {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(client_->options.header_bytes_max));
+    parser_->body_limit(boost::none);  // more() counts: the limit is per request
+    parser_->skip(request_.method == "HEAD");
+    failed = co_await connection_->read_head(*parser_, patience());
+    if (failed || parser_->get().result_int() >= 200)
+      break;
+  }
+  co_return failed;
+}
+
+http_stream::exchange::head_result http_stream::exchange::make_head() const {
+  auto head = http_response{};
+  head.status = static_cast<int>(parser_->get().result_int());
+  if (head.status < 200)
+    return error{errc::io_failed, where_.authority() + " sends interim answers only"};
+  for (const auto& field : parser_->get())
+    head.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
+  return head;
+}
+
+connection::request_type http_stream::exchange::make_request() {
+  auto out = connection::request_type{};
+  out.version(11);
+  out.method_string(request_.method);
+  out.target(where_.target);
+  out.set(http::field::host, where_.authority());
+  out.set(http::field::user_agent, client_->options.user_agent);
+  for (const auto& [name, value] : request_.headers)
+    out.insert(name, value);
+  out.body() = std::move(request_.body);
+  out.prepare_payload();
+  return out;
+}
+
+asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more() {
+  while (!stopped_ && !is_finished_) {
+    if (parser_->is_done()) {
+      finish_body();
+      break;
+    }
+    auto& body = parser_->get().body();
+    body.data = piece_.data();
+    body.size = piece_.size();
+    const auto failed = co_await connection_->read_some(*parser_, patience());
+    if (failed || stopped_) {
+      stop(explain("reading the answer", failed));
+      break;
+    }
+    const auto got = piece_.size() - body.size;
+    body_bytes_ += got;
+    if (body_bytes_ > request_.response_bytes_max) {
+      stop(error{errc::too_large, where_.authority() + ": the answer is larger than " +
+                                      std::to_string(request_.response_bytes_max) + " bytes"});
+      break;
+    }
+    if (got > 0)
+      co_return std::optional<std::string>{std::in_place, piece_.data(), got};
+  }
+  if (stopped_) {
+    connection_.reset();
+    lease_.end();
+    co_return *stopped_;
+  }
+  co_return std::optional<std::string>{};
+}
+
+void http_stream::exchange::finish_body() {
+  is_finished_ = true;
+  total_timer_.cancel();
+  if (parser_->get().keep_alive() && !connection_->has_unread_bytes())
+    give_back_connection();
+  connection_.reset();
+  lease_.end();
+}
+
+void http_stream::exchange::give_back_connection() {
+  lease_.host().put_idle(std::move(connection_));
+  lease_.end();
+}
+
+} // namespace superstep

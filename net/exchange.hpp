@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "net/connection_pool.hpp"
+#include "net/io_runtime_impl.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/net/http_client.hpp>
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace superstep {
+
+/// Destroys what holds sockets, timers and places in line where they may be touched: on the I/O
+/// thread, whoever lets go of it last.
+struct delete_on_io_thread {
+  asio::io_context* io;
+  template <class T>
+  void operator()(T* last) const {
+    asio::dispatch(*io, [owned = std::unique_ptr<T>{last}] {});
+  }
+};
+
+/// What the exchanges of one client share. Made anywhere; used on the I/O thread.
+class http_client::impl {
+public:
+  impl(io_runtime& io, http_client_options o)
+      : options{std::move(o)}, context{io.get().io},
+        pool{options.connections_per_host_max, options.hosts_max} {}
+
+  const http_client_options options;
+  asio::io_context& context;
+  asio::ssl::context trusted{asio::ssl::context::tls_client};
+  connection_pool pool;
+};
+
+/// One request and its answer.
+///
+/// Runs as one Asio coroutine at a time on the I/O thread: start() up to the head of the answer, then
+/// more() once per piece of the body. stop() may come in between at any await: it tells whoever waits,
+/// at once, and closes what is open, so that the coroutine finds an error and ends.
+class http_stream::exchange : public std::enable_shared_from_this<exchange> {
+public:
+  using head_result = result<http_response>;
+  using piece_result = result<std::optional<std::string>>;
+
+  exchange(std::shared_ptr<http_client::impl> client, http_request request, url where);
+  exchange(const exchange&) = delete;
+  exchange& operator=(const exchange&) = delete;
+  ~exchange();
+
+  // I/O thread only, like everything without a note.
+  asio::awaitable<head_result> start();
+  /// Nothing at the end of the body, where the connection goes back to the pool.
+  asio::awaitable<piece_result> more();
+  void stop(error why);
+
+  /// Any thread. Runs `step(self)` on the I/O thread and ends the wait with its result, or with the
+  /// reason of a stop() that comes first; a coroutine that goes away stops the exchange.
+  template <class T, class Step>
+  void run(completer<result<T>> done, Step step);
+
+  [[nodiscard]] asio::io_context& context() const noexcept { return client_->context; }
+
+private:
+  asio::awaitable<std::optional<error>> connect(bool must_be_fresh);
+  asio::awaitable<std::optional<error>> lease_connection();
+  asio::awaitable<std::optional<error>> open_connection();
+  asio::awaitable<net_error> look_up(connection::endpoints& into);
+  asio::awaitable<net_error> read_answer_head();
+  [[nodiscard]] head_result make_head() const;
+  [[nodiscard]] connection::request_type make_request();
+  void finish_body();
+  void give_back_connection();
+  void start_timer(asio::steady_timer& timer, std::uint32_t after_ms, std::string what);
+  [[nodiscard]] error explain(std::string_view doing, const net_error& failed) const;
+  [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
+
+  const std::shared_ptr<http_client::impl> client_;
+  http_request request_;
+  const url where_;
+  asio::ip::tcp::resolver resolver_;
+  asio::steady_timer total_timer_;
+  asio::steady_timer connect_timer_;
+  host_connections::lease lease_;
+  host_connections::waiter* waiter_ = nullptr;  // on the frame of lease_connection()
+  std::unique_ptr<connection> connection_;
+  std::optional<connection::answer_parser> parser_;
+  std::array<char, 16 * 1024> piece_;
+  std::size_t body_bytes_ = 0;
+  std::optional<error> stopped_;
+  bool is_finished_ = false;
+  std::function<void(const error&)> on_stop_;   // tells whoever waits for the current step
+};
+
+} // namespace superstep

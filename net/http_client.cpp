@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/net/http_client.hpp>
+
+#include "net/exchange.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/beast/core/string.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using exchange_ptr = std::shared_ptr<http_stream::exchange>;
+
+/// The characters of RFC 9110's "token", which method and field names consist of.
+bool is_token(std::string_view text) noexcept {
+  constexpr auto marks = std::string_view{"!#$%&'*+-.^_`|~"};
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || marks.find(c) != std::string_view::npos;
+  });
+}
+
+/// A line break in a value would begin a header of somebody else's making.
+bool is_field_value(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' ? c != 0x7f : c == '\t';
+  });
+}
+
+std::optional<error> find_fault(const http_request& request) {
+  if (!is_token(request.method))
+    return error{errc::invalid_argument, "\"" + request.method + "\" is no HTTP method"};
+  for (const auto& [name, value] : request.headers) {
+    if (!is_token(name))
+      return error{errc::invalid_argument, "\"" + name + "\" is no name of an HTTP header"};
+    if (!is_field_value(value))  // the value is not shown: it may be a key
+      return error{errc::invalid_argument,
+                   "the value of header " + name + " holds a line break or control character"};
+  }
+  return std::nullopt;
+}
+
+/// Checks the request and makes its exchange.
+result<exchange_ptr> make_exchange(const std::shared_ptr<http_client::impl>& client,
+                                   http_request request) {
+  if (auto fault = find_fault(request))
+    return std::move(*fault);
+  auto where = parse_url(request.url);
+  if (!where)
+    return where.error();
+  auto fresh = std::make_unique<http_stream::exchange>(client, std::move(request), std::move(*where));
+  return exchange_ptr{fresh.release(), delete_on_io_thread{&client->context}};
+}
+
+asio::awaitable<result<http_response>> whole_answer(exchange_ptr with) {
+  auto answer = co_await with->start();
+  while (answer) {
+    auto piece = co_await with->more();
+    if (!piece)
+      co_return piece.error();
+    if (!*piece)
+      break;
+    answer->body += **piece;
+  }
+  co_return answer;
+}
+
+asio::awaitable<result<http_response>> head_of_answer(exchange_ptr with) {
+  co_return co_await with->start();
+}
+
+asio::awaitable<http_stream::exchange::piece_result> piece_of_answer(exchange_ptr with) {
+  co_return co_await with->more();
+}
+
+// Parameters, not captures: the coroutines outlive the calls that start them.
+task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
+                                      http_request request) {
+  auto with = make_exchange(client, std::move(request));
+  if (!with)
+    co_return with.error();
+  auto wait = await_callback<result<http_response>>(
+      [with = std::move(*with)](completer<result<http_response>> done) {
+        with->run(std::move(done), &whole_answer);
+      });
+  co_return co_await wait;
+}
+
+task<result<http_stream>> open_with(std::shared_ptr<http_client::impl> client,
+                                    http_request request) {
+  auto with = make_exchange(client, std::move(request));
+  if (!with)
+    co_return with.error();
+  auto wait = await_callback<result<http_response>>(
+      [with = *with](completer<result<http_response>> done) {
+        with->run(std::move(done), &head_of_answer);
+      });
+  auto head = co_await wait;
+  if (!head)
+    co_return head.error();
+  co_return http_stream{std::move(*head), std::move(*with)};
+}
+
+task<http_stream::exchange::piece_result> next_of(exchange_ptr with) {
+  auto wait = await_callback<http_stream::exchange::piece_result>(
+      [with](completer<http_stream::exchange::piece_result> done) {
+        with->run(std::move(done), &piece_of_answer);
+      });
+  co_return co_await wait;
+}
+
+} // namespace
+
+template <class T, class Step>
+void http_stream::exchange::run(completer<result<T>> done, Step step) {
+  done.on_abandon([weak = weak_from_this(), &io = context()] {
+    asio::post(io, [weak] {
+      if (const auto self = weak.lock())
+        self->stop(error{errc::cancelled, "nobody waits for the answer any more"});
+    });
+  });
+  asio::post(context(), [self = shared_from_this(), done = std::move(done), step] {
+    if (done.abandoned()) {
+      self->stop(error{errc::cancelled, "nobody waited for the answer"});
+      return;
+    }
+    self->on_stop_ = [done](const error& why) { done(why); };
+    asio::co_spawn(self->context(), step(self),
+                   [self, done](const std::exception_ptr& thrown, result<T> answer) {
+                     if (thrown)
+                       std::rethrow_exception(thrown);  // a bug: steps report, they do not throw
+                     self->on_stop_ = nullptr;
+                     done(std::move(answer));
+                   });
+  });
+}
+
+const std::string* find_header(const http_headers& headers, std::string_view name) noexcept {
+  for (const auto& [field, value] : headers)
+    if (boost::beast::iequals(field, name))
+      return &value;
+  return nullptr;
+}
+
+http_stream::http_stream(http_response head, std::shared_ptr<exchange> body) noexcept
+    : head_{std::move(head)}, body_{std::move(body)} {}
+
+task<result<std::optional<std::string>>> http_stream::next() {
+  SUPERSTEP_ASSERT(body_);
+  return next_of(body_);
+}
+
+result<http_client> http_client::make(io_runtime& io, http_client_options options) {
+  auto fresh = std::make_unique<impl>(io, std::move(options));
+  auto made = std::shared_ptr<impl>{fresh.release(), delete_on_io_thread{&io.get().io}};
+  auto failed = net_error{};
+  const auto& ca = made->options.ca_file;
+  made->trusted.set_verify_mode(made->options.tls_verify ? asio::ssl::verify_peer
+                                                         : asio::ssl::verify_none);
+  if (ca.empty())
+    made->trusted.set_default_verify_paths(failed);
+  else
+    made->trusted.load_verify_file(ca, failed);
+  if (failed)
+    return error{errc::io_failed, "cannot read trusted certificates from " +
+                                      (ca.empty() ? "the system" : ca) + ": " + failed.message()};
+  return http_client{std::move(made)};
+}
+
+http_client::http_client(std::shared_ptr<impl> i) noexcept : impl_{std::move(i)} {}
+http_client::http_client(http_client&&) noexcept = default;
+
+http_client& http_client::operator=(http_client&&) noexcept = default;
+http_client::~http_client() = default;
+
+task<result<http_response>> http_client::send(http_request request) const {
+  return send_with(impl_, std::move(request));
+}
+
+task<result<http_stream>> http_client::open(http_request request) const {
+  return open_with(impl_, std::move(request));
+}
+
+} // namespace superstep

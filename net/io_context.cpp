@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/io_runtime_impl.hpp"
+
+#include <csignal>
+
+#include <pthread.h>
+
+namespace superstep {
+
+namespace {
+
+// Signals belong to the program's own threads. SIGPIPE is the one that matters: writing to a child
+// that has closed its input raises it in the writing thread, and it would end the whole process.
+void block_signals() noexcept {
+  auto all = sigset_t{};
+  sigfillset(&all);
+  for (const auto fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    sigdelset(&all, fault);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+} // namespace
+
+io_runtime::impl::impl()
+    : thread{[this] {
+        block_signals();
+        io.run();
+      }} {}
+
+io_runtime::impl::~impl() {
+  io.stop();
+  thread.join();
+}
+
+io_runtime::io_runtime() : impl_{std::make_unique<impl>()} {}
+io_runtime::~io_runtime() = default;
+
+} // namespace superstep

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/net/url.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace superstep {
+
+namespace {
+
+error bad_url(std::string_view text, std::string_view why) {
+  return {errc::invalid_argument, "\"" + std::string{text.substr(0, 200)} + "\" is no usable URL: " +
+                                      std::string{why} + "; expected http(s)://host[:port][/path]"};
+}
+
+char lower(char c) noexcept {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool starts_with_scheme(std::string_view text, std::string_view scheme) noexcept {
+  return text.size() >= scheme.size() &&
+         std::equal(scheme.begin(), scheme.end(), text.begin(),
+                    [](char a, char b) { return a == lower(b); });
+}
+
+bool is_plain(char c) noexcept { return c > ' ' && c != 0x7f; }
+
+/// Letters, digits and what stands in names and addresses; bytes above 127 must be in IDNA form.
+bool is_host_char(char c) noexcept {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
+}
+
+/// Splits `host`, `host:port` or `[v6]:port` into `into`; returns what is wrong, or nothing.
+std::string_view read_authority(std::string_view text, url& into) {
+  auto port = std::string_view{};
+  auto has_port = false;
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    if (end == std::string_view::npos)
+      return "the bracket is not closed";
+    into.host = text.substr(1, end - 1);
+    const auto is_v6_char = [](char c) {
+      return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == ':' || c == '.';
+    };
+    if (!std::all_of(into.host.begin(), into.host.end(), is_v6_char))
+      return "the brackets hold no IPv6 address";
+    auto rest = text.substr(end + 1);
+    has_port = rest.starts_with(':');
+    if (!rest.empty() && !has_port)
+      return "text after the address";
+    port = has_port ? rest.substr(1) : rest;
+  } else {
+    const auto colon = text.find(':');
+    has_port = colon != std::string_view::npos;
+    into.host = text.substr(0, colon);
+    port = has_port ? text.substr(colon + 1) : std::string_view{};
+    if (!std::all_of(into.host.begin(), into.host.end(), is_host_char))
+      return "the host holds a character that hosts do not have";
+  }
+  if (into.host.empty())
+    return "no host";
+  std::transform(into.host.begin(), into.host.end(), into.host.begin(), lower);
+  into.port = into.is_tls ? 443 : 80;
+  if (has_port) {
+    const auto end = port.data() + port.size();
+    const auto parsed = std::from_chars(port.data(), end, into.port);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || into.port == 0)
+      return "the port is no number from 1 to 65535";
+  }
+  return {};
+}
+
+} // namespace
+
+std::string url::authority() const {
+  auto out = host.find(':') == std::string::npos ? host : '[' + host + ']';
+  if (port != (is_tls ? 443 : 80))
+    out += ':' + std::to_string(port);
+  return out;
+}
+
+result<url> parse_url(std::string_view text) {
+  auto out = url{};
+  auto rest = text;
+  if (starts_with_scheme(text, "https://")) {
+    out.is_tls = true;
+    rest.remove_prefix(8);
+  } else if (starts_with_scheme(text, "http://")) {
+    rest.remove_prefix(7);
+  } else {
+    return bad_url(text, "it does not begin with http:// or https://");
+  }
+  if (!std::all_of(rest.begin(), rest.end(), is_plain))
+    return bad_url(text, "it holds a blank or a control character");
+  const auto end = std::min(rest.find_first_of("/?#"), rest.size());
+  const auto authority = rest.substr(0, end);
+  if (authority.find('@') != std::string_view::npos)  // the text is not repeated: it may be a password
+    return error{errc::invalid_argument,
+                 "a URL must not hold a user name or password; send a header instead"};
+  if (const auto why = read_authority(authority, out); !why.empty())
+    return bad_url(text, why);
+  auto target = rest.substr(end);
+  target = target.substr(0, target.find('#'));
+  out.target = target.starts_with('/') ? std::string{target} : '/' + std::string{target};
+  return out;
+}
+
+} // namespace superstep

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_fixture.hpp"
+
+#include <superstep/batch/batch.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::testing;
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// Lowers the file-size limit of the process while it lives.
+class file_size_limit {
+public:
+  explicit file_size_limit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    auto now = before_;
+    now.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~file_size_limit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+
+private:
+  rlimit before_{};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(batch)
+
+BOOST_AUTO_TEST_CASE(every_row_gets_one_line_and_failed_rows_a_dead_letter) {
+  auto job = testing::job{chat_lines(20)};
+  auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 2);
+  BOOST_TEST(summary->ok == 18U);
+  BOOST_TEST(summary->failed == 2U);
+  BOOST_TEST(summary->left() == 0U);
+  BOOST_TEST(summary->model_calls == 20U);
+  BOOST_TEST(summary->total_tokens == 100);
+  BOOST_TEST(summary->row_times.count() == 20U);
+  auto rows = job.output();
+  BOOST_TEST(rows.size() == 20U);
+  BOOST_TEST(rows["row-3"]["status"].as_string() == "ok");
+  BOOST_TEST(rows["row-6"]["status"].as_string() == "error");
+  auto dead = rows_of(job.file("out.dead.jsonl"));
+  BOOST_TEST(dead.size() == 2U);
+  BOOST_TEST(dead["row-6"]["error"].at("kind").as_string() == "node_failed");
+  auto written = parse_json(job.file("out.summary.json")).value();
+  BOOST_TEST(written.at("rows").at("ok").as_int64() == 18);
+  BOOST_TEST(written.at("exit_code").as_int64() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(no_dead_letter_file_says_that_nothing_failed) {
+  auto job = testing::job{chat_lines(5)};
+  BOOST_TEST(static_cast<int>(job.run().value().code) == 0);
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
+}
+
+BOOST_AUTO_TEST_CASE(a_finished_job_run_again_says_so_and_calls_nothing) {
+  auto job = testing::job{chat_lines(20)};
+  BOOST_TEST(job.run().has_value());
+  auto before = job.file("out.jsonl");
+  job.runner.runs.clear();
+  auto again = job.run();
+  BOOST_REQUIRE(again.has_value());
+  BOOST_TEST(again->already_finished);
+  BOOST_TEST(static_cast<int>(again->code) == 0);
+  BOOST_TEST(again->ok == 18U);
+  BOOST_TEST(contains(to_text(*again), "nothing to do"));
+  BOOST_TEST(job.runner.runs.empty());
+  BOOST_TEST(job.file("out.jsonl") == before);
+}
+
+BOOST_AUTO_TEST_CASE(dead_letters_are_an_input) {
+  auto first = testing::job{chat_lines(20)};
+  BOOST_TEST(first.run().has_value());
+  auto second = testing::job{first.file("out.dead.jsonl")};
+  auto summary = second.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->rows == 2U);
+  // They fail again, and their letters carry one error each.
+  auto letters = rows_of(second.file("out.dead.jsonl"));
+  BOOST_TEST(letters.size() == 2U);
+  BOOST_TEST(letters["row-6"].size() == 3U);
+  BOOST_TEST(letters["row-6"]["error"].at("line").as_int64() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(limit_begins_so_many_rows_and_the_next_run_goes_on) {
+  auto job = testing::job{chat_lines(6)};
+  job.options.limit = 4;
+  auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 0);
+  BOOST_TEST(summary->left() == 2U);
+  job.options.limit = 0;
+  summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->rows_this_run == 2U);
+  BOOST_TEST(summary->resumed == 4U);
+  BOOST_TEST(job.output().size() == 6U);
+  for (auto& [key, count] : job.runner.runs)
+    BOOST_TEST(count == 1, key << " ran " << count << " times");
+}
+
+BOOST_AUTO_TEST_CASE(concurrency_is_never_exceeded) {
+  auto job = testing::job{chat_lines(40)};
+  auto runner = held_runner{};
+  auto most = std::size_t{0};
+  runner.on_submit = [&](std::size_t held) { most = std::max(most, held); };
+  job.options.concurrency = 4;
+  auto releaser = std::jthread{[&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      runner.release();
+      std::this_thread::yield();
+    }
+  }};
+  auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok + summary->failed == 40U);
+  BOOST_TEST(most <= 4U);
+  BOOST_TEST(job.progress.last.done == 40U);
+  BOOST_TEST(job.progress.last.in_flight == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(drain_lets_rows_in_flight_end_and_the_rest_is_left) {
+  auto job = testing::job{chat_lines(40)};
+  auto runner = held_runner{};
+  job.options.concurrency = 3;
+  runner.on_submit = [&](std::size_t held) {
+    if (held == 3)
+      job.stop.request();
+  };
+  job.progress.on_update = [&](const batch_progress& now) {
+    if (now.draining)
+      runner.release();
+  };
+  auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST(summary->ok == 3U);
+  BOOST_TEST(summary->left() == 37U);
+  BOOST_TEST(contains(job.file("out.summary.json"), "drained"));
+}
+
+BOOST_AUTO_TEST_CASE(abort_cancels_rows_in_flight_and_leaves_them_undone) {
+  auto job = testing::job{chat_lines(10)};
+  auto runner = held_runner{};
+  job.options.concurrency = 3;
+  runner.on_submit = [&](std::size_t held) {
+    if (held == 3) {
+      job.stop.request();
+      job.stop.request();
+    }
+  };
+  auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST(summary->left() == 10U);
+  BOOST_TEST(job.file("out.jsonl").empty());
+  auto fresh = stop_request{};
+  summary = run_batch(job.options, job.runner, job.progress, fresh);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->left() == 0U);
+  BOOST_TEST(contains(job.file("out.jsonl"), "\"attempt\":2"));
+}
+
+BOOST_AUTO_TEST_CASE(another_fingerprint_is_refused_by_name_unless_forced) {
+  auto job = testing::job{chat_lines(4)};
+  job.options.limit = 2;
+  BOOST_TEST(job.run().has_value());
+  job.options.limit = 0;
+  job.options.fingerprint.model = "another";
+  job.options.fingerprint.tools = "others";
+  auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "different are the tools, the model;"));
+  job.options.force = true;
+  auto forced = job.run();
+  BOOST_REQUIRE(forced.has_value());
+  BOOST_TEST(forced->rows_this_run == 2U);
+  job.options.force = false;
+  BOOST_TEST(job.run().value().already_finished);
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_input_is_refused_and_forced_runs_only_its_new_rows) {
+  auto job = testing::job{chat_lines(4)};
+  BOOST_TEST(job.run().has_value());
+  write_file(job.options.input, chat_lines(6));
+  auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "the input"));
+  job.options.force = true;
+  BOOST_TEST(job.run().value().rows_this_run == 2U);
+  BOOST_TEST(job.output().size() == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(an_output_without_its_journal_is_refused_and_fresh_moves_it_aside) {
+  auto job = testing::job{chat_lines(4)};
+  write_file(job.folder / "out.jsonl", "precious\n");
+  auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "--fresh"));
+  BOOST_TEST(job.file("out.jsonl") == "precious\n");
+  job.options.fresh = true;
+  BOOST_TEST(job.run().has_value());
+  BOOST_TEST(job.output().size() == 4U);
+  BOOST_TEST(job.file("out.jsonl.old-1") == "precious\n");
+  BOOST_TEST(job.run().has_value());
+  BOOST_TEST(rows_of(job.file("out.jsonl.old-2")).size() == 4U);
+  BOOST_TEST(std::filesystem::exists(job.folder / "out.journal.old-2"));
+}
+
+BOOST_AUTO_TEST_CASE(two_runs_of_one_job_at_a_time_are_refused) {
+  auto job = testing::job{chat_lines(4)};
+  BOOST_TEST(job.run().has_value());
+  auto fd = ::open((job.folder / "out.journal").c_str(), O_RDWR);
+  BOOST_TEST(::flock(fd, LOCK_EX) == 0);
+  auto refused = job.run();
+  ::close(fd);
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "another process is running the job"));
+}
+
+BOOST_AUTO_TEST_CASE(bad_lines_become_dead_letters_once_and_the_rest_runs) {
+  auto text = chat_line("a", "1") + "{broken\n\n" + chat_line("a", "2") + "{\"id\":\"\xFF\"}\n" +
+              chat_line("b", "3");
+  auto job = testing::job{text};
+  job.options.bad_lines = on_bad_line::dead_letter;
+  job.options.limit = 1;
+  BOOST_TEST(job.run().has_value());
+  job.options.limit = 0;
+  auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 2);
+  BOOST_TEST(summary->ok == 2U);
+  BOOST_TEST(summary->bad_lines == 3U);
+  BOOST_TEST(summary->left() == 0U);
+  BOOST_TEST(job.output().size() == 2U);
+  auto dead = job.file("out.dead.jsonl");
+  BOOST_TEST(std::count(dead.begin(), dead.end(), '\n') == 3);
+  BOOST_TEST(contains(dead, R"({"text":"{broken")"));
+  BOOST_TEST(contains(dead, R"("kind":"duplicate_key")"));
+  BOOST_TEST(contains(dead, R"("line":5})"));
+  BOOST_TEST(job.run().value().already_finished);
+}
+
+struct bad_input {
+  std::string_view name;
+  std::string text;
+  std::string_view expected;
+};
+std::ostream& operator<<(std::ostream& out, const bad_input& c) {
+  return out << c.name;
+}
+
+const auto bad_inputs = std::vector<bad_input>{
+    {"broken JSON", chat_line("a", "1") + "{\"custom_id\":\n", "line 2: not JSON"},
+    {"a duplicate id", chat_line("a", "1") + "\n" + chat_line("a", "2"),
+     R"(line 3: duplicate key "a", first on line 1)"},
+    {"an unknown member", chat_line("a", "1") + R"({"id":"b","messages":[],"temprature":1})" + "\n",
+     R"(line 2: unknown member "temprature" in a chat row)"},
+    {"bytes that are not UTF-8", chat_line("a", "1") + chat_line("b", "\xC3\x28"),
+     "line 2: not UTF-8"},
+    {"a missing id", R"({"messages":[{"role":"user","content":"x"}]})",
+     "line 1: the row has no key"},
+    {"a line that is too long", chat_line("a", "1") + chat_line("b", std::string(5000, 'x')),
+     "line 2: the line is 5059 bytes long, more than the 1000 that --max-line-bytes allows"},
+    {"another shape", chat_line("a", "1") + R"({"id":"b","input":{}})",
+     "line 2: a native row in a file that begins with a chat row"},
+    {"a bare value", "3\n", "line 1: a row is a JSON object"},
+};
+
+BOOST_DATA_TEST_CASE(bad_input_is_reported_with_its_line_before_anything_runs,
+                     boost::unit_test::data::make(bad_inputs), c) {
+  auto job = testing::job{c.text};
+  job.options.line_bytes_max = 1000;
+  auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, c.expected), refused.error().text);
+  BOOST_TEST(job.runner.runs.empty());
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.jsonl"));
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
+}
+
+BOOST_AUTO_TEST_CASE(of_many_faults_the_first_are_shown_and_the_rest_counted) {
+  auto text = std::string{};
+  for (auto i = 0; i < 50; ++i)
+    text += "?\n";
+  auto job = testing::job{text};
+  auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "has 50 lines"));
+  BOOST_TEST(contains(refused.error().text, "line 20:"));
+  BOOST_TEST(!contains(refused.error().text, "line 21:"));
+  BOOST_TEST(contains(refused.error().text, "and 30 more"));
+}
+
+BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
+  auto job = testing::job{chat_lines(3)};
+  auto expect = [&](std::string_view part) {
+    auto refused = job.run();
+    BOOST_REQUIRE(!refused.has_value());
+    BOOST_TEST(contains(refused.error().text, part), refused.error().text);
+  };
+  const auto good = job.options;
+  job.options.input = job.folder / "missing.jsonl";
+  expect("missing.jsonl: No such file");
+  job.options.input = job.folder / ".";
+  expect("Is a directory");
+  job.options = good;
+  job.options.output = job.folder / ".";
+  expect("is a directory; name a file in it");
+  job.options.output = "/dev/full";
+  expect("cannot write /dev/full: it is not a regular file");
+  job.options.output = job.folder / "no-such-folder/out.jsonl";
+  expect("no-such-folder");
+  job.options.output = job.options.input;
+  expect("is also a file that this job writes");
+  BOOST_TEST(job.runner.runs.empty());
+}
+
+// The signal would kill the process; here it is an error, and nothing that was done is lost.
+BOOST_AUTO_TEST_CASE(a_full_disk_ends_the_job_with_an_error_and_it_can_be_resumed) {
+  auto job = testing::job{chat_lines(60)};
+  {
+    const auto limit = file_size_limit{9000};
+    auto failed = job.run();
+    BOOST_REQUIRE(!failed.has_value());
+    BOOST_TEST(contains(failed.error().text, "File too large"), failed.error().text);
+    BOOST_TEST(contains(failed.error().text, "goes on once this is mended"));
+  }
+  auto done_before =
+      rows_of(job.file("out.jsonl").substr(0, job.file("out.jsonl").rfind('\n') + 1));
+  job.runner.runs.clear();
+  auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->left() == 0U);
+  BOOST_TEST(!done_before.empty());
+  for (const auto& [key, row] : done_before)
+    BOOST_TEST(job.runner.runs.count(key) == 0U, key << " ran again");
+  BOOST_TEST(job.output().size() == 60U);
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_is_an_input) {
+  auto job = testing::job{""};
+  const auto pipe = job.folder / "pipe";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  auto feeder = std::jthread{[&] { write_file(pipe, chat_lines(9)); }};
+  job.options.input = pipe;
+  BOOST_TEST(job.run().value().rows == 9U);
+  BOOST_TEST(job.output().size() == 9U);
+}
+
+BOOST_AUTO_TEST_CASE(an_output_cut_by_somebody_else_is_noticed) {
+  auto job = testing::job{chat_lines(9)};
+  job.options.limit = 5;
+  BOOST_TEST(job.run().has_value());
+  write_file(job.folder / "out.jsonl", "");
+  auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "is shorter than its journal says"));
+}
+
+BOOST_AUTO_TEST_CASE(a_row_takes_its_deadline_and_recursion_limit_from_the_options) {
+  auto job = testing::job{chat_lines(1)};
+  job.options.row_deadline = std::chrono::milliseconds{1234};
+  job.options.recursion_limit = 7;
+  BOOST_TEST(job.run().has_value());
+  BOOST_TEST(job.runner.last.config.deadline.count() == 1234);
+  BOOST_TEST(job.runner.last.config.recursion_limit == 7U);
+  BOOST_TEST(job.runner.last.config.run_id == "row-0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

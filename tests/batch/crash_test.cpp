@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::testing;
+
+constexpr auto file_names = {"out.jsonl", "out.dead.jsonl", "out.journal"};
+
+/// The files of a job at one moment, by name.
+using snapshot = std::map<std::string, std::string>;
+
+snapshot take(const job& from) {
+  auto out = snapshot{};
+  for (auto name : file_names)
+    if (std::filesystem::exists(from.folder / name))
+      out[name] = from.file(name);
+  return out;
+}
+
+/// A job with failing rows and bad lines among the good ones.
+std::string crash_input() {
+  return chat_lines(9) + "no row\n" + chat_line("row-1", "again") + chat_line("last", "fail");
+}
+
+std::unique_ptr<job> make_job() {
+  auto out = std::make_unique<job>(crash_input());
+  out->options.bad_lines = on_bad_line::dead_letter;
+  return out;
+}
+
+std::set<std::string> dead_lines(const job& from) {
+  auto out = std::set<std::string>{};
+  auto in = std::istringstream{from.file("out.dead.jsonl")};
+  for (auto line = std::string{}; std::getline(in, line);)
+    BOOST_TEST(out.insert(line).second, "twice: " << line);
+  return out;
+}
+
+struct expectation {
+  std::map<std::string, json::object> output;
+  std::set<std::string> dead;
+};
+
+/// Puts the files of a crash back, resumes, and compares with the uninterrupted job. Rows whose
+/// output line was complete and whose dead letter, if they need one, as well, must not run again.
+void resume_and_compare(const snapshot& crashed, const expectation& expected,
+                        std::string_view what) {
+  BOOST_TEST_CONTEXT(what) {
+    auto resumed = make_job();
+    for (const auto& [name, bytes] : crashed)
+      write_file(resumed->folder / name, bytes);
+    auto summary = resumed->run();
+    BOOST_TEST_REQUIRE(summary.has_value());
+    BOOST_TEST(summary->left() == 0U);
+    BOOST_TEST(summary->ok + summary->failed == summary->rows);
+    BOOST_TEST((resumed->output() == expected.output));
+    BOOST_TEST((dead_lines(*resumed) == expected.dead));
+    if (!crashed.contains("out.jsonl"))
+      return;
+    const auto& output = crashed.at("out.jsonl");
+    auto finished = std::istringstream{output.substr(0, output.rfind('\n') + 1)};
+    for (auto line = std::string{}; std::getline(finished, line);) {
+      auto row = parse_json(line);
+      if (!row)
+        break; // bytes that never reached the disk
+      const auto key = std::string{row->at("custom_id").as_string()};
+      BOOST_TEST(resumed->runner.runs.count(key) == 0U, key << " had finished and ran again");
+    }
+  }
+}
+
+expectation uninterrupted() {
+  auto whole = make_job();
+  BOOST_TEST(whole->run().has_value());
+  return {whole->output(), dead_lines(*whole)};
+}
+
+/// Every state of the files that a run passes through: after each write and each sync.
+std::vector<snapshot> all_moments(std::chrono::milliseconds sync_interval) {
+  auto whole = make_job();
+  auto out = std::vector<snapshot>{};
+  whole->options.sync_interval = sync_interval;
+  whole->options.on_disk_step = [&](std::string_view) { out.push_back(take(*whole)); };
+  BOOST_TEST(whole->run().has_value());
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(crash)
+
+BOOST_AUTO_TEST_CASE(a_job_killed_at_any_write_or_sync_ends_like_an_uninterrupted_one) {
+  const auto expected = uninterrupted();
+  BOOST_TEST(expected.output.size() == 10U);
+  BOOST_TEST(expected.dead.size() == 4U);
+  for (auto interval : {0, 1000}) {
+    auto moments = all_moments(std::chrono::milliseconds{interval});
+    BOOST_TEST(moments.size() >= 4U);
+    for (const auto& moment : moments)
+      resume_and_compare(moment, expected, "interval " + std::to_string(interval));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_write_torn_at_any_byte_is_cut_or_completed) {
+  const auto expected = uninterrupted();
+  auto before = snapshot{};
+  auto torn_count = 0;
+  // One group and many: both kinds of tails.
+  for (auto interval : {0, 1000})
+    for (const auto& after : all_moments(std::chrono::milliseconds{interval})) {
+      for (const auto& [name, bytes] : after) {
+        const auto old_size = before.contains(name) ? before[name].size() : 0;
+        for (auto size = old_size; size < bytes.size(); size += 1 + (bytes.size() - old_size) / 9) {
+          auto torn = after;
+          torn[name].resize(size);
+          resume_and_compare(torn, expected, name + " torn at " + std::to_string(size));
+          ++torn_count;
+        }
+      }
+      before = after;
+    }
+  BOOST_TEST_MESSAGE(torn_count << " torn writes resumed");
+  BOOST_TEST(torn_count > 20);
+}
+
+// A power cut may leave the length of a file without its bytes.
+BOOST_AUTO_TEST_CASE(bytes_that_never_reached_the_disk_are_not_taken_for_lines) {
+  const auto expected = uninterrupted();
+  auto before = snapshot{};
+  for (const auto& after : all_moments(std::chrono::milliseconds{1000})) {
+    for (const auto& [name, bytes] : after) {
+      const auto old_size = before.contains(name) ? before[name].size() : 0;
+      if (bytes.size() == old_size || name == "out.dead.jsonl")
+        continue;
+      auto lost = after;
+      std::fill(lost[name].begin() + static_cast<std::ptrdiff_t>(old_size), lost[name].end() - 1,
+                '\0');
+      resume_and_compare(lost, expected, name + " full of zeros from " + std::to_string(old_size));
+    }
+    before = after;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_job_may_be_killed_again_while_it_resumes) {
+  const auto expected = uninterrupted();
+  auto state = snapshot{};
+  for (auto round = std::size_t{0}; round < 12; ++round) {
+    auto again = make_job();
+    auto last = state;
+    auto steps = std::size_t{0};
+    for (const auto& [name, bytes] : state)
+      write_file(again->folder / name, bytes);
+    again->options.limit = 1;
+    again->options.on_disk_step = [&](std::string_view) {
+      if (steps++ < 3 + round % 3)
+        last = take(*again);
+    };
+    BOOST_TEST(again->run().has_value());
+    state = last;
+  }
+  resume_and_compare(state, expected, "killed in twelve rounds");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

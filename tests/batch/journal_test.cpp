@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batch/journal.hpp"
+#include "job_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::detail;
+using namespace superstep::testing;
+
+result<journal_content> read(std::string_view bytes) {
+  auto folder = temporary_folder{};
+  write_file(folder / "journal", bytes);
+  auto opened = detail::file::open_regular(folder / "journal", O_RDWR).value();
+  return read_journal(opened);
+}
+
+std::string sample() {
+  auto text = std::string{};
+  append_job(text, {.run_id = "run-1",
+                    .created = 17,
+                    .agent = "a",
+                    .tools = "t",
+                    .model = "m",
+                    .parameters = "p",
+                    .input = "i"});
+  append_start(text, "row \"1\"\n");
+  append_start(text, "row 2");
+  append_start(text, "row 2");
+  append_start(text, "row 3");
+  append_ok(text, "row \"1\"\n", 100, {.steps = 3, .model_calls = 2, .tool_calls = 1});
+  append_bad(text, 9, 50);
+  append_dead(text, "row 3", 180, 90, {.total_tokens = -1});
+  return text;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(journal)
+
+BOOST_AUTO_TEST_CASE(records_read_back_as_they_were_written) {
+  const auto text = sample();
+  auto content = read(text).value();
+  BOOST_REQUIRE(content.header.has_value());
+  BOOST_TEST(content.header->run_id == "run-1");
+  BOOST_TEST(content.header->created == 17);
+  BOOST_TEST(content.header->input == "i");
+  BOOST_TEST(content.done.size() == 2U);
+  BOOST_TEST(content.done.contains(digest_of("row \"1\"\n")));
+  BOOST_TEST(content.starts.size() == 1U);
+  BOOST_TEST(content.starts[digest_of("row 2")] == 2U);
+  BOOST_TEST(content.bad_lines.contains(9));
+  BOOST_TEST(content.ok == 1U);
+  BOOST_TEST(content.dead == 1U);
+  BOOST_TEST(content.output_end == 180U);
+  BOOST_TEST(content.dead_end == 90U);
+  BOOST_TEST(content.counts.steps == 3U);
+  BOOST_TEST(content.counts.total_tokens == -1);
+  BOOST_TEST(content.valid_bytes == text.size());
+}
+
+BOOST_AUTO_TEST_CASE(reading_stops_at_a_torn_or_damaged_record) {
+  const auto text = sample();
+  for (auto size = std::size_t{0}; size <= text.size(); ++size) {
+    auto content = read(text.substr(0, size)).value();
+    const auto whole = text.rfind('\n', size == 0 ? 0 : size - 1);
+    BOOST_TEST(content.valid_bytes == (size == 0 || whole == std::string::npos ? 0 : whole + 1));
+  }
+  for (auto at = std::size_t{0}; at < text.size(); at += 5) {
+    auto damaged = text;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    auto content = read(damaged);
+    if (content)
+      BOOST_TEST(content->valid_bytes <= at);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_header_counts_and_forgets_line_numbers_of_another_input) {
+  auto text = sample();
+  append_job(text, {.run_id = "run-1",
+                    .created = 17,
+                    .agent = "b",
+                    .tools = "t",
+                    .model = "m",
+                    .parameters = "p",
+                    .input = "j"});
+  auto content = read(text).value();
+  BOOST_TEST(content.header->agent == "b");
+  BOOST_TEST(content.bad_lines.empty());
+  BOOST_TEST(content.done.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(keys_have_digests_of_their_own) {
+  auto seen = std::set<std::pair<std::uint64_t, std::uint64_t>>{};
+  for (auto i = 0; i < 100'000; ++i) {
+    auto key = digest_of("row-" + std::to_string(i));
+    seen.emplace(key.low, key.high);
+  }
+  BOOST_TEST(seen.size() == 100'000U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batch/line_reader.hpp"
+#include "job_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::detail;
+using namespace superstep::testing;
+
+struct seen_line {
+  std::string text;
+  std::uint64_t number, offset, size;
+  bool is_too_long, is_complete;
+};
+
+std::vector<seen_line> lines_of(std::string_view text, std::size_t line_bytes_max,
+                                std::uint64_t begin = 0, std::uint64_t end = UINT64_MAX) {
+  auto folder = temporary_folder{};
+  write_file(folder / "lines", text);
+  auto opened = detail::file::open_input(folder / "lines").value();
+  auto reader = line_reader{opened, line_bytes_max, begin, end};
+  auto out = std::vector<seen_line>{};
+  while (auto line = reader.next().value())
+    out.push_back({std::string{line->text}, line->number, line->offset, line->size,
+                   line->is_too_long, line->is_complete});
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(line_reader)
+
+BOOST_AUTO_TEST_CASE(lines_come_with_number_offset_and_size) {
+  auto lines = lines_of("one\n\nthree\nrest", 100);
+  BOOST_REQUIRE(lines.size() == 4U);
+  BOOST_TEST(lines[0].text == "one");
+  BOOST_TEST(lines[1].size == 0U);
+  BOOST_TEST(lines[2].number == 3U);
+  BOOST_TEST(lines[2].offset == 5U);
+  BOOST_TEST(lines[2].is_complete);
+  BOOST_TEST(lines[3].text == "rest");
+  BOOST_TEST(!lines[3].is_complete);
+}
+
+BOOST_AUTO_TEST_CASE(lines_across_blocks_are_whole) {
+  auto text = std::string{};
+  for (auto i = 0; i < 2000; ++i)
+    text += std::string(static_cast<std::size_t>(i), 'a' + static_cast<char>(i % 26)) + '\n';
+  auto lines = lines_of(text, 5000);
+  BOOST_REQUIRE(lines.size() == 2000U);
+  for (auto i = std::size_t{0}; i < lines.size(); ++i) {
+    BOOST_TEST_REQUIRE(lines[i].size == i);
+    BOOST_TEST_REQUIRE(text.substr(lines[i].offset, i) == lines[i].text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_line_that_is_too_long_is_skipped_and_the_next_is_read) {
+  for (auto size : {std::size_t{101}, std::size_t{300'000}, std::size_t{3'000'000}}) {
+    auto lines = lines_of("a\n" + std::string(size, 'x') + "\nb\n", 100);
+    BOOST_REQUIRE(lines.size() == 3U);
+    BOOST_TEST(lines[1].is_too_long);
+    BOOST_TEST(lines[1].size == size);
+    BOOST_TEST(lines[1].text.starts_with("xxx"));
+    BOOST_TEST(lines[2].text == "b");
+    BOOST_TEST(lines[2].number == 3U);
+    BOOST_TEST(lines[2].offset == size + 3);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_window_of_the_file_is_read) {
+  auto lines = lines_of("one\ntwo\nthree\n", 100, 4, 10);
+  BOOST_REQUIRE(lines.size() == 2U);
+  BOOST_TEST(lines[0].text == "two");
+  BOOST_TEST(lines[1].text == "th");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batch/output_line.hpp"
+#include "job_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::detail;
+using namespace superstep::testing;
+
+const auto identity = job_identity{"run-1", 1700000000};
+
+std::string line_of(row_shape shape, std::string_view text) {
+  auto request = row_request{};
+  request.key = "k\"1";
+  request.messages.push_back(human_message(std::string{text}));
+  request.input["n"] = 1.5;
+  auto origin = row_origin{};
+  origin.shape = shape;
+  origin.key = request.key;
+  origin.key_name = shape == row_shape::openai ? "custom_id" : "id";
+  origin.attempt = 2;
+  auto outcome = echo(request);
+  outcome.model = "tiny";
+  auto out = std::string{};
+  append_output_line(out, origin, outcome, std::chrono::milliseconds{12}, identity);
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(output_line)
+
+BOOST_AUTO_TEST_CASE(a_native_line_has_every_member) {
+  BOOST_TEST(
+      line_of(row_shape::native, "hi") ==
+      R"({"id":"k\"1","status":"ok","output":{"messages":[{"type":"human","content":"hi"},)"
+      R"({"type":"ai","content":"echo hi","id":"k\"1-1-0"}],"n":1.5},"error":null,)"
+      R"("usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5},"cost":null,"steps":1,)"
+      R"("model_calls":1,"tool_calls":0,"wall_ms":12,"attempt":2,"run_id":"run-1"})"
+      "\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_native_line_says_where) {
+  auto row = parse_json(line_of(row_shape::chat, "fail")).value();
+  BOOST_TEST(row.at("status").as_string() == "error");
+  BOOST_TEST(
+      to_text(row.at("error")) ==
+      R"({"kind":"node_failed","message":"asked to \"fail\"","node":"agent","step":2,"attempts":1})");
+  BOOST_TEST(row.at("output").at("messages").as_array().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_request_is_answered_with_a_completion) {
+  auto row = parse_json(line_of(row_shape::openai, "hi")).value();
+  BOOST_TEST(row.at("custom_id").as_string() == "k\"1");
+  BOOST_TEST(row.at("error").is_null());
+  BOOST_TEST(row.at("response").at("status_code").as_int64() == 200);
+  const auto& body = row.at("response").at("body");
+  BOOST_TEST(body.at("object").as_string() == "chat.completion");
+  BOOST_TEST(body.at("model").as_string() == "tiny");
+  BOOST_TEST(body.at("created").as_int64() == 1700000000);
+  BOOST_TEST(
+      to_text(body.at("choices")) ==
+      R"([{"index":0,"message":{"role":"assistant","content":"echo hi"},"finish_reason":"stop"}])");
+  BOOST_TEST(body.at("usage").at("completion_tokens").as_int64() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_batch_request_has_an_error_and_no_response) {
+  auto row = parse_json(line_of(row_shape::openai, "fail")).value();
+  BOOST_TEST(row.at("response").is_null());
+  BOOST_TEST(row.at("error").at("code").as_string() == "node_failed");
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_letter_is_its_input_line_with_the_last_error) {
+  auto origin = row_origin{};
+  auto why = row_error{};
+  why.kind = "timed_out";
+  why.message = "too slow \xFF";
+  auto line = std::string{};
+  append_dead_line(line, origin, "{\"id\": \"a\", \"x\": 1.0} \r", why);
+  BOOST_TEST(line == "{\"id\": \"a\", \"x\": 1.0,\"error\":{\"kind\":\"timed_out\",\"message\":"
+                     "\"too slow \xEF\xBF\xBD\",\"attempts\":1}}\n");
+  origin.has_error = true;
+  auto again = std::string{};
+  append_dead_line(again, origin, line, why);
+  auto parsed = parse_json(again).value();
+  BOOST_TEST(parsed.as_object().size() == 3U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/json.hpp>
+#include <superstep/batch/progress.hpp>
+#include <superstep/batch/summary.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <sstream>
+
+namespace {
+
+using namespace superstep;
+
+batch_progress sample() {
+  auto now = batch_progress{};
+  now.rows = 100;
+  now.done = 50;
+  now.failed = 2;
+  now.in_flight = 8;
+  now.tokens = 1234;
+  now.rows_per_second = 12.5;
+  now.eta_seconds = 3725;
+  now.p50 = std::chrono::milliseconds{20};
+  now.p95 = std::chrono::milliseconds{90};
+  return now;
+}
+
+std::string shown(progress_mode mode) {
+  auto out = std::ostringstream{};
+  auto sink = make_progress_sink(mode, out);
+  sink->update(sample());
+  sink->note("resumed");
+  sink->finish(sample());
+  return out.str();
+}
+
+constexpr auto line =
+    "50/100 done, 2 failed, 8 in flight, 12.5 rows/s, 1234 tokens, p50 20 ms p95 90 ms, ETA 1h02m";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(progress)
+
+BOOST_AUTO_TEST_CASE(words_name_modes) {
+  BOOST_TEST((parse_progress_mode("auto", true) == progress_mode::bar));
+  BOOST_TEST((parse_progress_mode("auto", false) == progress_mode::plain));
+  BOOST_TEST((parse_progress_mode("json", true) == progress_mode::json));
+  BOOST_TEST(!parse_progress_mode("loud", true).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(plain_is_a_line_each_time) {
+  BOOST_TEST(shown(progress_mode::plain) == std::string{line} + "\nresumed\n" + line + "\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_bar_rewrites_its_line_and_makes_room_for_notes) {
+  const auto bar = std::string{"\r[##########..........] "} + line + "\x1b[K";
+  BOOST_TEST(shown(progress_mode::bar) == bar + "\nresumed\n" + bar + "\n");
+}
+
+BOOST_AUTO_TEST_CASE(json_is_an_object_per_line) {
+  auto lines = std::istringstream{shown(progress_mode::json)};
+  auto text = std::string{};
+  std::getline(lines, text);
+  auto first = parse_json(text).value();
+  BOOST_TEST(first.at("event").as_string() == "progress");
+  BOOST_TEST(first.at("done").as_int64() == 50);
+  BOOST_TEST(first.at("p95_ms").as_double() == 90.0);
+  std::getline(lines, text);
+  BOOST_TEST(parse_json(text).value().at("text").as_string() == "resumed");
+}
+
+BOOST_AUTO_TEST_CASE(none_shows_notes_only) {
+  BOOST_TEST(shown(progress_mode::none) == "resumed\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_summary_reads_as_a_person_would_say_it) {
+  auto summary = batch_summary{};
+  summary.code = exit_code::drained;
+  summary.rows = 10;
+  summary.ok = 4;
+  summary.failed = 1;
+  summary.seconds = 2;
+  summary.rows_this_run = 5;
+  summary.output = "out.jsonl";
+  summary.dead = "out.dead.jsonl";
+  summary.row_times.add(std::chrono::milliseconds{16});
+  auto text = to_text(summary);
+  BOOST_TEST(text.find("10 rows: 4 ok, 1 failed, 5 left") == 0U);
+  BOOST_TEST(text.find("2.00 s, 2.5 rows/s") != std::string::npos);
+  BOOST_TEST(text.find("failed rows in out.dead.jsonl") != std::string::npos);
+  BOOST_TEST(text.find("the same command goes on") != std::string::npos);
+  BOOST_TEST(to_json(summary).at("status").as_string() == "drained");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user can get wrong, and what models, tools and disks can: a clear error, the rest goes on.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+namespace {
+
+using namespace superstep::testing;
+
+std::string chat_line(const std::string& key, const std::string& text) {
+  auto messages = json::array{json::object{{"role", "user"}, {"content", text}}};
+  return json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
+}
+
+/// Answers any row at once.
+constexpr auto ready_agent = "name: ready\nmodel: {provider: scripted, path: rules.yaml}\n";
+constexpr auto ready_rules = "default: {text: Ready.}\n";
+
+cli_job& prepare(cli_job& job) {
+  job.write("agent.yaml", ready_agent);
+  job.write("rules.yaml", ready_rules);
+  job.write("in.jsonl", chat_line("a", "x") + chat_line("b", "y"));
+  return job;
+}
+
+void expect_refused(const ended_process& end, std::string_view text) {
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(end.err.find(text) != std::string::npos,
+             "expected: " << text << "\nfound: " << end.err);
+}
+
+struct bad_file {
+  std::string_view name;
+  std::string input;
+  std::string_view expected;
+};
+std::ostream& operator<<(std::ostream& out, const bad_file& c) {
+  return out << c.name;
+}
+
+const auto good = chat_line("a", "x");
+const auto bad_files = std::vector<bad_file>{
+    {"broken JSON", good + "{\"id\":\"b\",\n", "line 2: not JSON"},
+    {"a duplicate id", good + chat_line("b", "y") + good,
+     "line 3: duplicate key \"a\", first on line 1"},
+    {"an unknown member",
+     good + R"({"id":"b","messages":[],"colour":1})"
+            "\n",
+     "line 2: unknown member \"colour\""},
+    {"bytes that are not UTF-8", good + "{\"id\":\"\xE9\xE8\"}\n", "line 2: not UTF-8"},
+    {"a line of 50 MB",
+     good + chat_line("b", std::string(std::size_t{50} << 20, 'x')) + chat_line("c", "z"),
+     "line 2: the line is 52428"},
+    {"no id",
+     R"({"messages":[{"role":"user","content":"x"}]})"
+     "\n",
+     "line 1: the row has no key"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_input)
+
+BOOST_DATA_TEST_CASE(a_bad_input_is_refused_by_line_or_set_aside,
+                     boost::unit_test::data::make(bad_files), c) {
+  auto job = cli_job{};
+  prepare(job).write("in.jsonl", c.input);
+  expect_refused(job.run(), c.expected);
+  BOOST_TEST(!std::filesystem::exists(job.output));
+  const auto end = job.run({"--on-bad-line", "dead-letter"});
+  BOOST_TEST(end.exit_code == 2, end.err);
+  BOOST_TEST(read_objects(job.read("out.dead.jsonl")).size() == 1U);
+  const auto rows = json::parse(job.read("out.summary.json")).at("rows");
+  BOOST_TEST(rows.at("ok").as_int64() + 1 == rows.at("total").as_int64());
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_missing_or_cannot_be_written_are_named) {
+  auto job = cli_job{};
+  prepare(job);
+  const auto output = job.output;
+  job.output = "/dev/full";
+  expect_refused(job.run(), "/dev/full");
+  BOOST_TEST(!std::filesystem::exists("/dev/full.journal"));
+  job.output = job.folder / ".";
+  expect_refused(job.run(), "is a directory");
+  job.output = output;
+  job.input = job.folder / "missing.jsonl";
+  expect_refused(job.run(), "missing.jsonl");
+  job.input = job.folder / "in.jsonl";
+  job.agent = job.folder / "missing.yaml";
+  expect_refused(job.run(), "missing.yaml");
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_key_of_the_agent_file_is_refused_with_its_line) {
+  auto job = cli_job{};
+  prepare(job).write("agent.yaml", std::string{ready_agent} + "promt: hello\n");
+  expect_refused(job.run(), "agent.yaml:3");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_size_limit_ends_the_job_and_nothing_is_lost) {
+  auto job = cli_job{};
+  auto input = std::string{};
+  for (auto i = 0; i < 400; ++i)
+    input += chat_line("row-" + std::to_string(i), std::string(500, 'x'));
+  prepare(job).write("in.jsonl", input);
+  auto limited = std::string{"ulimit -f 64; exec"};
+  for (const auto& argument : job.arguments())
+    limited += " '" + argument + "'";
+  auto child = process{{"sh", "-c", limited}};
+  const auto end = child.wait();
+  expect_refused(end, "File too large");
+  BOOST_TEST(end.signal == 0);
+  const auto before = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(before.size() < 400U);
+  BOOST_TEST(job.run().exit_code == 0);
+  const auto after = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(after.size() == 400U);
+  for (const auto& [key, row] : before)
+    BOOST_TEST((after.at(key) == row), key);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_device_behind_a_companion_file_is_an_error) {
+  auto job = cli_job{};
+  prepare(job);
+  BOOST_TEST(::symlink("/dev/full", (job.folder / "out.journal").c_str()) == 0);
+  expect_refused(job.run(), "out.journal");
+}
+
+namespace {
+
+/// The answers of a recorded model to row `key`: one call of `name`, then a closing text.
+std::string turns_with_call(const std::string& key, const std::string& name,
+                            const std::string& arguments) {
+  auto function = json::object{{"name", name}, {"arguments", arguments}};
+  auto call = json::object{{"id", "c1"}, {"type", "function"}, {"function", std::move(function)}};
+  auto asks = json::object{
+      {"role", "assistant"}, {"content", ""}, {"tool_calls", json::array{std::move(call)}}};
+  auto closes = json::object{{"role", "assistant"}, {"content", "Done."}};
+  return json::serialize(json::object{{"id", key},
+                                      {"turns", json::array{std::move(asks), std::move(closes)}}}) +
+         '\n';
+}
+
+constexpr auto tools_agent = R"(name: tools
+model: {provider: recorded, path: turns.jsonl}
+tools:
+  - calculator
+  - command: {name: fails, description: fails, argv: [sh, -c, 'echo broken >&2; exit 3']}
+  - command: {name: hangs, description: hangs, argv: [sleep, '600'], timeout_ms: 300}
+  - command: {name: floods, description: floods, argv: [head, -c, '100000000', /dev/zero], max_output_bytes: 1000}
+  - command: {name: strict, description: strict, argv: [cat], args_schema: {type: object, properties: {n: {type: integer}}, required: [n]}}
+)";
+
+} // namespace
+
+// A failed call is told to the model as an error result; the row ends well.
+BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
+  auto job = cli_job{};
+  job.write("agent.yaml", tools_agent);
+  const auto calls = std::map<std::string, std::pair<std::string, std::string>>{
+      {"unknown", {"no_such_tool", "{}"}},
+      {"mismatch", {"strict", R"({"n":"seven"})"}},
+      {"fails", {"fails", "{}"}},
+      {"hangs", {"hangs", "{}"}},
+      {"floods", {"floods", "{}"}},
+      {"division", {"calculator", R"({"expression":"1/0"})"}},
+      {"fine", {"calculator", R"({"expression":"6*7"})"}}};
+  auto input = std::string{};
+  auto turns = std::string{};
+  for (const auto& [key, call] : calls) {
+    input += chat_line(key, "go");
+    turns += turns_with_call(key, call.first, call.second);
+  }
+  job.write("in.jsonl", input);
+  job.write("turns.jsonl", turns);
+  const auto end = job.run();
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(rows.size() == calls.size());
+  for (const auto& [key, row] : rows) {
+    BOOST_TEST_CONTEXT(key) {
+      const auto& result = messages_of(row).at(2).as_object();
+      BOOST_TEST(text_at(row, "status") == "ok");
+      BOOST_TEST(text_at(result, "tool_call_id") == "c1");
+      BOOST_TEST(text_at(result, "status") == (key == "fine" ? "" : "error"));
+      BOOST_TEST(text_at(result, "content").size() < 4000U);
+    }
+  }
+  BOOST_TEST(text_at(messages_of(rows.at("fine")).at(2).as_object(), "content") == "42");
+}
+
+BOOST_AUTO_TEST_CASE(a_row_whose_model_fails_or_never_ends_is_dead_and_the_rest_goes_on) {
+  auto job = cli_job{};
+  job.write("agent.yaml", R"(name: loops
+model: {provider: scripted, path: rules.yaml}
+tools: [calculator]
+recursion_limit: 8
+)");
+  job.write("rules.yaml", R"(rules:
+  - {match: 'loop|^2$', calls: [{name: calculator, args: {expression: 1+1}}]}
+  - {match: well, text: Fine.}
+)");
+  job.write("in.jsonl",
+            chat_line("well", "well") + chat_line("loops", "loop") + chat_line("unanswered", "?"));
+  const auto end = job.run();
+  BOOST_TEST_REQUIRE(end.exit_code == 2, end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(rows.size() == 3U);
+  BOOST_TEST(text_at(rows.at("well"), "status") == "ok");
+  BOOST_TEST(text_at(rows.at("loops").at("error").as_object(), "kind") == "recursion_limit");
+  BOOST_TEST(text_at(rows.at("unanswered"), "status") == "error");
+  BOOST_TEST(read_rows(job.read("out.dead.jsonl")).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_the_recording_lacks_is_dead_and_the_rest_goes_on) {
+  auto job = cli_job{};
+  job.write("agent.yaml", tools_agent);
+  job.write("in.jsonl", chat_line("here", "x") + chat_line("absent", "y"));
+  job.write("turns.jsonl", turns_with_call("here", "calculator", R"({"expression":"1"})"));
+  const auto end = job.run();
+  BOOST_TEST(end.exit_code == 2, end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(text_at(rows.at("here"), "status") == "ok");
+  BOOST_TEST(text_at(rows.at("absent"), "status") == "error");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

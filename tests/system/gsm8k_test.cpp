@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Word problems with recorded answers and a real calculator.
+#include "numbers.hpp"
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+namespace {
+
+using namespace superstep::testing;
+
+void check_row(const json::object& row, const json::object& recorded) {
+  const auto& messages = messages_of(row);
+  const auto& expected = recorded.at("expected_tool_results").as_array();
+  auto results = std::vector<std::string>{};
+  for (const auto& said : messages)
+    if (text_at(said.as_object(), "type") == "tool")
+      results.push_back(text_at(said.as_object(), "content"));
+  BOOST_TEST_REQUIRE(results.size() == expected.size());
+  for (auto i = std::size_t{0}; i < results.size(); ++i) {
+    const auto wanted = std::string{expected[i].as_string()};
+    BOOST_TEST(agree(results[i], wanted),
+               "call " << i << ": " << results[i] << " is not " << wanted);
+  }
+  const auto gold = numbers_in(text_at(recorded, "gold"));
+  const auto answer = text_at(messages.back().as_object(), "content");
+  const auto numbers = numbers_in(answer);
+  BOOST_TEST_REQUIRE(gold.size() == 1U);
+  BOOST_TEST((std::ranges::find(numbers, gold[0]) != numbers.end()),
+             "the answer \"" << answer << "\" does not hold " << gold[0]);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(gsm8k)
+
+BOOST_AUTO_TEST_CASE(numbers_are_read_as_people_write_them) {
+  BOOST_TEST(
+      (numbers_in("$1,234.50 and 20% of -.5, or 3.") == std::vector{1234.5, 0.2, -0.5, 3.0}));
+  BOOST_TEST(agree("18", "18.1"));
+  BOOST_TEST(!agree("18", "19"));
+  BOOST_TEST(!agree("Error: 18", "no number"));
+}
+
+BOOST_AUTO_TEST_CASE(every_tool_result_and_every_answer_is_right) {
+  const auto data = shared_data("gsm8k");
+  auto job = cli_job{};
+  job.write("agent.yaml", "name: math\nmodel: {provider: recorded, path: " + data +
+                              "/recorded_turns.jsonl}\ntools: [calculator]\n");
+  job.input = data + "/input.jsonl";
+  const auto end = job.run();
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  const auto recorded = read_rows(read_file(data + "/recorded_turns.jsonl"));
+  BOOST_TEST(rows.size() == recorded.size());
+  auto calls = std::int64_t{0};
+  for (const auto& [key, turns] : recorded) {
+    BOOST_TEST_CONTEXT(key) {
+      BOOST_TEST_REQUIRE(rows.contains(key));
+      const auto& row = rows.at(key);
+      BOOST_TEST(text_at(row, "status") == "ok");
+      check_row(row, turns);
+      calls += row.at("tool_calls").as_int64();
+    }
+  }
+  const auto summary = json::parse(job.read("out.summary.json"));
+  BOOST_TEST(summary.at("rows").at("ok").to_number<std::size_t>() == recorded.size());
+  BOOST_TEST(summary.at("tool_calls").to_number<std::int64_t>() == calls);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

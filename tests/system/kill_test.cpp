@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that are killed or stopped, and gone on with.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <random>
+#include <thread>
+
+namespace {
+
+using namespace superstep::testing;
+using std::chrono::milliseconds;
+using monotonic = std::chrono::steady_clock;
+
+constexpr auto kills = 20;
+
+/// Rows with two turns that call a tool, and a closing text.
+void write_own_job(const cli_job& job, int rows) {
+  auto input = std::string{};
+  auto turns = std::string{};
+  for (auto i = 0; i < rows; ++i) {
+    const auto key = "row-" + std::to_string(i);
+    auto messages = json::array{json::object{{"role", "user"}, {"content", "note " + key}}};
+    input += json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
+    auto said = json::array{};
+    for (auto turn = 0; turn < 2; ++turn) {
+      auto function = json::object{{"name", "note"}, {"arguments", "{}"}};
+      auto call = json::object{{"id", "c" + std::to_string(turn)},
+                               {"type", "function"},
+                               {"function", std::move(function)}};
+      said.push_back(json::object{
+          {"role", "assistant"}, {"content", ""}, {"tool_calls", json::array{std::move(call)}}});
+    }
+    said.push_back(json::object{{"role", "assistant"}, {"content", "Noted."}});
+    turns += json::serialize(json::object{{"id", key}, {"turns", std::move(said)}}) + '\n';
+  }
+  job.write("in.jsonl", input);
+  job.write("turns.jsonl", turns);
+}
+
+/// The tool appends its row's key to a file: every effect of every attempt is seen.
+std::string noting_agent(const cli_job& job) {
+  auto script = "echo \"$SUPERSTEP_RUN_KEY\" >> " + job.folder / "effects" + "; echo noted";
+  auto command = json::object{
+      {"name", "note"}, {"description", "notes"}, {"argv", json::array{"sh", "-c", script}}};
+  auto model = json::object{{"provider", "recorded"}, {"path", "turns.jsonl"}, {"latency_ms", 10}};
+  return json::serialize(
+      json::object{{"name", "noting"},
+                   {"model", std::move(model)},
+                   {"tools", json::array{json::object{{"command", std::move(command)}}}}});
+}
+
+std::map<std::string, int> effects_of(const cli_job& job) {
+  auto out = std::map<std::string, int>{};
+  auto in = std::ifstream{job.folder / "effects"};
+  for (auto key = std::string{}; std::getline(in, key);)
+    ++out[key];
+  return out;
+}
+
+/// Starts the job and kills it after a random time, `kills` times; `after_kill` looks each time.
+template <class Function>
+void kill_again_and_again(const cli_job& job, const std::vector<std::string>& more,
+                          milliseconds uninterrupted, Function after_kill) {
+  auto random = std::mt19937{4711};
+  auto pick = std::uniform_int_distribution<int>{0, static_cast<int>(uninterrupted.count() / 10)};
+  auto killed = 0;
+  for (auto round = 0; round < kills; ++round) {
+    auto child = process{job.arguments(more)};
+    const auto has_finished = child.wait_for(milliseconds{pick(random)});
+    child.send(SIGKILL);
+    const auto end = child.wait();
+    BOOST_TEST((has_finished ? end.exit_code == 0 : end.signal == SIGKILL), end.err);
+    killed += has_finished ? 0 : 1;
+    after_kill();
+  }
+  BOOST_TEST_MESSAGE("killed " << killed << " times");
+  BOOST_TEST(killed >= kills / 2);
+}
+
+milliseconds timed(const cli_job& job, const std::vector<std::string>& more) {
+  const auto begin = monotonic::now();
+  const auto end = job.run(more);
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  return std::chrono::duration_cast<milliseconds>(monotonic::now() - begin);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(killed_jobs)
+
+BOOST_AUTO_TEST_CASE(no_call_of_a_finished_row_runs_again) {
+  auto job = cli_job{};
+  write_own_job(job, 150);
+  job.write("agent.yaml", noting_agent(job));
+  const auto more = std::vector<std::string>{"--concurrency", "8"};
+  const auto reference_path = job.folder / "reference.jsonl";
+  const auto result_path = std::exchange(job.output, reference_path);
+  const auto time = timed(job, more);
+  job.output = result_path;
+  const auto reference = read_rows(read_file(reference_path));
+  BOOST_TEST(reference.size() == 150U);
+  std::filesystem::remove(job.folder / "effects");
+
+  auto finished = std::map<std::string, int>{}; // the effects of each row when it was seen finished
+  auto check_effects = [&] {
+    const auto effects = effects_of(job);
+    for (const auto& [key, row] : read_rows(job.read("out.jsonl"))) {
+      const auto now = effects.contains(key) ? effects.at(key) : 0;
+      const auto [seen, is_new] = finished.try_emplace(key, now);
+      BOOST_TEST(seen->second == now, key << " had finished, and its calls ran again");
+    }
+  };
+  kill_again_and_again(job, more, time, check_effects);
+  const auto end = job.run(more);
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  check_effects();
+  check_equal_rows(read_rows(job.read("out.jsonl")), reference);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_interrupt_drains_and_the_same_command_goes_on) {
+  auto job = cli_job{};
+  write_own_job(job, 150);
+  job.write("agent.yaml", noting_agent(job));
+  const auto more = std::vector<std::string>{"--concurrency", "4"};
+  {
+    auto child = process{job.arguments(more)};
+    while (!child.wait_for(milliseconds{5}) && job.read("out.jsonl").empty())
+      continue;
+    child.send(SIGINT);
+    const auto end = child.wait();
+    BOOST_TEST_REQUIRE(end.exit_code == 3, end.err);
+  }
+  const auto drained = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(drained.size() < 150U);
+  for (const auto& [key, row] : drained)
+    BOOST_TEST(text_at(row, "status") == "ok", key);
+  // What was in flight has ended as usual: every row that had an effect has its line.
+  for (const auto& [key, count] : effects_of(job))
+    BOOST_TEST(drained.contains(key), key << " was begun and is not there");
+  BOOST_TEST(job.run(more).exit_code == 0);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 150U);
+  for (const auto& [key, count] : effects_of(job))
+    BOOST_TEST(count == 2, key);
+  const auto again = job.run(more);
+  BOOST_TEST(again.exit_code == 0);
+  BOOST_TEST(again.out.find("nothing to do") != std::string::npos, again.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_second_interrupt_aborts_and_leaves_rows_undone) {
+  auto job = cli_job{};
+  write_own_job(job, 20);
+  job.write("agent.yaml", noting_agent(job));
+  const auto more = std::vector<std::string>{"--concurrency", "4"};
+  auto slow = more;
+  slow.insert(slow.end(), {"--set", "model.latency_ms=60000", "--limit", "8"});
+  auto child = process{job.arguments(slow)};
+  while (!child.wait_for(milliseconds{5}) &&
+         job.read("out.journal").find("start") == std::string::npos)
+    continue;
+  child.send(SIGTERM);
+  BOOST_TEST(!child.wait_for(milliseconds{300})); // it drains, and the rows are slow
+  child.send(SIGTERM);
+  const auto end = child.wait(std::chrono::seconds{30});
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(job.read("out.jsonl").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(killed_gsm8k)
+
+BOOST_AUTO_TEST_CASE(killed_at_twenty_moments_it_ends_like_the_uninterrupted_job) {
+  const auto data = shared_data("gsm8k");
+  auto job = cli_job{};
+  job.write("agent.yaml", "name: math\nmodel: {provider: recorded, path: " + data +
+                              "/recorded_turns.jsonl, latency_ms: 50}\ntools: [calculator]\n");
+  job.input = data + "/input.jsonl";
+  const auto reference_path = job.folder / "reference.jsonl";
+  const auto result_path = std::exchange(job.output, reference_path);
+  const auto time = timed(job, {});
+  job.output = result_path;
+  auto before = std::size_t{0};
+  kill_again_and_again(job, {}, time, [&] {
+    // Complete lines are never taken back.
+    const auto now = read_rows(job.read("out.jsonl")).size();
+    BOOST_TEST(now >= before);
+    before = now;
+  });
+  const auto end = job.run();
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  check_equal_rows(read_rows(job.read("out.jsonl")), read_rows(read_file(reference_path)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/net/http_client.hpp>
+
+#include "loopback_server.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/base/sync_wait.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace superstep;
+using namespace std::chrono_literals;
+using test::loopback_server;
+
+namespace {
+
+http_client make_client(io_runtime& io, http_client_options options = {}) {
+  auto made = http_client::make(io, std::move(options));
+  BOOST_REQUIRE(made.has_value());
+  return std::move(*made);
+}
+
+http_request get(std::string url) {
+  auto out = http_request{};
+  out.url = std::move(url);
+  return out;
+}
+
+/// Answers every request on the connection with its number on it.
+void serve_numbers(loopback_server::socket& socket, int) {
+  for (auto n = 0; !loopback_server::read_head(socket).empty(); ++n)
+    loopback_server::write(socket, loopback_server::answer(std::to_string(n)));
+}
+
+task<result<http_response>> send_or_give_up(const http_client& client, http_request request) {
+  auto sending = client.send(std::move(request));
+  co_return co_await sending;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(http_client_suite)
+
+BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
+  auto server = loopback_server{serve_numbers};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  for (auto i = 0; i < 3; ++i) {
+    const auto answer = sync_wait(client.send(get(server.address())));
+    BOOST_REQUIRE(answer.has_value());
+    BOOST_TEST(answer->body == std::to_string(i));
+  }
+  BOOST_TEST(server.connections() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not) {
+  auto server = loopback_server{[](auto& socket, int number) {
+    if (loopback_server::read_head(socket).empty())
+      return;
+    if (number == 2)
+      return;  // a fresh connection that dies is an error
+    loopback_server::write(socket, loopback_server::answer("x"));
+    if (number == 0)  // reads the next request, and hangs up instead of answering
+      loopback_server::read_head(socket);
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  BOOST_TEST(sync_wait(client.send(get(server.address()))).has_value());
+  BOOST_TEST(sync_wait(client.send(get(server.address()))).has_value());
+  BOOST_TEST(server.connections() == 2);
+  std::this_thread::sleep_for(50ms);
+  const auto broken = sync_wait(client.send(get(server.address())));
+  BOOST_TEST((broken.error().code == make_error_code(errc::io_failed)));
+  BOOST_TEST(server.connections() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(silence_and_long_answers_end_in_a_time_out) {
+  auto server = loopback_server{[](auto& socket, int) {
+    loopback_server::read_head(socket);
+    loopback_server::write(socket, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+    for (auto i = 0; i < 100; ++i) {
+      loopback_server::write(socket, "x");
+      std::this_thread::sleep_for(10ms);
+    }
+    loopback_server::read_head(socket);
+  }};
+  auto io = io_runtime{};
+  auto options = http_client_options{};
+  options.total_timeout_ms = 200;
+  const auto began = std::chrono::steady_clock::now();
+  const auto slow = sync_wait(make_client(io, options).send(get(server.address())));
+  BOOST_TEST((slow.error().code == make_error_code(errc::timed_out)));
+  BOOST_TEST((std::chrono::steady_clock::now() - began < 900ms));
+  options.total_timeout_ms = 0;
+  options.idle_timeout_ms = 400;
+  const auto silent = sync_wait(make_client(io, options).send(get(server.address())));
+  BOOST_TEST((silent.error().code == make_error_code(errc::timed_out)));
+}
+
+BOOST_AUTO_TEST_CASE(too_much_too_little_and_nonsense_are_errors) {
+  auto server = loopback_server{[](auto& socket, int) {
+    const auto head = loopback_server::read_head(socket);
+    if (head.starts_with("GET /large"))
+      loopback_server::write(socket, loopback_server::answer(std::string(100'000, 'x')));
+    else if (head.starts_with("GET /half"))
+      loopback_server::write(socket, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
+    else
+      loopback_server::write(socket, "hello\r\n\r\n");
+  }};
+  auto io = io_runtime{};
+  auto options = http_client_options{};
+  options.response_bytes_max = 50'000;
+  const auto client = make_client(io, options);
+  const auto code = [&](const char* path) {
+    return sync_wait(client.send(get(server.address() + path))).error().code;
+  };
+  BOOST_TEST((code("/large") == make_error_code(errc::too_large)));
+  BOOST_TEST((code("/half") == make_error_code(errc::io_failed)));
+  BOOST_TEST((code("/nonsense") == make_error_code(errc::io_failed)));
+  auto bad = get(server.address());
+  bad.headers.emplace_back("X", "a\r\nY: b");
+  BOOST_TEST((sync_wait(client.send(bad)).error().code == make_error_code(errc::invalid_argument)));
+  const auto refused = sync_wait(client.send(get("http://127.0.0.1:1/")));
+  BOOST_TEST((refused.error().code == make_error_code(errc::io_failed)));
+}
+
+task<std::vector<std::string>> read_pieces(const http_client& client, http_request request) {
+  auto out = std::vector<std::string>{};
+  auto opening = client.open(std::move(request));
+  auto stream = co_await opening;
+  while (stream) {
+    auto reading = stream->next();
+    auto piece = co_await reading;
+    if (!piece || !*piece)
+      break;
+    out.push_back(**piece);
+  }
+  co_return out;
+}
+
+BOOST_AUTO_TEST_CASE(a_streamed_answer_comes_piece_by_piece_and_its_connection_is_kept) {
+  auto server = loopback_server{[](auto& socket, int) {
+    while (!loopback_server::read_head(socket).empty()) {
+      loopback_server::write(socket, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+      std::this_thread::sleep_for(50ms);
+      loopback_server::write(socket, "2\r\nde\r\n0\r\n\r\n");
+    }
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  for (auto i = 0; i < 2; ++i) {
+    const auto pieces = sync_wait(read_pieces(client, get(server.address())));
+    BOOST_TEST(pieces == (std::vector<std::string>{"abc", "de"}), boost::test_tools::per_element());
+  }
+  BOOST_TEST(server.connections() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(requests_beyond_the_connection_limit_wait_in_line) {
+  auto inside = std::atomic<int>{0};
+  auto most = std::atomic<int>{0};
+  auto server = loopback_server{[&](auto& socket, int) {
+    while (!loopback_server::read_head(socket).empty()) {
+      most = std::max(most.load(), ++inside);
+      std::this_thread::sleep_for(2ms);
+      --inside;
+      loopback_server::write(socket, loopback_server::answer("x"));
+    }
+  }};
+  auto io = io_runtime{};
+  auto options = http_client_options{};
+  options.connections_per_host_max = 3;
+  const auto client = make_client(io, options);
+  auto calls = std::vector<task<result<http_response>>>{};
+  for (auto i = 0; i < 50; ++i)
+    calls.push_back(client.send(get(server.address())));
+  const auto answers = sync_wait(when_all(std::move(calls)));
+  for (const auto& answer : answers)
+    BOOST_TEST(answer.value->has_value());
+  BOOST_TEST(server.connections() == 3);
+  BOOST_TEST(most <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_takes_its_request_with_it) {
+  auto closed = std::atomic<int>{0};
+  auto server = loopback_server{[&](auto& socket, int) {
+    loopback_server::read_head(socket);
+    loopback_server::read_head(socket);  // until the client hangs up
+    ++closed;
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  {
+    auto where = detail::make_thread_execution();
+    auto at = home{where.get(), nullptr};
+    auto call = send_or_give_up(client, get(server.address()));
+    call.start_in(at);
+    call.handle().resume();
+    while (server.connections() == 0)
+      std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(20ms);
+  }
+  for (auto i = 0; i < 1000 && closed == 0; ++i)
+    std::this_thread::sleep_for(1ms);
+  BOOST_TEST(closed == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_under_way_when_the_runtime_ends_is_cancelled) {
+  auto server = loopback_server{[&](auto& socket, int) {
+    loopback_server::read_head(socket);
+    loopback_server::read_head(socket);
+  }};
+  auto io = std::make_unique<io_runtime>();
+  auto client = std::make_unique<http_client>(make_client(*io));
+  auto end = std::thread{[&] {
+    std::this_thread::sleep_for(100ms);
+    client.reset();
+    io.reset();
+  }};
+  const auto answer = sync_wait(client->send(get(server.address())));
+  BOOST_TEST((answer.error().code == make_error_code(errc::cancelled)));
+  end.join();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

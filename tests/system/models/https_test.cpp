@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/net/http_client.hpp>
+
+#include "loopback_server.hpp"
+
+#include <superstep/base/sync_wait.hpp>
+
+#include <boost/asio/ssl.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <unistd.h>
+
+using namespace superstep;
+using test::loopback_server;
+
+namespace {
+
+/// A private authority and a certificate that it gave to 127.0.0.1 and localhost, made by openssl(1).
+class private_authority {
+public:
+  private_authority()
+      : folder_{std::filesystem::temp_directory_path() / ("superstep_ca_" + std::to_string(::getpid()))} {
+    std::filesystem::create_directories(folder_);
+    const auto script =
+        "cd '" + folder_.string() + "' && exec >/dev/null 2>&1 && "
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca && "
+        "openssl req -newkey rsa:2048 -nodes -keyout key.pem -out server.csr -subj /CN=localhost && "
+        "echo subjectAltName=IP:127.0.0.1,DNS:localhost > ext && "
+        "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem "
+        "-days 2 -extfile ext";
+    BOOST_REQUIRE(std::system(script.c_str()) == 0);
+  }
+  private_authority(const private_authority&) = delete;
+  private_authority& operator=(const private_authority&) = delete;
+  ~private_authority() { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string file(const char* name) const { return (folder_ / name).string(); }
+
+private:
+  std::filesystem::path folder_;
+};
+
+struct https_fixture {
+  private_authority authority;
+  boost::asio::ssl::context context{boost::asio::ssl::context::tls_server};
+  loopback_server server{[this](loopback_server::socket& socket, int) { serve(socket); }};
+  io_runtime io;
+
+  https_fixture() {
+    context.use_certificate_file(authority.file("cert.pem"), boost::asio::ssl::context::pem);
+    context.use_private_key_file(authority.file("key.pem"), boost::asio::ssl::context::pem);
+  }
+  void serve(loopback_server::socket& socket) {
+    auto failed = boost::system::error_code{};
+    auto stream = boost::asio::ssl::stream<loopback_server::socket&>{socket, context};
+    stream.handshake(boost::asio::ssl::stream_base::server, failed);
+    while (!failed) {
+      auto text = std::string{};
+      boost::asio::read_until(stream, boost::asio::dynamic_buffer(text), "\r\n\r\n", failed);
+      if (!failed)
+        boost::asio::write(stream, boost::asio::buffer(loopback_server::answer("secret")), failed);
+    }
+  }
+  result<http_response> get(const std::string& host, http_client_options options) {
+    auto client = http_client::make(io, std::move(options));
+    BOOST_REQUIRE(client.has_value());
+    auto request = http_request{};
+    request.url = "https://" + host + ':' + std::to_string(server.port());
+    auto first = sync_wait(client->send(request));
+    if (!first)
+      return first;
+    return sync_wait(client->send(request));  // the second one over the kept connection
+  }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(https_suite, https_fixture)
+
+BOOST_AUTO_TEST_CASE(a_certificate_of_a_trusted_authority_is_accepted) {
+  for (const auto* host : {"127.0.0.1", "localhost"}) {
+    auto options = http_client_options{};
+    options.ca_file = authority.file("ca.pem");
+    const auto answer = get(host, std::move(options));
+    BOOST_REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
+    BOOST_TEST(answer->body == "secret");
+  }
+  BOOST_TEST(server.connections() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_of_an_unknown_authority_is_refused) {
+  const auto answer = get("127.0.0.1", http_client_options{});
+  BOOST_REQUIRE(answer.has_error());
+  BOOST_TEST((answer.error().code == make_error_code(errc::io_failed)));
+  auto unchecked = http_client_options{};
+  unchecked.tls_verify = false;
+  BOOST_TEST(get("127.0.0.1", std::move(unchecked)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_for_another_host_is_refused) {
+  auto options = http_client_options{};
+  options.ca_file = authority.file("ca.pem");
+  BOOST_TEST(get("127.0.0.2", std::move(options)).has_error());
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_ca_file_is_an_error) {
+  auto options = http_client_options{};
+  options.ca_file = "/no/such/ca.pem";
+  BOOST_TEST(http_client::make(io, std::move(options)).has_error());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/models/openai_model.hpp>
+
+#include "loopback_server.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/net/http_client.hpp>
+
+#include <boost/process.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+using namespace superstep;
+using test::loopback_server;
+namespace process = boost::process;
+
+namespace {
+
+constexpr auto rows = 1'000;
+
+/// The chat server over `rows` rows of two turns: two calls, then a text.
+class chat_server {
+public:
+  explicit chat_server(std::vector<std::string> arguments) {
+    const auto base = std::filesystem::temp_directory_path() /
+                      ("superstep_chat_" + std::to_string(::getpid()));
+    const auto input = base.string() + "_in.jsonl";
+    const auto turns = base.string() + "_turns.jsonl";
+    write_rows(input, turns);
+    arguments.insert(arguments.end(), {"--input", input, "--recorded", turns});
+    child_ = process::child{process::exe = CHAT_SERVER, process::args = arguments,
+                            process::std_out > output_, process::std_in < input_};
+    output_ >> port_;
+    std::filesystem::remove(input);
+    std::filesystem::remove(turns);
+  }
+  chat_server(const chat_server&) = delete;
+  chat_server& operator=(const chat_server&) = delete;
+  ~chat_server() {
+    input_.pipe().close();
+    child_.wait();
+  }
+
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] json::value stats(io_runtime& io) const {
+    auto client = http_client::make(io, http_client_options{});
+    auto request = http_request{};
+    request.url = url() + "/stats";
+    return parse_json(sync_wait(client->send(request))->body).value();
+  }
+
+private:
+  static void write_rows(const std::string& input, const std::string& turns) {
+    auto in = std::ofstream{input};
+    auto out = std::ofstream{turns};
+    for (auto i = 0; i < rows; ++i) {
+      const auto n = std::to_string(i);
+      in << R"({"custom_id":"r)" << n << R"(","messages":[{"role":"user","content":"question )" << n << "\"}]}\n";
+      out << R"({"custom_id":"r)" << n << R"(","turns":[{"role":"assistant","content":"thinking","tool_calls":[)"
+          << R"({"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\": )" << n << R"(}"}},)"
+          << R"({"id":"b","type":"function","function":{"name":"g","arguments":"{\"text\": \"é and more\"}"}}]},)"
+          << R"({"role":"assistant","content":"answer )" << n << "\"}]}\n";
+    }
+  }
+
+  process::ipstream output_;
+  process::opstream input_;
+  process::child child_;
+  int port_ = 0;
+};
+
+chat_model_ptr make_model(io_runtime& io, const std::string& url, bool stream,
+                          std::shared_ptr<model_limits> limits) {
+  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret", 1);
+  auto options = openai_model_options{};
+  options.model = "recorded";
+  options.base_url = url;
+  options.api_key_env = "SUPERSTEP_TEST_KEY";
+  options.stream = stream;
+  options.backoff_base_ms = 20;
+  options.total_timeout_ms = 30'000;
+  auto made = make_openai_model(std::move(options), io, std::move(limits));
+  BOOST_REQUIRE(made.has_value());
+  return std::move(*made);
+}
+
+std::shared_ptr<model_limits> make_limits(std::size_t calls) {
+  auto options = model_limits_options{};
+  options.model_calls = calls;
+  return std::make_shared<model_limits>(options);
+}
+
+/// Both turns of one row; the text of the second, or what went wrong.
+task<std::string> run_row(chat_model_ptr model, int row) {
+  auto request = model_request{};
+  request.run_key = "r" + std::to_string(row);
+  request.messages.push_back(human_message("question " + std::to_string(row)));
+  auto second = request;
+  auto asking = model->complete(std::move(request));
+  auto first = co_await asking;
+  if (!first)
+    co_return first.error().text;
+  if (first->tool_calls.size() != 2 || first->tool_calls[0].args.at("n") != row ||
+      first->tool_calls[1].args.at("text") != "é and more")
+    co_return "the calls are not what was recorded";
+  second.turn = 1;
+  second.messages.push_back(*first);
+  second.messages.push_back(tool_message("1", "a", "f"));
+  second.messages.push_back(tool_message("2", "b", "g"));
+  auto asking_again = model->complete(std::move(second));
+  auto last = co_await asking_again;
+  if (!last)
+    co_return last.error().text;
+  co_return last->usage && last->usage->total_tokens == 15 ? last->content : "no usage";
+}
+
+void run_all(const chat_model_ptr& model) {
+  auto calls = std::vector<task<std::string>>{};
+  for (auto i = 0; i < rows; ++i)
+    calls.push_back(run_row(model, i));
+  const auto answers = sync_wait(when_all(std::move(calls)));
+  for (auto i = std::size_t{0}; i < rows; ++i)
+    BOOST_TEST(answers[i].value.value() == "answer " + std::to_string(i));
+}
+
+/// A server that gives this answer to everything.
+result<message> ask_server_that_says(const std::string& answer, bool stream = false) {
+  auto server = loopback_server{[&](auto& socket, int) {
+    loopback_server::read_head(socket);
+    loopback_server::write(socket, answer);
+  }};
+  auto io = io_runtime{};
+  const auto model = make_model(io, server.address(), stream, make_limits(1));
+  auto request = model_request{};
+  request.messages.push_back(human_message("x"));
+  return sync_wait(model->complete(std::move(request)));
+}
+
+std::string reply(const std::string& status, const std::string& body, const std::string& more = {}) {
+  return "HTTP/1.1 " + status + "\r\n" + more + "Connection: close\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(openai_model_suite)
+
+BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::data::make({false, true}), stream) {
+  auto server = chat_server{{"--latency-ms", "1000"}};
+  auto io = io_runtime{};
+  run_all(make_model(io, server.url(), stream, make_limits(0)));
+  const auto seen = server.stats(io);
+  BOOST_TEST_MESSAGE(json::serialize(seen));
+  BOOST_TEST(seen.at("in_flight_max").as_int64() > rows / 2);
+  BOOST_TEST(seen.at("answered").as_int64() == 2 * rows);
+}
+
+BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::data::make({false, true}), stream) {
+  auto server = chat_server{{"--latency-ms", "5", "--fault-429", "5", "--fault-500", "2",
+                             "--fault-drop", "1", "--fault-half", "1"}};
+  auto io = io_runtime{};
+  const auto limits = make_limits(32);
+  run_all(make_model(io, server.url(), stream, limits));
+  const auto seen = server.stats(io);
+  BOOST_TEST_MESSAGE(json::serialize(seen));
+  BOOST_TEST(seen.at("too_many_requests").as_int64() > 20);
+  BOOST_TEST(seen.at("dropped").as_int64() > 0);
+  BOOST_TEST(seen.at("half_sent").as_int64() > 0);
+  BOOST_TEST(seen.at("in_flight_max").as_int64() <= 32);
+  BOOST_TEST(limits->calls().in_flight_max() <= 32u);
+  BOOST_TEST(seen.at("early").as_int64() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(final_errors_are_told_without_the_key) {
+  const auto refused = ask_server_that_says(
+      reply("401 Unauthorized", R"({"error":{"message":"Incorrect API key provided: sk-very-secret."}})"));
+  BOOST_TEST((refused.error().code == make_error_code(model_errc::unauthorized)));
+  BOOST_TEST(refused.error().text.find("sk-very-secret") == std::string::npos);
+  BOOST_TEST(refused.error().text.find("Incorrect API key") != std::string::npos);
+  const auto quota = ask_server_that_says(
+      reply("429 Too Many Requests", R"({"error":{"message":"pay","code":"insufficient_quota"}})"));
+  BOOST_TEST((quota.error().code == make_error_code(model_errc::quota_exhausted)));
+  const auto html = ask_server_that_says(reply("200 OK", "<html>It works!</html>"));
+  BOOST_TEST((html.error().code == make_error_code(model_errc::bad_answer)));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_never_recovers_is_given_up) {
+  const auto down = ask_server_that_says(reply("500 Oops", "no"));
+  BOOST_TEST((down.error().code == make_error_code(model_errc::server_error)));
+  BOOST_TEST(down.error().text.find("given up after 8 attempts") != std::string::npos);
+  const auto busy = ask_server_that_says(reply("429 Wait", "no", "retry-after-ms: 1\r\n"));
+  BOOST_TEST((busy.error().code == make_error_code(model_errc::rate_limited)));
+  const auto cut = ask_server_that_says("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+                                        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", true);
+  BOOST_TEST((cut.error().code == make_error_code(model_errc::unreachable)));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_stream_when_asked_to_is_understood) {
+  const auto whole = ask_server_that_says(
+      reply("200 OK", R"({"choices":[{"message":{"role":"assistant","content":"hi"}}]})"), true);
+  BOOST_REQUIRE(whole.has_value());
+  BOOST_TEST(whole->content == "hi");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

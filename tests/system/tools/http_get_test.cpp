@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run_tool.hpp"
+
+#include <superstep/tools/http_get.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace superstep;
+
+namespace {
+
+/// A web server on the loopback interface: one thread, one connection after the other.
+class loopback_server {
+public:
+  loopback_server() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    auto address = sockaddr_in{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto length = socklen_t{sizeof address};
+    auto* any = static_cast<sockaddr*>(static_cast<void*>(&address));
+    BOOST_REQUIRE(::bind(socket_, any, length) == 0);
+    BOOST_REQUIRE(::listen(socket_, 16) == 0);
+    BOOST_REQUIRE(::getsockname(socket_, any, &length) == 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread{[this] { serve(); }};
+  }
+  ~loopback_server() {
+    ::shutdown(socket_, SHUT_RDWR); // ends accept()
+    thread_.join();
+    ::close(socket_);
+  }
+  loopback_server(const loopback_server&) = delete;
+  loopback_server& operator=(const loopback_server&) = delete;
+
+  [[nodiscard]] std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string url(const std::string& path) const { return "http://" + host() + path; }
+
+private:
+  void serve() {
+    for (auto peer = ::accept(socket_, nullptr, nullptr); peer >= 0;
+         peer = ::accept(socket_, nullptr, nullptr)) {
+      auto request = std::string{};
+      auto buffer = std::string(4096, '\0');
+      while (request.find("\r\n\r\n") == std::string::npos) {
+        const auto n = ::read(peer, buffer.data(), buffer.size());
+        if (n <= 0)
+          break;
+        request.append(buffer, 0, static_cast<std::size_t>(n));
+      }
+      const auto path = request.substr(4, request.find(' ', 4) - 4);
+      if (path != "/silent") {
+        const auto text = answer(path);
+        [[maybe_unused]] const auto sent = ::write(peer, text.data(), text.size());
+      } else {
+        [[maybe_unused]] const auto end =
+            ::read(peer, buffer.data(), buffer.size()); // until it leaves
+      }
+      ::close(peer);
+    }
+  }
+
+  [[nodiscard]] std::string answer(const std::string& path) const {
+    if (path == "/page")
+      return reply("200 OK", "", "hello");
+    if (path == "/moved")
+      return reply("302 Found", "Location: /page\r\n", "");
+    if (path == "/away")
+      return reply("302 Found", "Location: http://example.invalid/page\r\n", "");
+    if (path == "/scheme")
+      return reply("302 Found", "Location: file:///etc/passwd\r\n", "");
+    if (path == "/loop")
+      return reply("302 Found", "Location: /loop\r\n", "");
+    if (path == "/large")
+      return reply("200 OK", "", std::string(5000, 'x'));
+    return reply("404 Not Found", "", "no such page");
+  }
+
+  static std::string reply(const std::string& status, const std::string& headers,
+                           const std::string& body) {
+    return "HTTP/1.1 " + status + "\r\n" + headers +
+           "Connection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           body;
+  }
+
+  int socket_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+struct web {
+  loopback_server server;
+  io_runtime io;
+
+  [[nodiscard]] tool_output get(const std::string& url, std::uint32_t timeout_ms = 10'000) {
+    auto client = http_client::make(io, {});
+    BOOST_REQUIRE(client.has_value());
+    auto options = http_get_options{};
+    options.allow_hosts = {server.host()};
+    options.max_bytes = 1000;
+    options.timeout_ms = timeout_ms;
+    const auto tool =
+        make_http_get(std::make_shared<const http_client>(*std::move(client)), options);
+    BOOST_REQUIRE(tool.has_value());
+    return testing::run_tool(**tool, {{"url", url}});
+  }
+};
+
+void check_error(const tool_output& out, std::string_view part) {
+  BOOST_TEST_INFO(out.content);
+  BOOST_TEST(out.is_error);
+  BOOST_TEST(out.content.find(part) != std::string::npos);
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(getting_pages, web)
+
+BOOST_AUTO_TEST_CASE(the_body_is_the_result) {
+  const auto out = get(server.url("/page"));
+  BOOST_TEST(out.content == "hello");
+  BOOST_TEST(!out.is_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_redirect_is_followed) {
+  BOOST_TEST(get(server.url("/moved")).content == "hello");
+}
+
+BOOST_AUTO_TEST_CASE(a_redirect_to_another_host_or_scheme_is_not_followed) {
+  check_error(get(server.url("/away")), "'example.invalid' is not among the hosts");
+  check_error(get(server.url("/scheme")), "file:///etc/passwd");
+}
+
+BOOST_AUTO_TEST_CASE(a_circle_of_redirects_ends) {
+  check_error(get(server.url("/loop")), "more than 5 redirects");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_on_the_list_is_not_asked) {
+  check_error(get("http://example.invalid/"), "not among the hosts");
+  check_error(get("http://127.0.0.1/"), "not among the hosts");
+  check_error(get("ftp://127.0.0.1/"), "ftp://127.0.0.1/");
+}
+
+BOOST_AUTO_TEST_CASE(a_status_of_failure_is_an_error_with_the_body) {
+  check_error(get(server.url("/other")), "status 404: no such page");
+}
+
+BOOST_AUTO_TEST_CASE(a_long_answer_and_a_silent_server_are_errors) {
+  BOOST_TEST(get(server.url("/large")).is_error);
+  BOOST_TEST(get(server.url("/silent"), 100).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
+  auto client = http_client::make(io, {});
+  const auto shared = std::make_shared<const http_client>(*std::move(client));
+  BOOST_TEST(make_http_get(shared, {}).has_error());
+  auto options = http_get_options{};
+  options.allow_hosts = {"example.org"};
+  options.timeout_ms = 0;
+  BOOST_TEST(make_http_get(shared, options).has_error());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
