@@ -38,6 +38,7 @@ struct alignas(64) call final : lane_message, call_services {
   node_body::outcome out;
   std::exception_ptr failed;
   bool ended = false;  ///< the body has ended; otherwise it waits
+  bool was_short = false;  ///< it was a job, and not worth a thread
   task<void> forked;   ///< set: a forked call; `out` is unused
 
   // The lane's.

@@ -20,6 +20,9 @@ namespace {
 /// After this many looks without a job ended, one more thread: bodies may spin for each other.
 constexpr auto looks_before_one_more = 20U;
 
+/// A body under this is better run in place: handing it to a thread costs as much.
+constexpr auto short_body = std::chrono::microseconds{20};
+
 /// The state letter of a thread of ours: R runs or wants to, S sleeps, D waits for a disk.
 char thread_state(int kernel_id) {
   auto path = std::array<char, 64>{};
@@ -130,8 +133,11 @@ call* crew::next_job() {
 void crew::run_jobs(crew_member& self) {
   while (auto* const c = next_job()) {
     self.at.store(duty::body, std::memory_order_relaxed);
-    if (c->claim())
+    if (c->claim()) {
+      const auto begin = std::chrono::steady_clock::now();
       c->advance({});
+      c->was_short = std::chrono::steady_clock::now() - begin < short_body;
+    }
     c->come_home();
     const auto lock = std::scoped_lock{mutex_};
     ++jobs_done_;
@@ -175,7 +181,7 @@ bool crew::is_busy() {
   return at_jobs_ > 0 || !jobs_.empty() || !orders_.empty();
 }
 
-bool crew::stop(std::chrono::milliseconds grace) {
+void crew::stop(std::chrono::milliseconds grace) {
   auto lock = std::unique_lock{mutex_};
   stopping_ = true;
   changed_.notify_all();
@@ -191,7 +197,6 @@ bool crew::stop(std::chrono::milliseconds grace) {
     else
       t.detach();
   }
-  return all_home;
 }
 
 } // namespace superstep

@@ -4,6 +4,7 @@
 #include "call.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <ctime>
@@ -58,9 +59,9 @@ public:
   /// Whether there is anything the watcher should look after.
   [[nodiscard]] bool is_busy();
 
-  /// No more orders; waits for the threads to come home. False when some did not in time: they are
-  /// left behind, and keep the core alive.
-  [[nodiscard]] bool stop(std::chrono::milliseconds grace);
+  /// No more orders; waits for the threads to come home. Those that do not in time are left behind,
+  /// and keep the core alive.
+  void stop(std::chrono::milliseconds grace);
 
 private:
   struct order {

@@ -58,6 +58,7 @@ engine_core::engine_core(engine_options options)
 engine_core::~engine_core() {
   for (auto& l : lanes_)
     l->let_go_of_actors();
+  system_.reset();  // its workers may still be telling a lane of an actor's end
 }
 
 void engine_core::start() {
@@ -73,10 +74,8 @@ void engine_core::shut_down() {
         l.cancel_run(r->number);
       l.stop();
     });
-  const auto all_home = threads_.stop(options_.shutdown_grace);
+  threads_.stop(options_.shutdown_grace);
   watcher_.stop();
-  if (all_home)
-    return;
 }
 
 lane& engine_core::choose_lane() noexcept {

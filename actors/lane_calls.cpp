@@ -29,6 +29,7 @@ void lane::free_call(call& c) {
   c.forked = {};
   c.failed = nullptr;
   c.ended = false;
+  c.was_short = false;
   c.owner = nullptr;
   c.parent = nullptr;
   c.join.reset();
@@ -197,6 +198,8 @@ void lane::finish_flight(call& c) {
   auto& r = *c.owner;
   const auto number = c.task_number;
   const auto join = std::move(c.join);
+  if (std::exchange(c.was_short, false))
+    learn(c, -1);
   drop_flight(c);
   if (c.actor) {
     if (join || r.step.tasks[number].is_push())

@@ -93,19 +93,22 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
   co_return after_model(*parts, std::move(reply).value(), rt);
 }
 
-task<message> run_tool(parts_ptr parts, tool_call call, tool_context context,
-                       std::shared_ptr<const call_times> times) {
+/// A pointer, not a message: ten thousand of these frames may wait at once, and each would hold room
+/// for two messages.
+task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context,
+                           std::shared_ptr<const call_times> times) {
   auto permit = co_await parts->tool_limit.acquire();
   auto& at = co_await this_home{};
   const auto begin = at.where->now();
   auto running = parts->tools.run(std::move(call), std::move(context));
-  auto answer = co_await running;
+  auto answer = message_ptr{};
+  answer = std::make_shared<const message>(co_await running);
   if (times)
     times->add(at.where->now() - begin);
   co_return answer;
 }
 
-task<message> begin_tool(const parts_ptr& parts, tool_call call, const runtime& rt) {
+task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runtime& rt) {
   auto context = tool_context{};
   context.run_key = rt.config().run_id;
   context.tool_call_id = call.id;
@@ -138,7 +141,7 @@ task<update<chat_state>> call_tool(parts_ptr parts, tool_call call, runtime rt) 
 }
 
 task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> calls, runtime rt) {
-  auto bodies = std::vector<task<message>>{};
+  auto bodies = std::vector<task<message_ptr>>{};
   for (const auto& call : calls)
     bodies.push_back(begin_tool(parts, call, rt));
   auto all = when_all(std::move(bodies));

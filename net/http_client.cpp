@@ -69,18 +69,24 @@ asio::awaitable<result<http_response>> whole_answer(exchange_ptr with) {
   co_return answer;
 }
 
-asio::awaitable<result<http_response>> head_of_answer(exchange_ptr with) {
-  co_return co_await with->start();
+asio::awaitable<result<http_stream>> head_of_answer(exchange_ptr with) {
+  auto head = co_await with->start();
+  if (!head)
+    co_return head.error();
+  co_return http_stream{std::move(*head), std::move(with)};
 }
 
 asio::awaitable<http_stream::exchange::piece_result> piece_of_answer(exchange_ptr with) {
   co_return co_await with->more();
 }
 
-// Parameters, not captures: the coroutines outlive the calls that start them.
+// Parameters, not captures: the coroutines outlive the calls that start them. While they wait they
+// hold neither client nor exchange: an io_runtime that goes away ends the wait, and nothing of it may
+// be left in a frame that is destroyed later.
 task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
                                       http_request request) {
   auto with = make_exchange(client, std::move(request));
+  client.reset();
   if (!with)
     co_return with.error();
   auto wait = await_callback<result<http_response>>(
@@ -93,16 +99,14 @@ task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
 task<result<http_stream>> open_with(std::shared_ptr<http_client::impl> client,
                                     http_request request) {
   auto with = make_exchange(client, std::move(request));
+  client.reset();
   if (!with)
     co_return with.error();
-  auto wait = await_callback<result<http_response>>(
-      [with = *with](completer<result<http_response>> done) {
+  auto wait = await_callback<result<http_stream>>(
+      [with = std::move(*with)](completer<result<http_stream>> done) {
         with->run(std::move(done), &head_of_answer);
       });
-  auto head = co_await wait;
-  if (!head)
-    co_return head.error();
-  co_return http_stream{std::move(*head), std::move(*with)};
+  co_return co_await wait;
 }
 
 task<http_stream::exchange::piece_result> next_of(exchange_ptr with) {

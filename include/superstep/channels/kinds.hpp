@@ -4,6 +4,7 @@
 #include <superstep/channels/channel.hpp>
 #include <superstep/channels/rules.hpp>
 
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -136,8 +137,14 @@ public:
     return changed::yes;
   }
   bool wants_empty_update() const noexcept override { return true; }
+  /// A place that cannot be absent counts as empty when it holds what it starts with: otherwise
+  /// every step would be said to have changed it.
   bool is_available(const state_block& state) const noexcept override {
-    return detail::holder<typename Place::value_type>::has(place_.of(state));
+    using held = typename Place::value_type;
+    if constexpr (std::equality_comparable<held>)
+      return !(place_.of(state) == held{});
+    else
+      return detail::holder<held>::has(place_.of(state));
   }
 
 private:

@@ -66,6 +66,7 @@ class http_stream {
 public:
   class exchange;  // lives on the I/O thread
 
+  http_stream() noexcept = default;  ///< of nothing, to be assigned to; next() must not be called
   http_stream(http_response head, std::shared_ptr<exchange> body) noexcept;
   http_stream(http_stream&&) noexcept = default;
   http_stream& operator=(http_stream&&) noexcept = default;

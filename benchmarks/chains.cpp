@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains, loops and joins of tiny nodes: what a super-step costs when the bodies cost nothing.
+#include "series.hpp"
+#include "workloads.hpp"
+
+#include <superstep/messages/message_list.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace superstep::bench {
+
+struct counter {
+  std::int64_t n = 0;
+};
+BOOST_DESCRIBE_STRUCT(counter, (), (n))
+
+struct talk {
+  message_list messages;
+  using reducers = superstep::reducers<by<&talk::messages, add_messages>>;
+};
+BOOST_DESCRIBE_STRUCT(talk, (), (messages))
+
+struct sum {
+  std::int64_t total = 0;
+  using reducers = superstep::reducers<by<&sum::total, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(sum, (), (total))
+
+namespace {
+
+constexpr auto clients = std::size_t{64};
+constexpr auto a = node<counter>{"a"};
+constexpr auto b = node<counter>{"b"};
+
+auto add_one(const counter& s) {
+  return update{set<&counter::n>(s.n + 1)};
+}
+
+/// START -> n0 -> … -> n(K-1) -> END.
+template <class State, class Body>
+compiled_graph<State> make_chain(std::size_t length, Body body) {
+  auto names = std::deque<std::string>{}; // destinations are views of them
+  auto g = graph<State>{};
+  auto last = destination{start};
+  for (auto i = std::size_t{0}; i < length; ++i) {
+    const auto next = node<State>{names.emplace_back("n" + std::to_string(i))};
+    g.add(next, body);
+    g.edge(last, next);
+    last = destination{next};
+  }
+  g.edge(last, end);
+  return g.compile({.name = "chain"});
+}
+
+compiled_graph<counter> make_loop(std::int64_t steps) {
+  auto g = graph<counter>{};
+  g.add(a, add_one).add(b, add_one).edge(start, a).edge(a, b);
+  g.branch(b, [steps](const counter& s) { return s.n < steps ? destination{a} : destination{end}; },
+           {a, end});
+  return g.compile({.name = "loop"});
+}
+
+/// START -> five nodes -> join -> END.
+compiled_graph<sum> make_fan5() {
+  constexpr auto one = std::array{node<sum>{"one0"}, node<sum>{"one1"}, node<sum>{"one2"},
+                                  node<sum>{"one3"}, node<sum>{"one4"}};
+  constexpr auto join = node<sum>{"join"};
+  auto g = graph<sum>{};
+  for (const auto n : one) {
+    g.add(n, [](const sum&) { return update{set<&sum::total>(1)}; });
+    g.edge(start, n);
+  }
+  g.add(join, [](const sum&) {});
+  g.edge({one[0], one[1], one[2], one[3], one[4]}, join);
+  g.edge(join, end);
+  return g.compile({.name = "fan5"});
+}
+
+/// Series of whole runs of one counter graph, each of which must end at `expected`.
+report measure_counter(parameters& p, std::int64_t expected, std::int64_t runs_default,
+                       const compiled_graph<counter>& graph, engine_options options) {
+  const auto runs = p.count("runs", runs_default);
+  const auto repetitions = p.repetitions();
+  p.done();
+  auto e = engine{options};
+  auto runs_of = series<counter>{e, graph, {}, steps_max(expected)};
+  static_cast<void>(runs_of.run(1));
+  auto out = report{};
+  out.time = measure(repetitions, [&] {
+    auto last = runs_of.run(runs);
+    expect(last.state->n == expected, "n is " + std::to_string(last.state->n));
+    return last;
+  });
+  out.units = static_cast<double>(runs);
+  out.checks = {{"n", expected}};
+  return out;
+}
+
+} // namespace
+
+report sequential(parameters& p) {
+  const auto length = p.integer("K", 10, {.min = 1, .max = 100'000});
+  const auto options = p.engine();
+  const auto chain = make_chain<counter>(static_cast<std::size_t>(length), add_one);
+  auto out = measure_counter(p, length, 1, chain, options);
+  out.unit = "super-step";
+  out.units *= static_cast<double>(length);
+  return out;
+}
+
+report sequential_messages(parameters& p) {
+  const auto length = p.count("K", 10, {.min = 1, .max = 100'000});
+  const auto options = p.engine();
+  const auto repetitions = p.repetitions();
+  p.done();
+  const auto graph = make_chain<talk>(length, [](const talk&) {});
+  auto e = engine{options};
+  auto input = talk{};
+  input.messages = {human_message("hi")};
+  auto runs =
+      series<talk>{e, graph, std::move(input), steps_max(static_cast<std::int64_t>(length))};
+  static_cast<void>(runs.run(1));
+  auto out = report{.unit = "super-step", .units = static_cast<double>(length)};
+  out.time = measure(repetitions, [&] {
+    auto last = runs.run(1);
+    expect(last.state->messages.size() == 1 && last.stats.steps == length,
+           "steps are " + std::to_string(last.stats.steps));
+    return last;
+  });
+  out.checks = {{"messages", 1}};
+  return out;
+}
+
+report chain3(parameters& p) {
+  const auto fresh = p.flag("fresh", false);
+  auto options = p.engine();
+  options.pool_actors = !fresh;
+  auto out = measure_counter(p, 3, 20'000, make_chain<counter>(3, add_one), options);
+  out.unit = "run";
+  return out;
+}
+
+report loop(parameters& p) {
+  const auto steps = p.integer("S", 1'000, {.min = 2, .max = 100'000'000});
+  if (steps % 2 != 0)
+    throw usage_error{"S must be even: the loop can only end after its second node"};
+  const auto options = p.engine();
+  auto out = measure_counter(p, steps, 1, make_loop(steps), options);
+  out.unit = "super-step";
+  out.units *= static_cast<double>(steps);
+  return out;
+}
+
+report fan5(parameters& p) {
+  const auto fresh = p.flag("fresh", false);
+  const auto runs = p.count("runs", 20'000);
+  const auto repetitions = p.repetitions();
+  auto options = p.engine();
+  options.pool_actors = !fresh;
+  p.done();
+  auto e = engine{options};
+  const auto graph = make_fan5();
+  auto runs_of = series<sum>{e, graph, {}, {}};
+  static_cast<void>(runs_of.run(1));
+  auto out = report{.unit = "run", .units = static_cast<double>(runs)};
+  out.time = measure(repetitions, [&] {
+    auto last = runs_of.run(runs);
+    expect(last.state->total == 5, "total is " + std::to_string(last.state->total));
+    return last;
+  });
+  out.checks = {{"total", 5}};
+  return out;
+}
+
+namespace {
+
+/// Somebody who starts the next run as soon as the last one has ended.
+class client {
+public:
+  client(engine& e, const compiled_graph<counter>& graph, const std::atomic<bool>& over)
+      : engine_{e}, graph_{graph}, over_{over} {}
+
+  void next() {
+    engine_.submit(graph_, counter{}, {}, [this](run_result<counter> r) {
+      good_ = good_ && r.state && r.state->n == 3;
+      ++ended_;
+      if (over_.load(std::memory_order_relaxed))
+        home_.set_value();
+      else
+        next();
+    });
+  }
+  /// Waits for its last run: how many have ended, 0 when one of them was wrong.
+  std::uint64_t ended() {
+    home_.get_future().get();
+    return good_ ? ended_ : 0;
+  }
+
+private:
+  engine& engine_;
+  const compiled_graph<counter>& graph_;
+  const std::atomic<bool>& over_;
+  alignas(64) std::uint64_t ended_ = 0; // a line of its own: clients end on several lanes
+  bool good_ = true;
+  std::promise<void> home_;
+};
+
+std::uint64_t let_clients_run(engine& e, const compiled_graph<counter>& graph, double seconds) {
+  auto over = std::atomic<bool>{false};
+  auto all = std::deque<client>{};
+  for (auto i = std::size_t{0}; i < clients; ++i)
+    all.emplace_back(e, graph, over);
+  for (auto& c : all)
+    c.next();
+  std::this_thread::sleep_for(std::chrono::duration<double>{seconds});
+  over.store(true, std::memory_order_relaxed);
+  auto runs = std::uint64_t{0};
+  for (auto& c : all) {
+    const auto ended = c.ended();
+    expect(ended > 0, "a run did not end at n == 3");
+    runs += ended;
+  }
+  return runs;
+}
+
+} // namespace
+
+report concurrent_runs(parameters& p) {
+  const auto seconds = static_cast<double>(p.integer("seconds", 2, {.min = 1, .max = 3'600}));
+  const auto repetitions = p.count("reps", 1, {.min = 1, .max = 1'000});
+  const auto options = p.engine();
+  p.done();
+  auto e = engine{options};
+  const auto graph = make_chain<counter>(3, add_one);
+  static_cast<void>(let_clients_run(e, graph, 0.1));
+  auto out = report{.unit = "run", .units = 0};
+  for (auto i = std::size_t{0}; i < repetitions; ++i) {
+    const auto cpu = cpu_seconds();
+    const auto wall = wall_seconds();
+    const auto runs = static_cast<double>(let_clients_run(e, graph, seconds));
+    auto time = timing{};
+    time.add(wall_seconds() - wall, cpu_seconds() - cpu);
+    if (runs / time.seconds > out.units / out.time.seconds) { // the fastest, not the shortest
+      out.units = runs;
+      out.time = time;
+    }
+  }
+  out.extra = {{"runs_per_s", out.units / out.time.seconds},
+               {"runs_per_cpu_s", out.units / out.time.cpu}};
+  out.checks = {{"n", 3}};
+  return out;
+}
+
+} // namespace superstep::bench

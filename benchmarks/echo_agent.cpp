@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "echo_agent.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/tools/make_tool.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace superstep::bench {
+
+struct echo_arguments {
+  std::string query;
+};
+BOOST_DESCRIBE_STRUCT(echo_arguments, (), (query))
+
+namespace {
+
+constexpr auto large_query = std::size_t{3'600};
+constexpr auto large_results = 10;
+
+class scripted final : public chat_model {
+public:
+  explicit scripted(script s) : script_{s} {}
+
+  task<result<message>> complete(model_request request) const override {
+    co_return answer(request.messages);
+  }
+  std::string fingerprint() const override { return "bench"; }
+
+private:
+  [[nodiscard]] message answer(const message_list& messages) const {
+    auto humans = std::int64_t{0};
+    auto answers = std::int64_t{0}; // of the model, after the last human message
+    auto results = std::int64_t{0};
+    for (const auto& m : messages) {
+      if (m.type == message_type::human) {
+        ++humans;
+        answers = 0;
+      } else if (m.type == message_type::ai) {
+        ++answers;
+      } else if (m.type == message_type::tool) {
+        ++results;
+      }
+    }
+    if (answers >= script_.rounds)
+      return ai_message("done " + std::to_string(humans) + ' ' + std::to_string(results));
+    auto calls = std::vector<tool_call>{};
+    calls.reserve(static_cast<std::size_t>(script_.calls));
+    const auto prefix = std::to_string(humans) + '_' + std::to_string(answers) + '_';
+    for (auto j = std::int64_t{0}; j < script_.calls; ++j) {
+      auto call = tool_call{};
+      call.id = "call_" + prefix + std::to_string(j);
+      call.name = "echo";
+      call.args["query"] = query('q' + std::to_string(humans) + '-' + std::to_string(answers) +
+                                 '-' + std::to_string(j));
+      calls.push_back(std::move(call));
+    }
+    return ai_message({}, std::move(calls));
+  }
+
+  [[nodiscard]] std::string query(std::string name) const {
+    if (!script_.large)
+      return name;
+    auto out = std::string{};
+    out.reserve(large_query + name.size());
+    while (out.size() < large_query)
+      out += name;
+    out.resize(large_query);
+    return out;
+  }
+
+  script script_;
+};
+
+std::string echo_of(const std::string& query, bool large) {
+  if (!large)
+    return "result for " + query;
+  auto out = std::string{};
+  for (auto i = 0; i < large_results; ++i)
+    out += "result for query: " + query;
+  return out;
+}
+
+task<std::string> echo_later(const echo_arguments& a, std::chrono::milliseconds latency,
+                             bool large) {
+  co_await sleep_for{latency};
+  co_return echo_of(a.query, large);
+}
+
+} // namespace
+
+chat_model_ptr make_scripted(script s) {
+  return std::make_shared<const scripted>(s);
+}
+
+tool_ptr make_echo(std::chrono::milliseconds latency, bool large) {
+  constexpr auto description = "Repeats what it is asked.";
+  if (latency.count() == 0)
+    return make_tool<echo_arguments>(
+        "echo", description, [large](const echo_arguments& a) { return echo_of(a.query, large); });
+  return make_tool<echo_arguments>(
+      "echo", description, [=](const echo_arguments& a) { return echo_later(a, latency, large); });
+}
+
+compiled_graph<chat_state> make_echo_agent(script s, react_version version, tool_ptr echo) {
+  auto options = react_agent_options{};
+  options.model = make_scripted(s);
+  options.tools = {std::move(echo)};
+  options.version = version;
+  options.tool_limit = limiter{0};
+  return make_react_agent(std::move(options));
+}
+
+chat_state hi() {
+  auto input = chat_state{};
+  input.messages = {human_message("hi")};
+  return input;
+}
+
+std::string joined_contents(const message_list& messages) {
+  auto out = std::string{};
+  auto first = true;
+  for (const auto& m : messages) {
+    if (!std::exchange(first, false))
+      out += '|';
+    out += m.content;
+  }
+  return out;
+}
+
+} // namespace superstep::bench

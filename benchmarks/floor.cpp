@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the machine itself costs, measured in one process, so that figures can be compared in it.
+#include "caf_floor.hpp"
+#include "workloads.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace superstep::bench {
+
+namespace {
+
+/// A file descriptor that is closed.
+class descriptor {
+public:
+  descriptor(int fd, const char* what) : fd_{fd} {
+    if (fd < 0)
+      throw std::system_error{errno, std::generic_category(), what};
+  }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  ~descriptor() { ::close(fd_); }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+private:
+  int fd_;
+};
+
+void check(bool worked, const char* what) {
+  if (!worked)
+    throw std::system_error{errno, std::generic_category(), what};
+}
+
+void add_to(std::int64_t& n) {
+  ++n;
+}
+
+double call_ns(std::size_t repetitions) {
+  constexpr auto calls = 10'000'000;
+  void (*volatile target)(std::int64_t&) = add_to; // volatile: each call is an indirect one
+  auto n = std::int64_t{0};
+  const auto time = measure(repetitions, [&] {
+    for (auto i = 0; i < calls; ++i)
+      target(n);
+    return 0;
+  });
+  return time.cpu_min * 1e9 / calls;
+}
+
+double alloc_ns(std::size_t repetitions) {
+  constexpr auto blocks = 5'000'000;
+  void* volatile seen = nullptr; // keeps the compiler from leaving the pair out
+  const auto time = measure(repetitions, [&] {
+    for (auto i = 0; i < blocks; ++i) {
+      seen = std::malloc(64);
+      std::free(seen);
+    }
+    return 0;
+  });
+  return time.cpu_min * 1e9 / blocks;
+}
+
+/// Wall time: waiting for the disk is the point.
+double fdatasync_us(const std::string& folder, std::size_t repetitions) {
+  constexpr auto appends = 100;
+  const auto path = (std::filesystem::path{folder} / "superstep-bench-XXXXXX").string();
+  auto name = std::string{path};
+  const auto file = descriptor{::mkstemp(name.data()), "cannot make a file in dir="};
+  ::unlink(name.c_str());
+  const auto block = std::array<char, 1'024>{};
+  const auto time = measure(repetitions, [&] {
+    for (auto i = 0; i < appends; ++i) {
+      check(::write(file.get(), block.data(), block.size()) == std::ssize(block), "write");
+      check(::fdatasync(file.get()) == 0, "fdatasync");
+    }
+    return 0;
+  });
+  return time.seconds * 1e6 / appends;
+}
+
+/// Two connected TCP sockets on 127.0.0.1.
+std::pair<int, int> connect_pair() {
+  const auto listener = descriptor{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"};
+  auto address = sockaddr_in{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const generic = static_cast<sockaddr*>(static_cast<void*>(&address));
+  auto size = socklen_t{sizeof(address)};
+  check(::bind(listener.get(), generic, size) == 0, "bind");
+  check(::listen(listener.get(), 1) == 0, "listen");
+  check(::getsockname(listener.get(), generic, &size) == 0, "getsockname");
+  const auto near = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  check(near >= 0, "socket");
+  check(::connect(near, generic, size) == 0, "connect");
+  const auto far = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
+  const auto now = 1;
+  for (const auto fd : {near, far})
+    check(::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &now, sizeof(now)) == 0, "setsockopt");
+  return {near, far};
+}
+
+void pass(int from, int to) {
+  auto block = std::array<char, 1'024>{};
+  check(::send(from, block.data(), block.size(), 0) == std::ssize(block), "send");
+  check(::recv(to, block.data(), block.size(), MSG_WAITALL) == std::ssize(block), "recv");
+}
+
+/// Both ends in one thread: what the system calls cost, without waking anybody.
+double loopback_us(std::size_t repetitions) {
+  constexpr auto rounds = 5'000;
+  const auto [a, b] = connect_pair();
+  const auto near = descriptor{a, "connect"};
+  const auto far = descriptor{b, "accept"};
+  const auto time = measure(repetitions, [&] {
+    for (auto i = 0; i < rounds; ++i) {
+      pass(near.get(), far.get());
+      pass(far.get(), near.get());
+    }
+    return 0;
+  });
+  return time.cpu_min * 1e6 / rounds;
+}
+
+} // namespace
+
+report floor_figures(parameters& p) {
+  const auto folder = p.text("dir", ".");
+  const auto repetitions = p.count("reps", 9, {.min = 1, .max = 1'000});
+  p.done();
+  auto out = report{.unit = "none"};
+  const auto cpu = cpu_seconds();
+  const auto wall = wall_seconds();
+  out.extra["call_ns"] = call_ns(repetitions);
+  out.extra["hop_ns"] = hop_ns(repetitions);
+  out.extra["alloc_ns"] = alloc_ns(repetitions);
+  out.extra["fdatasync_us"] = fdatasync_us(folder, repetitions);
+  out.extra["loopback_us"] = loopback_us(repetitions);
+  out.time.add(wall_seconds() - wall, cpu_seconds() - cpu);
+  return out;
+}
+
+} // namespace superstep::bench

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace superstep::bench {
+
+/// Monotonic wall time in seconds.
+[[nodiscard]] double wall_seconds() noexcept;
+/// User and system time of this process in seconds.
+[[nodiscard]] double cpu_seconds() noexcept;
+/// Resident memory now, and the most there ever was, in bytes.
+[[nodiscard]] std::size_t resident_bytes();
+[[nodiscard]] std::size_t peak_resident_bytes();
+
+/// What the repetitions of a workload took.
+struct timing {
+  double seconds = std::numeric_limits<double>::infinity(); ///< wall time of the best repetition
+  double cpu = 0;                                           ///< its CPU time
+  double cpu_min = std::numeric_limits<double>::infinity(); ///< the least CPU time of any
+
+  void add(double wall, double cpu_time) noexcept {
+    cpu_min = std::min(cpu_min, cpu_time);
+    if (wall < seconds) {
+      seconds = wall;
+      cpu = cpu_time;
+    }
+  }
+};
+
+/// Calls `once` `repetitions` times. What it returns is destroyed after its time was taken.
+template <class F>
+timing measure(std::size_t repetitions, F&& once) {
+  auto out = timing{};
+  for (auto i = std::size_t{0}; i < repetitions; ++i) {
+    const auto cpu = cpu_seconds();
+    const auto wall = wall_seconds();
+    [[maybe_unused]] const auto kept = once();
+    const auto wall_end = wall_seconds();
+    out.add(wall_end - wall, cpu_seconds() - cpu);
+  }
+  return out;
+}
+
+/// One workload's result: the members of the JSON line that are its own.
+struct report {
+  std::string unit;
+  double units = 1;
+  timing time{};
+  json::object checks{};
+  json::object extra{}; ///< further figures, beside `checks`
+};
+
+/// Throws std::runtime_error when a repetition's result is wrong: its time means nothing then.
+void expect(bool right, const std::string& what);
+
+} // namespace superstep::bench

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/actors/engine_options.hpp>
+#include <superstep/base/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::bench {
+
+/// The command line asks for something that cannot be done; the text says what and where.
+class usage_error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Bounds of an integer parameter.
+struct bounds {
+  std::int64_t min = 0;
+  std::int64_t max = 1'000'000'000;
+};
+
+/// The `key=value` words of the command line. A workload reads what it knows, then calls done(),
+/// which refuses the rest. What was read, defaults included, is what the report shows.
+class parameters {
+public:
+  /// Throws usage_error for a word without `=` and for a key that stands twice.
+  explicit parameters(const std::vector<std::string>& words);
+
+  // Each throws usage_error for a value that is none of its kind.
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise,
+                                     bounds allowed = {});
+  [[nodiscard]] std::size_t count(std::string_view key, std::int64_t otherwise,
+                                  bounds allowed = {.min = 1});
+  [[nodiscard]] bool flag(std::string_view key, bool otherwise);
+  [[nodiscard]] std::string text(std::string_view key, std::string_view otherwise);
+  /// One of `choices`, the first of which is the default.
+  [[nodiscard]] std::string choice(std::string_view key, const std::vector<std::string>& choices);
+
+  // What every workload takes.
+  [[nodiscard]] std::size_t repetitions() { return count("reps", 3, {.min = 1, .max = 10'000}); }
+  /// `workers=`: lanes of the engine; 0, the default, is one per core.
+  [[nodiscard]] engine_options engine();
+
+  /// Throws usage_error when a key is left that nobody has read.
+  void done() const;
+  [[nodiscard]] const json::object& effective() const noexcept { return effective_; }
+
+private:
+  [[nodiscard]] std::optional<std::string> take(std::string_view key);
+
+  std::map<std::string, std::string, std::less<>> given_;
+  json::object effective_;
+};
+
+} // namespace superstep::bench

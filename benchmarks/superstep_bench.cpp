@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep-bench WORKLOAD key=value …: runs one workload, prints one JSON line.
+#include "workloads.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::bench {
+
+namespace {
+
+enum class exit_code : int { ok = 0, failed = 1, unsupported = 3 };
+
+struct workload {
+  std::string_view name;
+  std::string_view about;
+  report (*run)(parameters&);
+};
+
+constexpr auto workloads = std::array{
+    workload{"floor", "dir=.: what calls, messages, blocks, disk and loopback cost", floor_figures},
+    workload{"W1", "K=10 runs=1: a chain of K nodes", sequential},
+    workload{"W1m", "K=10: the same over messages, nothing written", sequential_messages},
+    workload{"W2", "N=1000 runs=1: N Sends", fan_out},
+    workload{"W3", "S=1000 runs=1: two nodes in a loop", loop},
+    workload{"W4", "C=1 T=3 version=v2|v1 pay=0 runs=1: the ReAct agent", react},
+    workload{"W5k", "M=300 S=100: M keys written in each of S steps", wide_state},
+    workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
+    workload{"W9", "iters=2500000: 16 tools that compute", cpu_tools},
+    workload{"W12", "one small run, for timing the process from outside", start_up},
+    workload{"chain3", "fresh=0 runs=20000: whole runs of W1 with K=3", chain3},
+    workload{"fan5", "fresh=0 runs=20000: whole runs of five nodes and a join", fan5},
+    workload{"append", "S=1000 runs=1: one message a step", append},
+    workload{"send-state", "N=100 M=2000 runs=1: W2 beside M messages", send_state},
+    workload{"wide-step", "N=1|10|…|100000|all: W2 and, for all, the fit a + b·N", wide_step},
+    workload{"runs", "seconds=2: chain3 by 64 concurrent clients", concurrent_runs},
+    workload{"idle", "N=1000: N agents parked in their tools", idle},
+    workload{"cancel", "N=10000: the same, cancelled", cancel},
+};
+
+constexpr auto footer = R"(
+Every workload takes workers= (lanes; 0, the default: one per core) and, where repetitions make
+sense, reps= (3). runs= is the number of whole runs, one after the other, in one repetition.
+
+Members beside those that all runners have:
+  cpu_seconds_min   least CPU time of any repetition (cpu_seconds is that of the fastest)
+  floor             call_ns, hop_ns, alloc_ns, loopback_us in CPU time; fdatasync_us in wall time
+  W7                cpu_per_1000 (CPU s), rss_per_run_kb (conc=0)
+  W9                speedup: time with one worker / with workers=; threads_speedup: the same calls
+                    by one / by two bare std::threads, taken turn about in the same process;
+                    seconds_1_worker, seconds_1_thread, seconds_2_threads
+  W12               import_s: CPU time of loading; rss_kb: resident memory after the run
+  append            last_us: CPU per step over the last tenth
+  send-state        send_cpu_us: CPU per Send beyond the first, without taking in the input
+  wide-step N=all   a_us, b_ns (CPU), worst_deviation from the fit, cpu_us by N
+  runs              runs_per_s, runs_per_cpu_s
+  idle              bytes_per_run
+  cancel            marked_us: until every cancellation was asked for; unwound_us: until every run
+                    has ended and every frame is gone
+
+Exit code: 0 measured, 1 a wrong parameter or result, 3 no such workload.)";
+
+std::string list_of_workloads() {
+  auto out = std::string{"Workloads:\n"};
+  for (const auto& w : workloads) {
+    auto line = "  " + std::string{w.name};
+    line.resize(std::max(line.size() + 1, std::size_t{14}), ' ');
+    out += line + std::string{w.about} + '\n';
+  }
+  return out + footer;
+}
+
+void print(std::string_view name, const parameters& p, report r) {
+  auto line = json::object{{"workload", name},
+                           {"params", p.effective()},
+                           {"peer", "superstep"},
+                           {"version", SUPERSTEP_VERSION},
+                           {"seconds", r.time.seconds},
+                           {"unit", r.unit},
+                           {"units", static_cast<std::int64_t>(r.units)},
+                           {"per_unit", r.time.seconds / r.units},
+                           {"peak_rss_kb", peak_resident_bytes() / 1'024},
+                           {"cpu_seconds", r.time.cpu},
+                           {"cpu_seconds_min", r.time.cpu_min}};
+  for (auto& [key, value] : r.extra)
+    line[key] = std::move(value);
+  line["checks"] = std::move(r.checks);
+  std::cout << to_text(line) << std::endl;
+}
+
+exit_code run(const std::string& name, const std::vector<std::string>& words) {
+  const auto* const found = std::find_if(workloads.begin(), workloads.end(),
+                                         [&](const workload& w) { return w.name == name; });
+  if (found == workloads.end()) {
+    std::cerr << "superstep-bench: there is no workload '" << name << "'; see --help\n";
+    return exit_code::unsupported;
+  }
+  try {
+    auto p = parameters{words};
+    auto result = found->run(p);
+    print(name, p, std::move(result));
+    return exit_code::ok;
+  } catch (const std::exception& e) {
+    std::cerr << "superstep-bench " << name << ": " << e.what() << '\n';
+    return exit_code::failed;
+  }
+}
+
+} // namespace
+
+} // namespace superstep::bench
+
+int main(int argc, char** argv) {
+  auto program = CLI::App{"Runs one workload and prints one JSON line.", "superstep-bench"};
+  auto name = std::string{};
+  auto words = std::vector<std::string>{};
+  program.add_option("WORKLOAD", name, "What to run")->required();
+  program.add_option("PARAMETERS", words, "key=value …");
+  program.footer(superstep::bench::list_of_workloads());
+  CLI11_PARSE(program, argc, argv);
+  return static_cast<int>(superstep::bench::run(name, words));
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure.hpp"
+#include "parameters.hpp"
+
+namespace superstep::bench {
+
+// One function per workload; each reads its parameters, calls done() and measures.
+
+[[nodiscard]] report floor_figures(parameters&); // floor.cpp
+[[nodiscard]] report sequential(parameters&);    // chains.cpp: W1
+[[nodiscard]] report sequential_messages(parameters&);
+[[nodiscard]] report chain3(parameters&);
+[[nodiscard]] report loop(parameters&); // W3
+[[nodiscard]] report fan5(parameters&);
+[[nodiscard]] report concurrent_runs(parameters&);
+[[nodiscard]] report fan_out(parameters&); // fan_out.cpp: W2
+[[nodiscard]] report send_state(parameters&);
+[[nodiscard]] report wide_step(parameters&);
+[[nodiscard]] report append(parameters&);     // append.cpp
+[[nodiscard]] report wide_state(parameters&); // wide_state.cpp: W5k
+[[nodiscard]] report cpu_tools(parameters&);  // cpu_tools.cpp: W9
+[[nodiscard]] report react(parameters&);      // react.cpp: W4
+[[nodiscard]] report batch(parameters&);      // W7
+[[nodiscard]] report idle(parameters&);       // parked.cpp
+[[nodiscard]] report cancel(parameters&);
+[[nodiscard]] report start_up(parameters&); // start_up.cpp: W12
+
+} // namespace superstep::bench

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/channels/named_barrier_value.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using superstep::changed;
+using superstep::named_barrier_value;
+
+BOOST_AUTO_TEST_SUITE(named_barrier)
+
+BOOST_AUTO_TEST_CASE(it_opens_when_all_have_arrived_in_any_order) {
+  auto b = named_barrier_value{3};
+  BOOST_CHECK(b.arrive(2) == changed::yes);
+  BOOST_CHECK(b.arrive(0) == changed::yes);
+  BOOST_TEST(!b.is_available());
+  BOOST_CHECK(b.arrive(1) == changed::yes);
+  BOOST_TEST(b.is_available());
+}
+
+BOOST_AUTO_TEST_CASE(who_arrives_twice_counts_once) {
+  auto b = named_barrier_value{2};
+  BOOST_CHECK(b.arrive(0) == changed::yes);
+  BOOST_CHECK(b.arrive(0) == changed::no);
+  BOOST_TEST(!b.is_available());
+}
+
+BOOST_AUTO_TEST_CASE(consuming_empties_it_so_that_loops_work) {
+  auto b = named_barrier_value{2};
+  static_cast<void>(b.arrive(0));
+  BOOST_CHECK(b.consume() == changed::no);  // not complete: stays as it is
+  static_cast<void>(b.arrive(1));
+  BOOST_CHECK(b.consume() == changed::yes);
+  BOOST_TEST(!b.is_available());
+  BOOST_CHECK(b.consume() == changed::no);
+  BOOST_CHECK(b.arrive(1) == changed::yes);
+  BOOST_CHECK(b.arrive(0) == changed::yes);
+  BOOST_TEST(b.is_available());
+}
+
+BOOST_AUTO_TEST_CASE(more_members_than_a_word_has_bits) {
+  auto b = named_barrier_value{130};
+  for (auto i = std::uint32_t{0}; i < 130; ++i) {
+    BOOST_TEST(!b.is_available());
+    BOOST_CHECK(b.arrive(129 - i) == changed::yes);
+  }
+  BOOST_TEST(b.is_available());
+  b.reset();
+  BOOST_TEST(!b.is_available());
+  BOOST_CHECK(b.arrive(64) == changed::yes);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

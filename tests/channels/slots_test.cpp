@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/json.hpp>
+#include <superstep/channels/slots.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace superstep;
+
+namespace {
+struct pair_state {
+  int a = 1;
+  std::string b = "b";
+};
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(slots)
+
+BOOST_AUTO_TEST_CASE(a_clone_has_the_values_and_is_independent) {
+  auto block = boost::intrusive_ptr<slot_block>{new slot_block};
+  const auto number = slot_place<int>{block->add(std::make_unique<slot_block::slot_of<int>>(7))};
+  const auto text = slot_place<std::string>{
+      block->add(std::make_unique<slot_block::slot_of<std::string>>(std::string{"x"}))};
+  const auto copy = block->clone();
+  number.of(*block) = 8;
+  text.of(*block) += "y";
+  BOOST_TEST(number.of(*copy) == 7);
+  BOOST_TEST(text.of(*copy) == "x");
+  BOOST_TEST(text.of(*block) == "xy");
+}
+
+BOOST_AUTO_TEST_CASE(a_json_value_in_a_slot_is_itself_and_no_list_of_it) {
+  const auto slot = slot_block::slot_of<json::value>{json::value("text")};
+  BOOST_TEST(slot.object.is_string());
+}
+
+BOOST_AUTO_TEST_CASE(a_field_is_a_place_of_a_struct_block) {
+  const auto block = state_ptr{new struct_block<pair_state>{{5, "five"}}};
+  const auto a = field_place<&pair_state::a>{};
+  const auto copy = block->clone();
+  a.of(*block) = 6;
+  BOOST_TEST(a.of(*block) == 6);
+  BOOST_TEST(a.of(*copy) == 5);
+  BOOST_TEST((field_place<&pair_state::b>{}.of(*copy)) == "five");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/channels/value.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+using superstep::value;
+
+namespace {
+
+/// Counts its copies and who is alive; `Size` decides whether it lives inside a value.
+template <std::size_t Size>
+struct tracked {
+  static inline int alive = 0;
+  static inline int copies = 0;
+  explicit tracked(int n) : number{n} { ++alive; }
+  tracked(const tracked& o) : number{o.number} { ++alive, ++copies; }
+  tracked(tracked&& o) noexcept : number{std::exchange(o.number, -1)} { ++alive; }
+  tracked& operator=(const tracked&) = delete;
+  ~tracked() { --alive; }
+  int number;
+  std::array<char, Size> bulk{};
+};
+using small = tracked<4>;
+using large = tracked<100>;
+
+template <class T>
+void check_life_cycle() {
+  T::copies = 0;
+  {
+    auto v = value{T{7}};
+    BOOST_TEST(v.has_value());
+    BOOST_TEST(v.holds<T>());
+    BOOST_TEST(!v.holds<int>());
+    BOOST_TEST(v.as<T>().number == 7);
+    auto moved = std::move(v);
+    BOOST_TEST(!v.has_value());
+    BOOST_TEST(moved.as<T>().number == 7);
+    v = moved;
+    BOOST_TEST(v.as<T>().number == 7);
+    v = value{T{8}};
+    BOOST_TEST(v.as<T>().number == 8);
+    BOOST_TEST(moved.as<T>().number == 7);
+    v = value{};
+    BOOST_TEST(!v.has_value());
+  }
+  BOOST_TEST(T::alive == 0);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(values)
+
+BOOST_AUTO_TEST_CASE(small_objects_live_inside_and_are_copied) {
+  static_assert(superstep::detail::fits_inline<small>);
+  check_life_cycle<small>();
+  BOOST_TEST(small::copies == 1);
+}
+
+BOOST_AUTO_TEST_CASE(large_objects_are_shared_by_the_copies) {
+  static_assert(!superstep::detail::fits_inline<large>);
+  check_life_cycle<large>();
+  BOOST_TEST(large::copies == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_only_holder_takes_a_large_object_without_a_copy) {
+  large::copies = 0;
+  auto v = value{large{7}};
+  BOOST_TEST(v.take<large>().number == 7);
+  BOOST_TEST(large::copies == 0);
+}
+
+BOOST_AUTO_TEST_CASE(taking_a_shared_large_object_leaves_the_others_as_they_are) {
+  large::copies = 0;
+  auto v = value{large{7}};
+  const auto other = v;
+  BOOST_TEST(v.take<large>().number == 7);
+  BOOST_TEST(large::copies == 1);
+  BOOST_TEST(other.as<large>().number == 7);
+}
+
+BOOST_AUTO_TEST_CASE(once_the_others_have_gone_taking_moves_again) {
+  large::copies = 0;
+  auto v = value{large{7}};
+  { const auto other = v; }
+  BOOST_TEST(v.take<large>().number == 7);
+  BOOST_TEST(large::copies == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_of_a_large_object_is_the_same_object) {
+  const auto v = value{std::array<int, 50>{}};
+  const auto other = v;
+  using bulk = std::array<int, 50>;
+  BOOST_TEST(&v.as<bulk>() == &other.as<bulk>());
+}
+
+BOOST_AUTO_TEST_CASE(assigning_a_value_to_itself_keeps_it) {
+  auto v = value{std::string(200, 'x')};
+  const auto& same = v;
+  v = same;
+  BOOST_TEST(v.as<std::string>().size() == 200u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pure_run.hpp"
+
+#include <superstep/runtime/json_graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace superstep;
+using superstep::test::pure_run;
+
+namespace {
+
+/// Runs the graph and writes down its final state.
+std::string end_of(const compiled_json_graph& g, const json::object& input) {
+  auto run = pure_run{g.table()};
+  BOOST_CHECK(run.finish(g.input(input)) == next_step::done);
+  return to_text(g.state(*run.state.state()));
+}
+/// A graph of one node that gives this update, on a channel `c` of this rule.
+std::string after(std::string_view rule, const json::value& first, const json::value& second) {
+  auto g = json_graph{};
+  g.channel("c", rule);
+  g.node("a", [second](const json::value&) { return json::object{{"c", second}}; });
+  g.edge("__start__", "a");
+  return end_of(g.compile(), {{"c", first}});
+}
+task<json::value> later(json::value v) { co_return v; }
+
+bool tells(const std::exception& e, std::string_view text) {
+  return std::string_view{e.what()}.find(text) != std::string_view::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(graph_of_json)
+
+BOOST_AUTO_TEST_CASE(channels_combine_by_their_rule) {
+  BOOST_TEST(after("last", 1, 2) == R"({"c":2})");
+  BOOST_TEST(after("add", 1, 2) == R"({"c":3})");
+  BOOST_TEST(after("add", 1, 0.5) == R"({"c":1.5})");
+  BOOST_TEST(after("max", 7, 2) == R"({"c":7})");
+  BOOST_TEST(after("concat", "a", "b") == R"({"c":"ab"})");
+  BOOST_TEST(after("append", {1, 2}, json::array{3}) == R"({"c":[1,2,3]})");
+  BOOST_TEST(after("merge", json::object{{"x", 1}, {"y", 1}}, json::object{{"y", 2}}) == R"({"c":{"x":1,"y":2}})");
+  BOOST_TEST(after("topic", 1, json::array{2, 3}) == R"({"c":[2,3]})");
+  BOOST_TEST(after("accumulating_topic", 1, json::array{2, 3}) == R"({"c":[1,2,3]})");
+  BOOST_TEST(after("ephemeral", 1, 2) == R"({"c":2})");
+  BOOST_TEST(after("append", {1}, json::object{{"__overwrite__", {9}}}) == R"({"c":[9]})");
+  BOOST_TEST(after("append", {1}, json::object{{"type", "__overwrite__"}, {"value", {8}}}) == R"({"c":[8]})");
+  BOOST_TEST(after("last", 1, json::object{{"__overwrite__", 9}}) == R"({"c":{"__overwrite__":9}})");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_a_rule_cannot_combine_is_an_error) {
+  const auto refused = [](std::string_view rule, const json::value& v, std::string_view text) {
+    BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error, [&](const auto& e) { return tells(e, text); });
+  };
+  refused("add", "one", "the reducer of 'c' failed: add wants numbers, got \"one\"");
+  refused("append", 1, "append wants lists, got 1");
+  refused("merge", 1, "merge wants objects, got 1");
+  refused("concat", 1, "concat wants text, got 1");
+  refused("add", std::numeric_limits<std::int64_t>::max(), "the sum fits no 64 bits");
+}
+
+BOOST_AUTO_TEST_CASE(any_function_is_a_reducer) {
+  auto g = json_graph{};
+  g.channel("c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });
+  g.node("a", [](const json::value& s) { return json::object{{"c", s.at("c").as_int64() * 10}}; });
+  g.edge("__start__", "a");
+  BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})");  // the first write is kept as it is
+}
+
+BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
+  auto g = json_graph{};
+  g.channel("log", "append").channel("n").channel("unset");
+  g.node("a", [](const json::value& s, const run_config& c, runtime rt) {
+    return json::object{{"log", {s, c.run_id, rt.step()}}};
+  });
+  auto only_n = json_node_options{};
+  only_n.reads = {"n"};
+  g.node("b", [](const json::value& s) { return json_command{json::object{{"log", {s}}}, {"c"}}; }, only_n);
+  g.node("c", [](const json::value& s) -> task<json::object> {
+    auto v = co_await later(s.at("n"));
+    auto update = json::object{};
+    update["n"] = v.as_int64() + 1;
+    co_return update;
+  });
+  g.node("d", [](const json::value&) {});
+  g.edge("__start__", "a").edge("a", "b").edge("c", "d");
+  BOOST_TEST(end_of(g.compile(), {{"n", 1}}) == R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
+}
+
+BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_joins_and_branches_work) {
+  auto g = json_graph{};
+  g.channel("log", "append");
+  g.node("w", [](const json::value& in) { return json::object{{"log", {in}}}; });
+  g.node("x", [](const json::value&) {}).node("y", [](const json::value&) {});
+  g.node("z", [](const json::value&) { return json::object{{"log", {"z"}}}; });
+  g.branch("__start__", [](const json::value&) {
+    return std::vector<json_target>{{"w", 1}, {"w", json::object{{"k", 2}}}, "x"};
+  });
+  g.edge("x", "y").join({"x", "y"}, "z");
+  g.branch("z", [](const json::value& s) { return s.at("log").as_array().size() < 4 ? "again" : "stop"; },
+           {{"again", "z"}, {"stop", "__end__"}});
+  const auto graph = g.compile();
+  BOOST_TEST(end_of(graph, {}) == R"({"log":[1,{"k":2},"z","z"]})");
+  BOOST_TEST(graph.mermaid().find("z -. &nbsp;again&nbsp; .-> z;") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_ignored) {
+  const auto make = [](bool lenient) {
+    auto g = json_graph{{.ignore_unknown_channels = lenient}};
+    g.channel("c");
+    g.node("a", [](const json::value&) { return json_command{json::object{{"cc", 1}}, {"nobody"}}; });
+    g.edge("__start__", "a");
+    return g.compile({.name = "g", .ignore_unknown_targets = lenient});
+  };
+  const auto is_told = [](const graph_error& e) {
+    return tells(e, "the update names 'cc', which is no channel of the graph");
+  };
+  BOOST_CHECK_EXCEPTION(end_of(make(false), {}), graph_error, is_told);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(make(false).input({{"cc", 1}})), graph_error, is_told);
+  BOOST_TEST(end_of(make(true), {{"cc", 1}, {"c", 2}}) == R"({"c":2})");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference) {
+  auto g = json_graph{};
+  g.channel("c");
+  g.node("a", [](const json::value&) { return json::value(7); });
+  g.edge("__start__", "a");
+  BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
+    return tells(e, "Expected dict, got 7\nFor troubleshooting, visit: "
+                    "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_branch_must_choose_what_its_path_map_has) {
+  auto g = json_graph{};
+  g.node("a", [](const json::value&) {}).edge("__start__", "a");
+  g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; }, {{"right", "a"}});
+  BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
+    return tells(e, "a branch chose 'left', which its path map does not have");
+  });
+  auto h = json_graph{};
+  h.branch("__start__", [](const json::value&) { return "__start__"; });
+  BOOST_CHECK_EXCEPTION(end_of(h.compile(), {}), graph_error, [](const auto& e) {
+    return tells(e, "Branch did not return a valid destination");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
+  auto g = json_graph{};
+  g.channel("c", "sum").channel("d");
+  auto options = json_node_options{};
+  options.reads = {"e"};
+  g.node("a", [](const json::value&) {}, options).edge("a", "b");
+  try {
+    static_cast<void>(g.compile());
+    BOOST_ERROR("compiled");
+  } catch (const compile_error& e) {
+    BOOST_TEST(e.faults().size() == 4u);
+    BOOST_TEST(tells(e, "channel 'c' has the rule 'sum'; rules are last, "));
+    BOOST_TEST(tells(e, "node 'a' reads 'e', which is no channel of the graph"));
+    BOOST_TEST(tells(e, "Found edge ending at unknown node `b`"));
+    BOOST_TEST(tells(e, "Graph must have an entrypoint"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(updates_are_shown_as_the_reference_shows_them) {
+  auto g = json_graph{};
+  g.channel("a").channel("log", "append");
+  g.node("n", [](const json::value&) {}).edge("__start__", "n");
+  const auto graph = g.compile();
+  BOOST_TEST(graph.update({}).is_null());
+  BOOST_TEST(to_text(graph.update(graph.input({{"a", 1}, {"log", {2}}}))) == R"({"a":1,"log":[2]})");
+  auto twice = graph.input({{"a", 1}});
+  twice.push_back(graph.input({{"a", 2}}).front());
+  BOOST_TEST(to_text(graph.update(twice)) == R"([{"a":1},{"a":2}])");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pure_run.hpp"
+
+#include <superstep/runtime/graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace superstep;
+using superstep::test::pure_run;
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+struct append {
+  void operator()(lines& into, lines&& more) const {
+    for (auto& m : more)
+      into.push_back(std::move(m));
+  }
+};
+
+struct journal {
+  lines log;
+  int last = 0;
+  std::string mark;
+  lines latest;
+  using reducers = superstep::reducers<by<&journal::log, append>, by<&journal::mark, ephemeral_rule>,
+                                       by<&journal::latest, topic_rule>>;
+};
+BOOST_DESCRIBE_STRUCT(journal, (), (log, last, mark, latest))
+
+constexpr auto worker = node<int>{"worker"};
+
+update<journal> say(std::string what) { return update{set<&journal::log>({std::move(what)})}; }
+
+/// A node that writes its name.
+void add_echo(graph<journal>& g, std::string_view name) {
+  g.add(node<journal>{name}, [name](const journal&) { return say(std::string{name}); });
+}
+graph<journal> echoes(std::initializer_list<std::string_view> names) {
+  auto g = graph<journal>{};
+  for (const auto n : names)
+    add_echo(g, n);
+  return g;
+}
+destination at(std::string_view name) { return name; }
+
+const journal& state_of(const pure_run& r) {
+  return static_cast<const struct_block<journal>&>(*r.state.state()).state;
+}
+std::string joined(const lines& l) {
+  auto text = std::string{};
+  for (const auto& s : l)
+    text += (text.empty() ? "" : " ") + s;
+  return text;
+}
+std::vector<superstep::write> no_input() { return input_writes(update<journal>{}); }
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(step)
+
+BOOST_AUTO_TEST_CASE(writes_are_applied_by_node_name_and_then_by_send_whatever_ended_first) {
+  auto g = echoes({"zed", "b", "a"});
+  g.add(worker, [](const int& n) { return say("w" + std::to_string(n)); });
+  g.add(node<journal>{"first"}, [](const journal&) {
+    return command<journal>{{}, {{worker, 2}, {worker, 1}, at("zed"), {worker, 3}}};
+  });
+  g.edge(start, at("first")).edge(at("first"), at("b")).edge(at("first"), at("a"));
+  const auto table = g.compile().table();
+  for (const auto reversed : {false, true}) {
+    auto run = pure_run{table};
+    run.reversed = reversed;
+    BOOST_CHECK(run.finish(no_input()) == next_step::done);
+    BOOST_TEST(joined(state_of(run).log) == "a b zed w2 w1 w3");
+    // Tasks are made in another order: Sends first, as the reference does.
+    BOOST_TEST(run.steps == (lines{"first", "worker#0 worker#1 worker#2 a b zed"}),
+               boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_activated_once_however_many_edges_fire) {
+  auto g = echoes({"a", "b", "c"});
+  g.edge(start, at("a")).edge(start, at("b")).edge(at("a"), at("c")).edge(at("b"), at("c"));
+  auto run = pure_run{g.compile().table()};
+  static_cast<void>(run.finish(no_input()));
+  BOOST_TEST(joined(state_of(run).log) == "a b c");
+}
+
+BOOST_AUTO_TEST_CASE(the_edges_of_a_node_fire_once_for_all_its_sends) {
+  auto g = echoes({"after"});
+  g.add(worker, [](const int& n) { return say(std::to_string(n)); });
+  g.branch(start, [](const journal&) { return destinations{{worker, 1}, {worker, 2}}; });
+  g.edge(worker, at("after"));
+  auto run = pure_run{g.compile().table()};
+  static_cast<void>(run.finish(no_input()));
+  BOOST_TEST(run.steps == (lines{"worker#0 worker#1", "after"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_join_waits_for_all_sources_in_whatever_steps_and_works_again_in_a_loop) {
+  auto g = echoes({"a", "b", "b2", "c"});
+  g.edge(start, at("a")).edge(start, at("b")).edge(at("b"), at("b2"));
+  g.edge({at("a"), at("b2")}, at("c"));
+  g.branch(at("c"), [](const journal& s) {
+    return s.log.size() < 8 ? destinations{at("a"), at("b")} : destinations{};
+  });
+  auto run = pure_run{g.compile().table()};
+  BOOST_CHECK(run.finish(no_input()) == next_step::done);
+  BOOST_TEST(run.steps == (lines{"a b", "b2", "c", "a b", "b2", "c"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_join_consumed_by_another_edge_starts_anew) {
+  auto g = echoes({"a", "b", "c"});
+  g.edge(start, at("a")).edge(start, at("b"));
+  g.edge({at("a"), at("b")}, at("c")).edge(at("b"), at("c"));
+  auto run = pure_run{g.compile().table()};
+  static_cast<void>(run.finish(no_input()));
+  BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_of_n_nodes_needs_a_limit_of_n_plus_one) {
+  auto make = [] {
+    auto g = echoes({"a", "b", "c"});
+    g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
+    return g.compile().table();
+  };
+  auto enough = pure_run{make(), 4};
+  BOOST_CHECK(enough.finish(no_input()) == next_step::done);
+  auto too_few = pure_run{make(), 3};
+  BOOST_CHECK(too_few.finish(no_input()) == next_step::out_of_steps);
+  BOOST_TEST(joined(state_of(too_few).log) == "a b c");  // what was done stays
+}
+
+BOOST_AUTO_TEST_CASE(branches_of_the_entry_see_the_input) {
+  auto g = echoes({"even", "odd"});
+  g.branch(start, [](const journal& s) { return s.last % 2 == 0 ? at("even") : at("odd"); });
+  auto run = pure_run{g.compile().table()};
+  static_cast<void>(run.finish(input_writes(update{set<&journal::last>(3)})));
+  BOOST_TEST(joined(state_of(run).log) == "odd");
+}
+
+BOOST_AUTO_TEST_CASE(a_router_sees_its_own_nodes_writes_and_no_siblings) {
+  auto seen = std::make_shared<std::string>();
+  auto g = echoes({"a", "b"});
+  g.branch(at("b"), [seen](const journal& s) {
+    *seen = joined(s.log);
+    return destinations{};
+  });
+  g.edge(start, at("a")).edge(start, at("b"));
+  auto run = pure_run{g.compile().table()};
+  static_cast<void>(run.finish(input_writes(update{set<&journal::log>({"in"})})));
+  BOOST_TEST(*seen == "in b");
+  BOOST_TEST(joined(state_of(run).log) == "in a b");
+}
+
+BOOST_AUTO_TEST_CASE(the_state_made_for_the_routers_of_a_sole_task_becomes_the_next_one) {
+  for (const auto keep_writes : {false, true}) {
+    auto seen = std::make_shared<const journal*>();
+    auto g = echoes({"a"});
+    g.branch(at("a"), [seen](const journal& s) {
+      *seen = &s;
+      return destinations{};
+    });
+    g.edge(start, at("a"));
+    auto run = pure_run{g.compile().table()};
+    run.keep_writes = keep_writes;
+    run.start(no_input());
+    run.advance();
+    BOOST_TEST(*seen == &state_of(run));
+    BOOST_TEST(joined(state_of(run).log) == "a");
+    BOOST_TEST(run.state.changes().size() == 1u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_that_is_held_never_changes) {
+  auto g = echoes({"a", "b"});
+  g.edge(start, at("a")).edge(at("a"), at("b"));
+  auto run = pure_run{g.compile().table()};
+  run.start(no_input());
+  const auto before = state_view{run.state.state()};
+  run.advance();
+  BOOST_TEST(before.get() != run.state.state().get());
+  BOOST_TEST((static_cast<const struct_block<journal>&>(*before).state.log.empty()));
+  const auto* const alone = run.state.state().get();
+  run.advance();  // nobody holds it: changed in place
+  BOOST_TEST(alone == run.state.state().get());
+}
+
+BOOST_AUTO_TEST_CASE(what_lives_for_one_step_is_gone_after_the_next) {
+  auto g = graph<journal>{};
+  auto seen = std::make_shared<lines>();
+  const auto look = [seen](const journal& s) { seen->push_back(s.mark + '/' + joined(s.latest)); };
+  g.add(node<journal>{"a"}, [look](const journal& s) {
+    look(s);
+    return update{set<&journal::mark>("m"), set<&journal::latest>({"x", "y"})};
+  });
+  g.add(node<journal>{"b"}, look);
+  g.add(node<journal>{"c"}, look);
+  g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
+  auto run = pure_run{g.compile().table()};
+  static_cast<void>(run.finish(input_writes(update{set<&journal::mark>("in")})));
+  BOOST_TEST(*seen == (lines{"in/", "m/x y", "/"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_refused_at_the_barrier) {
+  auto g = graph<journal>{};
+  for (const auto* name : {"a", "b"})
+    g.add(node<journal>{name}, [](const journal&) { return update{set<&journal::last>(1)}; });
+  g.edge(start, at("a")).edge(start, at("b"));
+  auto run = pure_run{g.compile().table()};
+  run.start(no_input());
+  BOOST_CHECK_EXCEPTION(run.advance(), std::system_error, [](const auto& e) {
+    return e.code() == make_error_code(channel_errc::invalid_update) &&
+           std::string_view{e.what()}.find("At key 'last': Can receive only one value per step.") !=
+               std::string_view::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_run_state_can_be_used_for_one_run_after_another) {
+  auto g = echoes({"a", "b", "c"});
+  g.edge(start, at("a")).edge(start, at("b")).edge({at("a"), at("b")}, at("c"));
+  auto run = pure_run{g.compile().table()};
+  run.start(no_input());  // and left in the middle
+  for (auto i = 0; i < 2; ++i) {
+    run.state.reset(run.table, "run", 25);
+    run.steps.clear();
+    static_cast<void>(run.finish(no_input()));
+    BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
+    BOOST_TEST(joined(state_of(run).log) == "a b c");
+  }
+}
+
+struct bad_target {
+  const char* name;
+  destination to;
+  const char* text;
+};
+const auto bad_targets = std::vector<bad_target>{
+    {"an unknown node", at("nobody"), "graph 'graph' has no node 'nobody' to go to"},
+    {"a Send to the end", {node<int>{end_node}, 1}, "Cannot send a packet to the END node"},
+    {"a worker without an input", at("worker"),
+     "node 'worker' takes an input of its own: reach it by a Send with one"},
+    {"a worker with an input of another type", {node<double>{"worker"}, 1.0},
+     "the input of the Send to node 'worker' is not of the type that the node takes"},
+};
+
+BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_reached_is_an_error) {
+  for (const auto& sample : bad_targets) {
+    auto g = graph<journal>{};
+    g.add(worker, [](const int&) {});
+    g.branch(start, [to = sample.to](const journal&) { return to; });
+    auto run = pure_run{g.compile().table()};
+    BOOST_TEST_CONTEXT(sample.name)
+    BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish(no_input())), graph_error,
+                          [&](const auto& e) { return std::string_view{e.what()} == sample.text; });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(unknown_targets_may_be_ignored_as_the_reference_does) {
+  auto g = echoes({"a"});
+  g.edge(start, at("a")).branch(at("a"), [](const journal&) { return destinations{at("nobody"), at(end)}; });
+  auto run = pure_run{g.compile({.name = "lenient", .ignore_unknown_targets = true}).table()};
+  BOOST_CHECK(run.finish(no_input()) == next_step::done);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
