@@ -130,6 +130,7 @@ private:
   void actor_of_call_died(run& r, call& c);
   void forget_run(const run& r) noexcept;
   void learn(const call& c, int change) noexcept;
+  void learn_heavy(const call& c) noexcept;
   [[nodiscard]] call& take_call();
   void free_call(call& c);
   [[nodiscard]] shell_ptr take_shell(actor_kind kind, run& r);

@@ -35,6 +35,7 @@ void lane::free_call(call& c) {
   c.join.reset();
   c.actor.reset();
   c.stashed.reset();
+  c.input.table = nullptr;
   c.config.reset();
   c.table.reset();
   c.state_hold.reset();
@@ -93,6 +94,12 @@ void lane::learn(const call& c, int change) noexcept {
   const auto next = std::min(std::max(now + change, 0), 2 * slow_node);
   if (next != now)
     slowness.store(next, std::memory_order_relaxed);
+}
+
+/// The watcher found this lane's bodies worth spreading: the node whose turn it is counts as slower.
+void lane::learn_heavy(const call& c) noexcept {
+  if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
+    learn(c, slow_node / 2);
 }
 
 /// Fills a record for one task of a run. @pre its actor is acquired, or will be used by a job
@@ -343,8 +350,7 @@ lane::kept lane::start_fork(call& c) {
     free_call(c);
     return kept::yes;
   }
-  if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
-    learn(c, slow_node / 2);
+  learn_heavy(c);
   if (c.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
     core_.add_job(c);
     return kept::yes;
@@ -360,8 +366,10 @@ lane::kept lane::start_fork(call& c) {
     return kept::no;
   c.state = call_state::suspended;
   s.release();
-  if (c.ended && !s.is_dead())
+  if (c.ended && !s.is_dead()) {
+    learn(c, -1);
     finish_flight(c);
+  }
   return kept::yes;
 }
 
@@ -410,6 +418,7 @@ void lane::actor_of_call_died(run& r, call& c) {
 /// The record for bodies in place keeps what it served last; nothing of an ended run may linger.
 void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
+    in_place_->input.table = nullptr;
     in_place_->config.reset();
     in_place_->table.reset();
     in_place_->sink.reset();

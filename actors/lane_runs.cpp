@@ -193,8 +193,7 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
   auto& c = *in_place_;
   if (t.node != program::no_node) {
     const auto& node = r.table().node(t.node);
-    if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
-      node.slowness.fetch_add(slow_node / 2, std::memory_order_relaxed);
+    learn_heavy(c);  // about the body before this one, which was heavy
     c.actor = t.is_push() ? take_shell(actor_kind::tool, r) : node_actor(r, t.node);
     auto& s = shell_of(c.actor);
     if (!s.try_acquire()) {

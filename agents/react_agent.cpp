@@ -93,16 +93,13 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
   co_return after_model(*parts, std::move(reply).value(), rt);
 }
 
-/// A pointer, not a message: ten thousand of these frames may wait at once, and each would hold room
-/// for two messages.
 task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context,
                            std::shared_ptr<const call_times> times) {
   auto permit = co_await parts->tool_limit.acquire();
   auto& at = co_await this_home{};
   const auto begin = at.where->now();
   auto running = parts->tools.run(std::move(call), std::move(context));
-  auto answer = message_ptr{};
-  answer = std::make_shared<const message>(co_await running);
+  auto answer = co_await running;
   if (times)
     times->add(at.where->now() - begin);
   co_return answer;
@@ -133,8 +130,9 @@ message stopped_answer(const tool_call& call, std::string_view why) {
   return out;
 }
 
-task<update<chat_state>> call_tool(parts_ptr parts, tool_call call, runtime rt) {
-  auto running = begin_tool(parts, std::move(call), rt);
+/// The call is the payload of the Send, which outlives the body.
+task<update<chat_state>> call_tool(parts_ptr parts, const tool_call& call, runtime rt) {
+  auto running = begin_tool(parts, call, rt);
   auto answers = message_list{};
   answers.push_back(co_await running);
   co_return after_tools(std::move(answers));

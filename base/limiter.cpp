@@ -10,16 +10,16 @@
 namespace superstep {
 
 // Invariant: nobody stands in line while there is room. Whatever makes room (a permit that comes
-// back, a higher limit) therefore ends in let_in(). Waits are ended outside the lock: ending one may
-// destroy a permit, when its coroutine has just gone, and that takes the lock again.
+// back, a higher limit) therefore ends in let_in(). Waits are ended outside the lock: ending one
+// may destroy a permit, when its coroutine has just gone, and that takes the lock again.
 
 struct limiter::state {
   mutable std::mutex mutex;
-  std::size_t limit = 0;  // 0 = none
+  std::size_t limit = 0; // 0 = none
   std::size_t in_flight = 0;
   std::size_t in_flight_max = 0;
   std::uint64_t next_ticket = 0;
-  std::map<std::uint64_t, completer<permit>> line;  // bounded by the coroutines that are alive
+  std::map<std::uint64_t, completer<permit>> line; // bounded by the coroutines that are alive
 
   [[nodiscard]] bool has_room() const noexcept { return limit == 0 || in_flight < limit; }
   void enter() noexcept { in_flight_max = std::max(in_flight_max, ++in_flight); }
@@ -37,7 +37,9 @@ void limiter::permit::release() noexcept {
   let_in(from);
 }
 
-limiter::limiter(std::size_t limit) : state_{std::make_shared<state>()} { state_->limit = limit; }
+limiter::limiter(std::size_t limit) : state_{std::make_shared<state>()} {
+  state_->limit = limit;
+}
 
 std::optional<limiter::permit> limiter::enter(const std::shared_ptr<state>& in) {
   const auto lock = std::scoped_lock{in->mutex};
@@ -47,9 +49,13 @@ std::optional<limiter::permit> limiter::enter(const std::shared_ptr<state>& in) 
   return permit{in};
 }
 
-std::optional<limiter::permit> limiter::try_acquire() const { return enter(state_); }
+std::optional<limiter::permit> limiter::try_acquire() const {
+  return enter(state_);
+}
 
-task<limiter::permit> limiter::acquire() const { return wait_in_line(state_); }
+task<limiter::permit> limiter::acquire() const {
+  return wait_in_line(state_);
+}
 
 task<limiter::permit> limiter::wait_in_line(std::shared_ptr<state> in) {
   if (auto at_once = enter(in))
@@ -117,9 +123,10 @@ std::size_t limiter::waiting() const {
 
 namespace {
 
-/// So much per minute, up to `size` saved. Below zero after a request that took more than it reserved.
+/// So much per minute, up to `size` saved. Below zero after a request that took more than it
+/// reserved.
 struct token_bucket {
-  double per_ns = 0;  // 0 = no limit
+  double per_ns = 0; // 0 = no limit
   double size = 0;
   double filled = 0;
 
@@ -178,7 +185,7 @@ struct rate_limiter::state {
   token_bucket tokens;
   time_point last{};
   time_point paused{};
-  limiter head_of_line{1};  // only who holds it may wait for a time; the others wait for it
+  limiter head_of_line{1}; // only who holds it may wait for a time; the others wait for it
 };
 
 rate_limiter::rate_limiter(rate_limits limits) : state_{std::make_shared<state>(limits)} {}
@@ -187,7 +194,9 @@ rate_limiter::time_point rate_limiter::try_reserve(std::int64_t tokens, time_poi
   return state_->try_reserve(tokens, now);
 }
 
-task<void> rate_limiter::reserve(std::int64_t tokens) const { return wait_for_turn(state_, tokens); }
+task<void> rate_limiter::reserve(std::int64_t tokens) const {
+  return wait_for_turn(state_, tokens);
+}
 
 task<void> rate_limiter::wait_for_turn(std::shared_ptr<state> in, std::int64_t tokens) {
   auto line = in->head_of_line.acquire();

@@ -141,7 +141,7 @@ result<void> answer_builder::add(std::string_view data) {
       usage_ = std::move(*usage);
   auto choice = element{};
   if (chunk["choices"].at(0).get(choice) != simdjson::SUCCESS)
-    return {};  // the chunk that carries the usage has no choice
+    return {}; // the chunk that carries the usage has no choice
   append(finish_reason_, choice["finish_reason"]);
   const auto delta = choice["delta"];
   has_content_ = append(content_, delta["content"]) || has_content_;
@@ -168,7 +168,9 @@ result<void> answer_builder::add(std::string_view data) {
   return {};
 }
 
-bool answer_builder::is_whole() const noexcept { return is_done_ || !finish_reason_.empty(); }
+bool answer_builder::is_whole() const noexcept {
+  return is_done_ || !finish_reason_.empty();
+}
 
 result<message> answer_builder::finish() {
   auto said = json::object{};

@@ -12,10 +12,11 @@
 
 namespace superstep::models {
 
-/// What a server says about a failure: `{"error": {"message", "code" or "type"}}`, or any other text.
+/// What a server says about a failure: `{"error": {"message", "code" or "type"}}`, or any other
+/// text.
 struct server_fault {
   std::string code;
-  std::string text;  ///< at most 500 bytes
+  std::string text; ///< at most 500 bytes
 };
 [[nodiscard]] server_fault read_fault(std::string_view body);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/openai_model.hpp>
-
 #include "models/answer_reader.hpp"
 #include "models/hash.hpp"
 #include "models/openai_request.hpp"
@@ -9,6 +7,7 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/openai_model.hpp>
 #include <superstep/net/http_client.hpp>
 #include <superstep/net/url.hpp>
 
@@ -28,9 +27,9 @@ using std::chrono::milliseconds;
 /// How one attempt ended.
 struct attempt {
   result<message> answer;
-  failure why;                       ///< when there is no answer
-  std::optional<milliseconds> wait;  ///< the server asks for it
-  bool is_held_back = false;         ///< it did not go out
+  failure why;                      ///< when there is no answer
+  std::optional<milliseconds> wait; ///< the server asks for it
+  bool is_held_back = false;        ///< it did not go out
 };
 
 class openai_model final : public chat_model {
@@ -52,8 +51,8 @@ public:
       if (tried.answer || tried.why.next == next_step::give_up)
         co_return std::move(tried.answer);
       auto& counter = tried.why.next == next_step::wait ? rate_limited : attempts;
-      const auto most = tried.why.next == next_step::wait ? options_.rate_limited_max
-                                                          : options_.attempts_max;
+      const auto most =
+          tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
       if (++counter >= most)
         co_return given_up(tried, counter);
       const auto jitter = models::backoff(options_.backoff_base_ms, options_.backoff_max_ms,
@@ -92,7 +91,8 @@ private:
     const auto now = at.where->now();
     if (tried.answer) {
       limits_->answered();
-      limits_->rate().settle(tokens, tried.answer->usage ? tried.answer->usage->total_tokens : tokens);
+      limits_->rate().settle(tokens,
+                             tried.answer->usage ? tried.answer->usage->total_tokens : tokens);
     } else if (tried.why.is_overload) {
       limits_->overloaded(sent, now);
     }
@@ -170,7 +170,8 @@ private:
     if (status == 200)
       return judged(models::read_answer(body));
     const auto fault = models::read_fault(body);
-    return failed(models::judge(status, fault.code), fmt::format("status {}: {}", status, fault.text));
+    return failed(models::judge(status, fault.code),
+                  fmt::format("status {}: {}", status, fault.text));
   }
 
   /// How long nothing may go out. A provider that says that nothing remains is taken at its word
@@ -246,7 +247,9 @@ private:
   std::string url_;
 };
 
-error bad_option(std::string text) { return {model_errc::bad_configuration, std::move(text)}; }
+error bad_option(std::string text) {
+  return {model_errc::bad_configuration, std::move(text)};
+}
 
 } // namespace
 
@@ -263,10 +266,11 @@ result<chat_model_ptr> make_openai_model(openai_model_options options, io_runtim
     return bad_option("base_url: " + where.error().text);
   auto key = std::string{};
   if (!options.api_key_env.empty()) {
-    const auto* value = std::getenv(options.api_key_env.c_str());  // NOLINT(concurrency-mt-unsafe)
+    const auto* value = std::getenv(options.api_key_env.c_str()); // NOLINT(concurrency-mt-unsafe)
     if (value == nullptr || *value == '\0')
-      return bad_option("environment variable " + options.api_key_env +
-                        " holds no key; set it, or set api_key_env to \"\" for a server without keys");
+      return bad_option(
+          "environment variable " + options.api_key_env +
+          " holds no key; set it, or set api_key_env to \"\" for a server without keys");
     key = value;
   }
   auto http = http_client_options{};
@@ -281,8 +285,8 @@ result<chat_model_ptr> make_openai_model(openai_model_options options, io_runtim
   auto client = http_client::make(io, std::move(http));
   if (!client)
     return bad_option(client.error().text);
-  return std::make_shared<const openai_model>(std::move(options), std::move(key), std::move(*client),
-                                              std::move(limits));
+  return std::make_shared<const openai_model>(std::move(options), std::move(key),
+                                              std::move(*client), std::move(limits));
 }
 
 } // namespace superstep

@@ -17,13 +17,14 @@ result<std::string> write_request(const openai_model_options& options,
     parameters["temperature"] = *options.temperature;
   if (options.max_tokens)
     parameters["max_tokens"] = *options.max_tokens;
-  constexpr auto own = std::array<std::string_view, 5>{"messages", "tools", "stream",
-                                                       "stream_options", "n"};
+  constexpr auto own =
+      std::array<std::string_view, 5>{"messages", "tools", "stream", "stream_options", "n"};
   for (const auto& [name, value] : request.parameters) {
     for (const auto reserved : own)
       if (name == reserved)
-        return error{model_errc::bad_request, "parameter \"" + std::string{name} +
-                                                  "\" is set by the agent and cannot be overridden"};
+        return error{model_errc::bad_request,
+                     "parameter \"" + std::string{name} +
+                         "\" is set by the agent and cannot be overridden"};
     parameters[name] = value;
   }
   if (options.stream) {
@@ -34,7 +35,7 @@ result<std::string> write_request(const openai_model_options& options,
   }
 
   auto out = to_text(parameters);
-  out.pop_back();  // the object goes on
+  out.pop_back(); // the object goes on
   out += ",\"messages\":[";
   auto is_first = true;
   for (const auto& m : request.messages) {

@@ -9,8 +9,8 @@
 
 namespace superstep::models {
 
-/// The body of POST /chat/completions. The same request gives the same bytes: tools stand in the order
-/// of their definitions, parameters in the order of the options and then of the request.
+/// The body of POST /chat/completions. The same request gives the same bytes: tools stand in the
+/// order of their definitions, parameters in the order of the options and then of the request.
 [[nodiscard]] result<std::string> write_request(const openai_model_options& options,
                                                 const model_request& request);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/models/model_error.hpp>
-
 #include <superstep/base/result.hpp>
+#include <superstep/models/model_error.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -18,10 +17,11 @@ namespace superstep::models {
   auto failed = std::error_code{};
   const auto size = std::filesystem::file_size(path, failed);
   if (failed)
-    return error{model_errc::bad_configuration, "cannot read \"" + path + "\": " + failed.message()};
+    return error{model_errc::bad_configuration,
+                 "cannot read \"" + path + "\": " + failed.message()};
   if (size > bytes_max)
-    return error{model_errc::bad_configuration, "\"" + path + "\" is larger than " +
-                                                    std::to_string(bytes_max) + " bytes"};
+    return error{model_errc::bad_configuration,
+                 "\"" + path + "\" is larger than " + std::to_string(bytes_max) + " bytes"};
   auto out = std::string(static_cast<std::size_t>(size), '\0');
   auto in = std::ifstream{path, std::ios::binary};
   if (!in.read(out.data(), static_cast<std::streamsize>(out.size())))

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/recorded_model.hpp>
-
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/messages/openai_json.hpp>
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/recorded_model.hpp>
 
 #include <simdjson.h>
 
@@ -89,7 +88,7 @@ public:
 
 private:
   std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
-    try {  // simdjson's exceptions, which end here, keep the reading of a line readable
+    try { // simdjson's exceptions, which end here, keep the reading of a line readable
       auto document = parser_.iterate(text.data(), text.size(), into_.text.size() - begin);
       auto key = std::string{};
       auto row = recorded_row{into_.turns.size(), 0, line};

@@ -14,15 +14,15 @@ namespace superstep::models {
 
 /// What becomes of a call after an attempt that failed.
 enum class next_step : std::uint8_t {
-  give_up,     ///< asking again would not help
-  try_again,   ///< counts as an attempt
-  wait,        ///< "too many requests": does not count
+  give_up,   ///< asking again would not help
+  try_again, ///< counts as an attempt
+  wait,      ///< "too many requests": does not count
 };
 
 struct failure {
   model_errc kind = model_errc::bad_answer;
   next_step next = next_step::give_up;
-  bool is_overload = false;  ///< the provider has too much to do: lower the calls in flight
+  bool is_overload = false; ///< the provider has too much to do: lower the calls in flight
 };
 
 /// `code` is error.code (or error.type) of the server's answer.
@@ -40,8 +40,8 @@ read_retry_after(const http_headers& headers, std::chrono::system_clock::time_po
 /// "6m0s", "1h2m", "1.5s", "20ms", "0s"; a bare number is seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
-/// Back-off with full jitter: anywhere between zero and an upper bound that doubles with each attempt
-/// (from 1), the same in every run for the same key, turn and attempt.
+/// Back-off with full jitter: anywhere between zero and an upper bound that doubles with each
+/// attempt (from 1), the same in every run for the same key, turn and attempt.
 [[nodiscard]] std::chrono::milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms,
                                                 std::string_view run_key, std::uint32_t turn,
                                                 std::uint32_t attempt);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/script_reader.hpp"
 
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <type_traits>
 
-#include <yaml-cpp/yaml.h>
-
 namespace superstep::models {
 
 namespace {
 
-constexpr auto depth_max = 32;  // of nested values in `args`
+constexpr auto depth_max = 32; // of nested values in `args`
 
 /// Collects every fault of the file, so that it can be put right in one go.
 class reader {
@@ -47,7 +47,8 @@ public:
   }
 
   void fault(const YAML::Mark& at, const std::string& what) {
-    faults_ += (faults_.empty() ? "" : "\n") + name_ + ':' + std::to_string(at.line + 1) + ": " + what;
+    faults_ +=
+        (faults_.empty() ? "" : "\n") + name_ + ':' + std::to_string(at.line + 1) + ": " + what;
   }
   [[nodiscard]] const std::string& faults() const noexcept { return faults_; }
 
@@ -98,7 +99,8 @@ private:
   template <class Number>
   Number number(const YAML::Node& of, const char* name, Number otherwise) {
     const auto node = child(of, name);
-    return node ? number<Number>(node, name, Number{}, std::numeric_limits<Number>::max()) : otherwise;
+    return node ? number<Number>(node, name, Number{}, std::numeric_limits<Number>::max())
+                : otherwise;
   }
 
   std::string text(const YAML::Node& node, const std::string& what) {
@@ -250,13 +252,14 @@ private:
     } else if (node.IsMap()) {
       auto& map = out.of.emplace<script_map>();
       for (const auto& entry : node)
-        map.emplace_back(text(entry.first, "a name"), read_value(entry.second, depth + 1));
+        map.push_back(
+            script_entry{text(entry.first, "a name"), read_value(entry.second, depth + 1)});
     } else if (node.IsSequence()) {
       auto& items = out.of.emplace<script_list>();
       for (const auto& item : node)
         items.push_back(read_value(item, depth + 1));
     } else if (node.IsScalar()) {
-      out.of = script_text{node.Scalar(), node.Tag() == "!"};  // the tag of a quoted text
+      out.of = script_text{node.Scalar(), node.Tag() == "!"}; // the tag of a quoted text
     }
     return out;
   }
@@ -272,7 +275,7 @@ result<script> read_script(const std::string& text, const std::string& name) {
   auto out = script{};
   try {
     out = from.read(YAML::Load(text));
-  } catch (const YAML::Exception& e) {  // thrown by yaml-cpp for what is no YAML at all
+  } catch (const YAML::Exception& e) { // thrown by yaml-cpp for what is no YAML at all
     from.fault(e.mark, "no usable YAML: " + e.msg);
   }
   if (!from.faults().empty())

@@ -37,7 +37,7 @@ json::value typed(std::string text) {
   if (const auto read = std::from_chars(text.data(), end, real);
       read.ec == std::errc{} && read.ptr == end && std::isfinite(real))
     return real;
-  return json::value(text);  // braces would make it a list of one
+  return json::value(text); // braces would make it a list of one
 }
 
 json::value substitute_value(const script_value& value, const captures& with) {
@@ -99,8 +99,9 @@ std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
     if (!found)
       break;
     out.push_back(*found);
-    const auto end = static_cast<std::size_t>((*found)[0].data() - text.data()) + (*found)[0].size();
-    from = (*found)[0].empty() ? end + 1 : end;  // an empty match would be found for ever
+    const auto end =
+        static_cast<std::size_t>((*found)[0].data() - text.data()) + (*found)[0].size();
+    from = (*found)[0].empty() ? end + 1 : end; // an empty match would be found for ever
   }
   return out;
 }
@@ -111,9 +112,9 @@ std::chrono::nanoseconds answer_time(const script& from, std::size_t text_bytes,
   auto ms = l.low_ms;
   if (l.kind == script_latency::shape::uniform)
     ms += (l.high_ms - l.low_ms) * random.first;
-  if (l.kind == script_latency::shape::lognormal) {  // Box and Muller's normal number
-    const auto normal = std::sqrt(-2 * std::log(1 - random.first)) *
-                        std::cos(2 * std::numbers::pi * random.second);
+  if (l.kind == script_latency::shape::lognormal) { // Box and Muller's normal number
+    const auto normal =
+        std::sqrt(-2 * std::log(1 - random.first)) * std::cos(2 * std::numbers::pi * random.second);
     ms = std::min(l.low_ms * std::exp(l.sigma * normal), l.high_ms);
   }
   if (from.tokens_per_second > 0)

@@ -4,6 +4,8 @@
 #include <superstep/messages/message.hpp>
 #include <superstep/models/model_error.hpp>
 
+#include <re2/re2.h>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -16,8 +18,6 @@
 #include <variant>
 #include <vector>
 
-#include <re2/re2.h>
-
 namespace superstep::models {
 
 /// What a pattern found: the whole match and its groups; empty where a group took no part.
@@ -25,20 +25,25 @@ using captures = std::array<std::string_view, 10>;
 
 /// A value in `args` as it stands in the file. Texts may refer to captures.
 struct script_value;
+struct script_entry;
 using script_list = std::vector<script_value>;
-using script_map = std::vector<std::pair<std::string, script_value>>;
+using script_map = std::vector<script_entry>;
 struct script_text {
   std::string text;
-  bool is_quoted = false;  ///< stays text whatever it looks like
+  bool is_quoted = false; ///< stays text whatever it looks like
 };
 struct script_value {
   std::variant<script_text, script_list, script_map> of;
+};
+struct script_entry {
+  std::string name;
+  script_value value;
 };
 
 struct script_call {
   std::string name;
   script_map args;
-  std::shared_ptr<const re2::RE2> for_each;  ///< may be nullptr
+  std::shared_ptr<const re2::RE2> for_each; ///< may be nullptr
 };
 
 /// What is answered.
@@ -53,7 +58,7 @@ struct script_rule {
   std::optional<message_type> type;
   std::optional<std::uint32_t> turn;
   std::optional<std::string> tool;
-  std::shared_ptr<const re2::RE2> match;  ///< may be nullptr
+  std::shared_ptr<const re2::RE2> match; ///< may be nullptr
   script_answer answer;
 
   /// The captures when it fits; they point into `text`.
@@ -65,8 +70,8 @@ struct script_rule {
 struct script_latency {
   enum class shape : std::uint8_t { fixed, uniform, lognormal };
   shape kind = shape::fixed;
-  double low_ms = 0;   ///< fixed: the time; lognormal: the median
-  double high_ms = 0;  ///< uniform and lognormal: the longest
+  double low_ms = 0;  ///< fixed: the time; lognormal: the median
+  double high_ms = 0; ///< uniform and lognormal: the longest
   double sigma = 0;
 };
 
@@ -74,7 +79,7 @@ struct script_latency {
 struct script {
   std::uint64_t seed = 0;
   script_latency latency;
-  double tokens_per_second = 0;  ///< 0 = at once
+  double tokens_per_second = 0; ///< 0 = at once
   std::vector<std::pair<model_errc, double>> faults;
   std::vector<script_rule> rules;
   std::optional<script_answer> otherwise;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/scripted_model.hpp>
-
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
 #include "models/script_reader.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/scripted_model.hpp>
 
 #include <utility>
 
@@ -76,8 +75,10 @@ private:
         for (const auto& place : models::find_all(*call.for_each, text, calls_max_ + 1))
           add(call, place);
       if (out.tool_calls.size() > calls_max_)
-        return error{model_errc::bad_answer, fmt::format("the script makes more than {} calls in one "
-                                                         "answer; raise calls_max", calls_max_)};
+        return error{model_errc::bad_answer,
+                     fmt::format("the script makes more than {} calls in one "
+                                 "answer; raise calls_max",
+                                 calls_max_)};
     }
     return out;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/await.hpp>
-#include <superstep/net/child_process.hpp>
-
 #include "net/child_spawn.hpp"
 #include "net/io_runtime_impl.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/net/child_process.hpp>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -39,7 +39,7 @@ public:
   child(const child&) = delete;
   child& operator=(const child&) = delete;
   ~child() {
-    if (pid_ != 0)  // the I/O thread ended first: its last handlers are being destroyed
+    if (pid_ != 0) // the I/O thread ended first: its last handlers are being destroyed
       reap();
     done_(error{errc::cancelled, "the program ends: \"" + name() + "\" was killed"});
   }
@@ -77,39 +77,39 @@ private:
   void write_input() {
     asio::async_write(input_, asio::buffer(request_.stdin_text),
                       [self = shared_from_this()](net_error, std::size_t) {
-                        auto ignored = net_error{};  // a program need not read its input
+                        auto ignored = net_error{}; // a program need not read its input
                         self->input_.close(ignored);
                       });
   }
 
   void read_output() {
-    output_.async_read_some(asio::buffer(output_piece_), [self = shared_from_this()](
-                                                             net_error failed, std::size_t got) {
-      auto& text = self->result_.stdout_text;
-      const auto room = self->request_.output_bytes_max - text.size();
-      text.append(self->output_piece_.data(), std::min(got, room));
-      if (got > room) {
-        self->result_.is_output_truncated = true;
-        self->kill_group();
-      }
-      if (failed || got > room)
-        self->output_ended();
-      else
-        self->read_output();
-    });
+    output_.async_read_some(asio::buffer(output_piece_),
+                            [self = shared_from_this()](net_error failed, std::size_t got) {
+                              auto& text = self->result_.stdout_text;
+                              const auto room = self->request_.output_bytes_max - text.size();
+                              text.append(self->output_piece_.data(), std::min(got, room));
+                              if (got > room) {
+                                self->result_.is_output_truncated = true;
+                                self->kill_group();
+                              }
+                              if (failed || got > room)
+                                self->output_ended();
+                              else
+                                self->read_output();
+                            });
   }
 
   void read_errors() {
-    errors_.async_read_some(asio::buffer(error_piece_), [self = shared_from_this()](
-                                                            net_error failed, std::size_t got) {
-      auto& text = self->result_.stderr_text;
-      text.append(self->error_piece_.data(),
-                  std::min(got, self->request_.error_bytes_max - text.size()));
-      if (failed)
-        self->output_ended();
-      else
-        self->read_errors();
-    });
+    errors_.async_read_some(
+        asio::buffer(error_piece_), [self = shared_from_this()](net_error failed, std::size_t got) {
+          auto& text = self->result_.stderr_text;
+          text.append(self->error_piece_.data(),
+                      std::min(got, self->request_.error_bytes_max - text.size()));
+          if (failed)
+            self->output_ended();
+          else
+            self->read_errors();
+        });
   }
 
   void output_ended() {
@@ -132,16 +132,17 @@ private:
   }
 
   void wait_for_end() {
-    ended_.async_wait(asio::posix::descriptor_base::wait_read, [self = shared_from_this()](net_error) {
-      if (self->pid_ != 0)
-        self->reap();
-      self->timer_.expires_after(pipe_grace);
-      self->timer_.async_wait([self](net_error cancelled) {
-        if (!cancelled)
-          self->finish();
-      });
-      self->finish_if_all_ended();
-    });
+    ended_.async_wait(asio::posix::descriptor_base::wait_read,
+                      [self = shared_from_this()](net_error) {
+                        if (self->pid_ != 0)
+                          self->reap();
+                        self->timer_.expires_after(pipe_grace);
+                        self->timer_.async_wait([self](net_error cancelled) {
+                          if (!cancelled)
+                            self->finish();
+                        });
+                        self->finish_if_all_ended();
+                      });
   }
 
   /// Kills first: until the program has been waited for, its number cannot be another group's.
@@ -171,13 +172,13 @@ private:
   }
 
   process_request request_;
-  done_type done_;  // the first of several answers counts
+  done_type done_; // the first of several answers counts
   asio::posix::stream_descriptor input_;
   asio::posix::stream_descriptor output_;
   asio::posix::stream_descriptor errors_;
   asio::posix::stream_descriptor ended_;
   asio::steady_timer timer_;
-  int pid_ = 0;  // 0: not started, or waited for
+  int pid_ = 0; // 0: not started, or waited for
   int pipes_open_ = 2;
   process_result result_;
   std::array<char, 16 * 1024> output_piece_;
@@ -188,8 +189,8 @@ private:
 
 task<result<process_result>> run_process(io_runtime& io, process_request request) {
   auto& context = io.get().io;
-  auto start = [&context, request = std::move(request)](
-                   completer<result<process_result>> done) mutable {
+  auto start = [&context,
+                request = std::move(request)](completer<result<process_result>> done) mutable {
     auto one = std::make_shared<child>(context, std::move(request), done);
     done.on_abandon([weak = std::weak_ptr{one}, &context] {
       asio::post(context, [weak] {

@@ -49,7 +49,7 @@ public:
     auto all = sigset_t{};
     sigemptyset(&none);
     sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes, &none);  // the I/O thread blocks them all
+    ::posix_spawnattr_setsigmask(&attributes, &none); // the I/O thread blocks them all
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setpgroup(&attributes, 0);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
@@ -77,7 +77,9 @@ error cannot_start(const process_request& request, int number) {
           text + ": " + std::strerror(number)};
 }
 
-bool has_nul(std::string_view text) noexcept { return text.find('\0') != std::string_view::npos; }
+bool has_nul(std::string_view text) noexcept {
+  return text.find('\0') != std::string_view::npos;
+}
 
 std::optional<error> find_fault(const process_request& request) {
   if (request.argv.empty() || request.argv.front().empty())
@@ -89,8 +91,8 @@ std::optional<error> find_fault(const process_request& request) {
     for (const auto& [name, value] : *request.environment)
       any_nul = any_nul || has_nul(name) || has_nul(value);
   if (any_nul)
-    return error{errc::invalid_argument,
-                 "argv, folder or environment of \"" + request.argv.front() + "\" holds a zero byte"};
+    return error{errc::invalid_argument, "argv, folder or environment of \"" +
+                                             request.argv.front() + "\" holds a zero byte"};
   return std::nullopt;
 }
 

@@ -36,14 +36,15 @@ private:
 
 /// A program that has been started, and our ends of its pipes.
 struct spawned {
-  int pid = 0;        ///< also the number of its process group
-  unique_fd input;    ///< written by us
-  unique_fd output;   ///< read by us
-  unique_fd errors;   ///< read by us
-  unique_fd ended;    ///< becomes readable when the program has ended
+  int pid = 0;      ///< also the number of its process group
+  unique_fd input;  ///< written by us
+  unique_fd output; ///< read by us
+  unique_fd errors; ///< read by us
+  unique_fd ended;  ///< becomes readable when the program has ended
 };
 
-/// Starts it in a process group of its own, with default signals and with no descriptor but the three.
+/// Starts it in a process group of its own, with default signals and with no descriptor but the
+/// three.
 [[nodiscard]] result<spawned> spawn(const process_request& request);
 
 } // namespace superstep

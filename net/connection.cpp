@@ -16,7 +16,7 @@ namespace http = beast::http;
 
 asio::awaitable<net_error> connection::connect(endpoints where) {
   auto failed = net_error{};
-  plain_.expires_never();  // the exchange has a timer of its own over look-up, connect and handshake
+  plain_.expires_never(); // the exchange has a timer of its own over look-up, connect and handshake
   co_await plain_.async_connect(where, asio::redirect_error(asio::use_awaitable, failed));
   if (!failed)
     plain_.socket().set_option(asio::ip::tcp::no_delay{true}, failed);
@@ -28,7 +28,7 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
   tls_.emplace(std::move(plain_), trusted);
   auto failed = net_error{};
   asio::ip::make_address(host, failed);
-  const auto is_name = static_cast<bool>(failed);  // addresses are not sent as server names
+  const auto is_name = static_cast<bool>(failed); // addresses are not sent as server names
   failed = {};
   // What the macro SSL_set_tlsext_host_name stands for, without its C cast.
   if (is_name && SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME,
@@ -76,12 +76,14 @@ asio::awaitable<net_error> connection::read_some(answer_parser& into,
   else
     co_await http::async_read_some(plain_, buffer_, into,
                                    asio::redirect_error(asio::use_awaitable, failed));
-  if (failed == http::error::need_buffer)  // the caller's buffer is full: that is what it is for
+  if (failed == http::error::need_buffer) // the caller's buffer is full: that is what it is for
     failed = {};
   co_return failed;
 }
 
-void connection::close() noexcept { lowest().close(); }
+void connection::close() noexcept {
+  lowest().close();
+}
 
 bool connection::is_usable() noexcept {
   auto& socket = lowest().socket();

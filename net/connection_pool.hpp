@@ -17,8 +17,8 @@ namespace superstep {
 
 /// The connections to one host: those that wait for a request, and a count of those that have one.
 ///
-/// Idle ones are taken before new ones are opened, so that leased and idle together never exceed the
-/// limit. I/O thread only.
+/// Idle ones are taken before new ones are opened, so that leased and idle together never exceed
+/// the limit. I/O thread only.
 class host_connections : public std::enable_shared_from_this<host_connections> {
 public:
   /// The right to one connection; gives way to the first in line when it ends.
@@ -66,8 +66,8 @@ public:
 private:
   std::size_t leases_max_;
   std::size_t leased_ = 0;
-  std::vector<std::unique_ptr<connection>> idle_;  // the one used last is taken first
-  std::list<waiter*> line_;                        // bounded by the coroutines that wait
+  std::vector<std::unique_ptr<connection>> idle_; // the one used last is taken first
+  std::list<waiter*> line_;                       // bounded by the coroutines that wait
 };
 
 /// The hosts of one client.

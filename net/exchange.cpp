@@ -30,14 +30,16 @@ bool is_closed(const net_error& failed) {
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
                                 url where)
     : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
-      resolver_{client_->context}, total_timer_{client_->context}, connect_timer_{client_->context} {
+      resolver_{client_->context}, total_timer_{client_->context},
+      connect_timer_{client_->context} {
   if (request_.response_bytes_max == 0)
     request_.response_bytes_max = client_->options.response_bytes_max;
 }
 
 http_stream::exchange::~exchange() {
-  if (on_stop_)  // the I/O thread went away in the middle of a step
-    on_stop_(error{errc::cancelled, "the program ends: " + where_.authority() + " was not heard out"});
+  if (on_stop_) // the I/O thread went away in the middle of a step
+    on_stop_(
+        error{errc::cancelled, "the program ends: " + where_.authority() + " was not heard out"});
 }
 
 void http_stream::exchange::stop(error why) {
@@ -72,8 +74,8 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
     return {errc::too_large, place + ": the answer's head is larger than " +
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
-  const auto is_end = failed == http::error::end_of_stream || failed == http::error::partial_message ||
-                      failed == asio::error::eof;
+  const auto is_end = failed == http::error::end_of_stream ||
+                      failed == http::error::partial_message || failed == asio::error::eof;
   return {errc::io_failed, place + ": " + std::string{doing} + " failed: " +
                                (is_end ? "the server closed the connection" : failed.message())};
 }
@@ -83,13 +85,15 @@ void http_stream::exchange::start_timer(asio::steady_timer& timer, std::uint32_t
   if (after_ms == 0)
     return;
   timer.expires_after(std::chrono::milliseconds{after_ms});
-  timer.async_wait([weak = weak_from_this(), what = std::move(what), after_ms](net_error cancelled) {
-    const auto self = weak.lock();
-    if (cancelled || !self)
-      return;
-    self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() + ": " +
-                                          what + " within " + std::to_string(after_ms) + " ms"});
-  });
+  timer.async_wait(
+      [weak = weak_from_this(), what = std::move(what), after_ms](net_error cancelled) {
+        const auto self = weak.lock();
+        if (cancelled || !self)
+          return;
+        self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() +
+                                              ": " + what + " within " + std::to_string(after_ms) +
+                                              " ms"});
+      });
 }
 
 asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start() {
@@ -136,8 +140,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::connect(bool must_b
 asio::awaitable<std::optional<error>> http_stream::exchange::lease_connection() {
   const auto host = client_->pool.host(where_);
   if (!host)
-    co_return error{errc::too_large, "requests to " +
-                                         std::to_string(client_->options.hosts_max) +
+    co_return error{errc::too_large, "requests to " + std::to_string(client_->options.hosts_max) +
                                          " hosts are under way; raise hosts_max"};
   if (!host->try_take()) {
     auto place = host_connections::waiter{client_->context, host};
@@ -161,9 +164,8 @@ asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints&
     co_return failed;
   }
   failed = {};
-  const auto found =
-      co_await resolver_.async_resolve(where_.host, std::to_string(where_.port),
-                                       asio::redirect_error(asio::use_awaitable, failed));
+  const auto found = co_await resolver_.async_resolve(
+      where_.host, std::to_string(where_.port), asio::redirect_error(asio::use_awaitable, failed));
   for (const auto& entry : found)
     into.push_back(entry.endpoint());
   co_return failed;
@@ -180,7 +182,8 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
   if (failed || stopped_)
     co_return explain("connecting", failed);
   if (where_.is_tls) {
-    failed = co_await connection_->secure(client_->trusted, where_.host, client_->options.tls_verify);
+    failed =
+        co_await connection_->secure(client_->trusted, where_.host, client_->options.tls_verify);
     if (failed || stopped_)
       co_return explain("the TLS handshake", failed);
   }
@@ -193,7 +196,7 @@ asio::awaitable<net_error> http_stream::exchange::read_answer_head() {
   for (auto i = 0; i < interim_answers_max; ++i) {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(client_->options.header_bytes_max));
-    parser_->body_limit(boost::none);  // more() counts: the limit is per request
+    parser_->body_limit(boost::none); // more() counts: the limit is per request
     parser_->skip(request_.method == "HEAD");
     failed = co_await connection_->read_head(*parser_, patience());
     if (failed || parser_->get().result_int() >= 200)

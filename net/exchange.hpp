@@ -45,9 +45,9 @@ public:
 
 /// One request and its answer.
 ///
-/// Runs as one Asio coroutine at a time on the I/O thread: start() up to the head of the answer, then
-/// more() once per piece of the body. stop() may come in between at any await: it tells whoever waits,
-/// at once, and closes what is open, so that the coroutine finds an error and ends.
+/// Runs as one Asio coroutine at a time on the I/O thread: start() up to the head of the answer,
+/// then more() once per piece of the body. stop() may come in between at any await: it tells
+/// whoever waits, at once, and closes what is open, so that the coroutine finds an error and ends.
 class http_stream::exchange : public std::enable_shared_from_this<exchange> {
 public:
   using head_result = result<http_response>;
@@ -92,14 +92,14 @@ private:
   asio::steady_timer total_timer_;
   asio::steady_timer connect_timer_;
   host_connections::lease lease_;
-  host_connections::waiter* waiter_ = nullptr;  // on the frame of lease_connection()
+  host_connections::waiter* waiter_ = nullptr; // on the frame of lease_connection()
   std::unique_ptr<connection> connection_;
   std::optional<connection::answer_parser> parser_;
   std::array<char, 16 * 1024> piece_;
   std::size_t body_bytes_ = 0;
   std::optional<error> stopped_;
   bool is_finished_ = false;
-  std::function<void(const error&)> on_stop_;   // tells whoever waits for the current step
+  std::function<void(const error&)> on_stop_; // tells whoever waits for the current step
 };
 
 } // namespace superstep

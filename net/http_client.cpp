@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/net/http_client.hpp>
-
 #include "net/exchange.hpp"
+
+#include <superstep/net/http_client.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -20,7 +20,8 @@ using exchange_ptr = std::shared_ptr<http_stream::exchange>;
 bool is_token(std::string_view text) noexcept {
   constexpr auto marks = std::string_view{"!#$%&'*+-.^_`|~"};
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || marks.find(c) != std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           marks.find(c) != std::string_view::npos;
   });
 }
 
@@ -37,7 +38,7 @@ std::optional<error> find_fault(const http_request& request) {
   for (const auto& [name, value] : request.headers) {
     if (!is_token(name))
       return error{errc::invalid_argument, "\"" + name + "\" is no name of an HTTP header"};
-    if (!is_field_value(value))  // the value is not shown: it may be a key
+    if (!is_field_value(value)) // the value is not shown: it may be a key
       return error{errc::invalid_argument,
                    "the value of header " + name + " holds a line break or control character"};
   }
@@ -52,7 +53,8 @@ result<exchange_ptr> make_exchange(const std::shared_ptr<http_client::impl>& cli
   auto where = parse_url(request.url);
   if (!where)
     return where.error();
-  auto fresh = std::make_unique<http_stream::exchange>(client, std::move(request), std::move(*where));
+  auto fresh =
+      std::make_unique<http_stream::exchange>(client, std::move(request), std::move(*where));
   return exchange_ptr{fresh.release(), delete_on_io_thread{&client->context}};
 }
 
@@ -81,8 +83,8 @@ asio::awaitable<http_stream::exchange::piece_result> piece_of_answer(exchange_pt
 }
 
 // Parameters, not captures: the coroutines outlive the calls that start them. While they wait they
-// hold neither client nor exchange: an io_runtime that goes away ends the wait, and nothing of it may
-// be left in a frame that is destroyed later.
+// hold neither client nor exchange: an io_runtime that goes away ends the wait, and nothing of it
+// may be left in a frame that is destroyed later.
 task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
                                       http_request request) {
   auto with = make_exchange(client, std::move(request));
@@ -136,7 +138,7 @@ void http_stream::exchange::run(completer<result<T>> done, Step step) {
     asio::co_spawn(self->context(), step(self),
                    [self, done](const std::exception_ptr& thrown, result<T> answer) {
                      if (thrown)
-                       std::rethrow_exception(thrown);  // a bug: steps report, they do not throw
+                       std::rethrow_exception(thrown); // a bug: steps report, they do not throw
                      self->on_stop_ = nullptr;
                      done(std::move(answer));
                    });

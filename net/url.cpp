@@ -10,8 +10,9 @@ namespace superstep {
 namespace {
 
 error bad_url(std::string_view text, std::string_view why) {
-  return {errc::invalid_argument, "\"" + std::string{text.substr(0, 200)} + "\" is no usable URL: " +
-                                      std::string{why} + "; expected http(s)://host[:port][/path]"};
+  return {errc::invalid_argument, "\"" + std::string{text.substr(0, 200)} +
+                                      "\" is no usable URL: " + std::string{why} +
+                                      "; expected http(s)://host[:port][/path]"};
 }
 
 char lower(char c) noexcept {
@@ -19,12 +20,13 @@ char lower(char c) noexcept {
 }
 
 bool starts_with_scheme(std::string_view text, std::string_view scheme) noexcept {
-  return text.size() >= scheme.size() &&
-         std::equal(scheme.begin(), scheme.end(), text.begin(),
-                    [](char a, char b) { return a == lower(b); });
+  return text.size() >= scheme.size() && std::equal(scheme.begin(), scheme.end(), text.begin(),
+                                                    [](char a, char b) { return a == lower(b); });
 }
 
-bool is_plain(char c) noexcept { return c > ' ' && c != 0x7f; }
+bool is_plain(char c) noexcept {
+  return c > ' ' && c != 0x7f;
+}
 
 /// Letters, digits and what stands in names and addresses; bytes above 127 must be in IDNA form.
 bool is_host_char(char c) noexcept {
@@ -95,7 +97,8 @@ result<url> parse_url(std::string_view text) {
     return bad_url(text, "it holds a blank or a control character");
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
   const auto authority = rest.substr(0, end);
-  if (authority.find('@') != std::string_view::npos)  // the text is not repeated: it may be a password
+  if (authority.find('@') !=
+      std::string_view::npos) // the text is not repeated: it may be a password
     return error{errc::invalid_argument,
                  "a URL must not hold a user name or password; send a header instead"};
   if (const auto why = read_authority(authority, out); !why.empty())

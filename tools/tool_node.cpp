@@ -40,6 +40,8 @@ message answer(std::string id, std::string name, tool_output out) {
   return m;
 }
 
+message_ptr share(message m) { return std::make_shared<const message>(std::move(m)); }
+
 std::string please_fix(std::string_view what) {
   return "Error: " + std::string{what} + "\n Please fix your mistakes.";
 }
@@ -80,19 +82,19 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
   table_ = std::move(made);
 }
 
-task<message> tool_node::run(tool_call call, tool_context context) const {
+task<message_ptr> tool_node::run(tool_call call, tool_context context) const {
   const auto shared = table_; // the node's copies may go while this call is under way
   auto id = call.id;
   auto name = call.name;
   context.tool_call_id = id;
   const auto found = shared->by_name.find(name);
   if (found == shared->by_name.end())
-    co_return answer(
+    co_return share(answer(
         std::move(id), name,
-        failed("Error: " + name + " is not a valid tool, try one of [" + shared->names + "]."));
+        failed("Error: " + name + " is not a valid tool, try one of [" + shared->names + "].")));
   const auto& entry = found->second;
   if (const auto faults = entry.schema.check(call.args); !faults.empty())
-    co_return answer(std::move(id), name, failed(describe_faults(name, call.args, faults)));
+    co_return share(answer(std::move(id), name, failed(describe_faults(name, call.args, faults))));
 
   auto out = tool_output{};
   auto thrown = std::optional<std::string>{};
@@ -110,7 +112,7 @@ task<message> tool_node::run(tool_call call, tool_context context) const {
     out = failed(please_fix("the result of tool '" + name + "' has " +
                             std::to_string(out.content.size()) + " bytes; at most " +
                             std::to_string(shared->options.result_bytes_max) + " are taken"));
-  co_return answer(std::move(id), std::move(name), std::move(out));
+  co_return share(answer(std::move(id), std::move(name), std::move(out)));
 }
 
 message tool_node::answer_invalid(const invalid_tool_call& call) const {

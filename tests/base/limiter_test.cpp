@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/limiter.hpp>
-
 #include "support/manual_execution.hpp"
+
+#include <superstep/base/limiter.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_permit_on_its_way_to_a_coroutine_that_has_gone_goes_to_th
   run.start(first);
   run.start(second);
   run.start(third);
-  kept[0].release();       // now belongs to the second, which has not been resumed yet
+  kept[0].release(); // now belongs to the second, which has not been resumed yet
   second = task<void>{};
   run.run_ready();
   BOOST_TEST(order == (std::vector<int>{0, 2}), boost::test_tools::per_element());
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_higher_limit_lets_waiters_in_and_a_lower_one_waits_for_pe
   kept[0].release();
   kept[1].release();
   run.run_ready();
-  BOOST_TEST(order.size() == 3u);  // one is still inside
+  BOOST_TEST(order.size() == 3u); // one is still inside
   kept[2].release();
   run.run_ready();
   BOOST_TEST(order.size() == 4u);
@@ -165,13 +165,13 @@ BOOST_AUTO_TEST_CASE(a_minute_never_sees_more_than_the_limit_and_one_burst) {
 }
 
 BOOST_AUTO_TEST_CASE(settled_tokens_come_back_and_a_debt_is_waited_out) {
-  const auto limited = rate_limiter{rate_limits{0, 6000, 60s}};  // 100 a second, 6,000 saved
+  const auto limited = rate_limiter{rate_limits{0, 6000, 60s}}; // 100 a second, 6,000 saved
   const auto now = execution::time_point{1h};
   BOOST_TEST((limited.try_reserve(6000, now) == now));
   BOOST_TEST((limited.try_reserve(1000, now) > now + 9s));
   limited.settle(6000, 1000);
   BOOST_TEST((limited.try_reserve(1000, now) == now));
-  limited.settle(1000, 8000);  // 3,000 below zero
+  limited.settle(1000, 8000); // 3,000 below zero
   BOOST_TEST((limited.try_reserve(100, now) >= now + 31s));
 }
 
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(nothing_goes_out_during_a_pause_not_even_who_was_waiting_al
   run.start(first);
   run.start(second);
   open.pause_until(run.now() + 5s);
-  open.pause_until(run.now() + 1s);  // the longer one stands
+  open.pause_until(run.now() + 1s); // the longer one stands
   run.advance(4999ms);
   BOOST_TEST(order.size() == 1u);
   run.advance(2ms);

@@ -34,8 +34,15 @@ const auto chunks = std::vector<std::string_view>{
     "[DONE]"};
 
 const auto nonsense = std::vector<std::string_view>{
-    "", "<html><body>Bad gateway</body></html>", "[]", "{}", R"({"choices":[]})", R"({"choices":{}})",
-    R"({"choices":[1]})", R"({"choices":[{}]})", R"({"choices":[{"message":{"role":"assistant","content":null}}]})",
+    "",
+    "<html><body>Bad gateway</body></html>",
+    "[]",
+    "{}",
+    R"({"choices":[]})",
+    R"({"choices":{}})",
+    R"({"choices":[1]})",
+    R"({"choices":[{}]})",
+    R"({"choices":[{"message":{"role":"assistant","content":null}}]})",
     R"({"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[]}}]})",
     R"({"choices":[{"message":{"role":"assistant","tool_calls":"x"}}]})"};
 
@@ -74,11 +81,13 @@ BOOST_AUTO_TEST_CASE(an_error_and_nonsense_in_the_stream_are_errors) {
   auto builder = answer_builder{};
   BOOST_TEST(builder.add(R"({"error":{"message":"overloaded"}})").has_error());
   BOOST_TEST(builder.add("{").has_error());
-  BOOST_TEST(builder.add(R"({"choices":[{"delta":{"tool_calls":[{"index":99999}]}}]})").has_error());
+  BOOST_TEST(
+      builder.add(R"({"choices":[{"delta":{"tool_calls":[{"index":99999}]}}]})").has_error());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_server_says_about_its_failure_is_found) {
-  BOOST_TEST(read_fault(R"({"error":{"message":"no","code":"insufficient_quota"}})").code == "insufficient_quota");
+  BOOST_TEST(read_fault(R"({"error":{"message":"no","code":"insufficient_quota"}})").code ==
+             "insufficient_quota");
   BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
   BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
 }

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(an_overload_halves_the_calls_in_flight_once_and_good_answer
   BOOST_TEST(limits.calls().limit() == 16u);
   limits.overloaded(t, t + 10ms);
   BOOST_TEST(limits.calls().limit() == 8u);
-  limits.overloaded(t + 5ms, t + 20ms);  // had been under way already
+  limits.overloaded(t + 5ms, t + 20ms); // had been under way already
   BOOST_TEST(limits.calls().limit() == 8u);
   for (auto i = 0; i < 8; ++i)
     limits.answered();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/recorded_model.hpp>
-
 #include "support/manual_execution.hpp"
 
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/recorded_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -64,13 +63,16 @@ struct bad_case {
   std::string_view text;
   std::string_view expected;
 };
-std::ostream& operator<<(std::ostream& out, const bad_case& c) { return out << c.text; }
+std::ostream& operator<<(std::ostream& out, const bad_case& c) {
+  return out << c.text;
+}
 const auto bad_cases = std::vector<bad_case>{
     {"\n{\"custom_id\": 1", ":2: no usable JSON"},
     {"[]", ":1: no usable JSON"},
     {R"({"turns":[]})", ":1: a row needs"},
     {R"({"id":"a"})", ":1: a row needs"},
-    {"{\"id\":\"a\",\"turns\":[]}\n{\"id\":\"a\",\"turns\":[]}", ":2: row \"a\" is there already, in line 1"},
+    {"{\"id\":\"a\",\"turns\":[]}\n{\"id\":\"a\",\"turns\":[]}",
+     ":2: row \"a\" is there already, in line 1"},
     {R"({"id":"a","turns":[{"role":"user","content":"x"}]})", "turn 0: a turn must have"},
     {R"({"id":"a","turns":["x"]})", ":1: no usable JSON"},
 };

@@ -21,7 +21,9 @@ struct status_case {
   next_step next;
   bool is_overload;
 };
-std::ostream& operator<<(std::ostream& out, const status_case& c) { return out << c.status << c.code; }
+std::ostream& operator<<(std::ostream& out, const status_case& c) {
+  return out << c.status << c.code;
+}
 
 const auto status_cases = std::vector<status_case>{
     {400, "", model_errc::bad_request, next_step::give_up, false},
@@ -43,11 +45,13 @@ const auto status_cases = std::vector<status_case>{
 struct after_case {
   std::string_view name;
   http_headers headers;
-  long long expected;  // -1: none
+  long long expected; // -1: none
 };
-std::ostream& operator<<(std::ostream& out, const after_case& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const after_case& c) {
+  return out << c.name;
+}
 
-const auto now = std::chrono::system_clock::from_time_t(784111777) - 500ms;  // 08:49:36.5 below
+const auto now = std::chrono::system_clock::from_time_t(784111777) - 500ms; // 08:49:36.5 below
 const auto after_cases = std::vector<after_case>{
     {"none", {}, -1},
     {"seconds", {{"Retry-After", "3"}}, 3000},
@@ -64,10 +68,14 @@ struct duration_case {
   std::string_view text;
   long long expected;
 };
-std::ostream& operator<<(std::ostream& out, const duration_case& c) { return out << c.text; }
-const auto duration_cases = std::vector<duration_case>{
-    {"6m0s", 360'000}, {"1h2m3s", 3'723'000}, {"20ms", 20}, {"1.5s", 1500}, {"0s", 0},
-    {"7", 7000}, {"", -1}, {"m", -1}, {"1d", -1}, {"-1s", -1}};
+std::ostream& operator<<(std::ostream& out, const duration_case& c) {
+  return out << c.text;
+}
+const auto duration_cases = std::vector<duration_case>{{"6m0s", 360'000}, {"1h2m3s", 3'723'000},
+                                                       {"20ms", 20},      {"1.5s", 1500},
+                                                       {"0s", 0},         {"7", 7000},
+                                                       {"", -1},          {"m", -1},
+                                                       {"1d", -1},        {"-1s", -1}};
 
 } // namespace
 
@@ -95,7 +103,8 @@ BOOST_DATA_TEST_CASE(durations_are_read, boost::unit_test::data::make(duration_c
 }
 
 BOOST_AUTO_TEST_CASE(exhausted_limits_are_read_from_the_headers) {
-  const auto some = http_headers{{"x-ratelimit-remaining-requests", "5"}, {"x-ratelimit-reset-requests", "9s"}};
+  const auto some =
+      http_headers{{"x-ratelimit-remaining-requests", "5"}, {"x-ratelimit-reset-requests", "9s"}};
   BOOST_TEST(!read_exhausted(some));
   const auto none = http_headers{{"x-ratelimit-remaining-requests", "0"},
                                  {"x-ratelimit-reset-requests", "120ms"},

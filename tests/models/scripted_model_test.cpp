@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/scripted_model.hpp>
-
 #include "support/manual_execution.hpp"
 
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/scripted_model.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,7 +26,8 @@ struct answered {
   std::chrono::nanoseconds time;
 };
 
-answered ask(const chat_model_ptr& model, message last, std::uint32_t turn = 0, std::string key = "k") {
+answered ask(const chat_model_ptr& model, message last, std::uint32_t turn = 0,
+             std::string key = "k") {
   auto run = test::manual_execution{};
   auto request = model_request{};
   request.messages.push_back(std::move(last));
@@ -57,7 +57,8 @@ default: {text: 'You said: \0'}
 BOOST_AUTO_TEST_CASE(the_first_rule_that_fits_answers) {
   const auto model = make(rules);
   BOOST_REQUIRE(model.has_value());
-  BOOST_TEST(ask(*model, tool_message("= 42", "id", "calculator")).answer->content == "It is 42. \\o/");
+  BOOST_TEST(ask(*model, tool_message("= 42", "id", "calculator")).answer->content ==
+             "It is 42. \\o/");
   BOOST_TEST(ask(*model, tool_message("= 42", "id", "other")).answer->content == "You said: = 42");
   BOOST_TEST(ask(*model, human_message("add 1 and 2"), 3).answer->content == "third");
   BOOST_TEST(ask(*model, human_message("hm")).answer->content == "You said: hm");

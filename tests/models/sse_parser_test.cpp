@@ -11,18 +11,18 @@ using superstep::models::sse_parser;
 
 namespace {
 
-constexpr auto stream = std::string_view{
-    "\xEF\xBB\xBF: a comment\r\n"
-    "data: one\r\n\r\n"
-    "event: message\nid: 7\ndata:two\ndata:  lines\n\n"
-    "\n\r\r"
-    "data\n\n"
-    "data: {\"a\": \"\xC3\xA4\"}\r\r"
-    "retry: 5\n\n"
-    "data: [DONE]\n\n"
-    "data: cut off\n"};
+constexpr auto stream = std::string_view{"\xEF\xBB\xBF: a comment\r\n"
+                                         "data: one\r\n\r\n"
+                                         "event: message\nid: 7\ndata:two\ndata:  lines\n\n"
+                                         "\n\r\r"
+                                         "data\n\n"
+                                         "data: {\"a\": \"\xC3\xA4\"}\r\r"
+                                         "retry: 5\n\n"
+                                         "data: [DONE]\n\n"
+                                         "data: cut off\n"};
 
-const auto expected = std::vector<std::string>{"one", "two\n lines", "", "{\"a\": \"\xC3\xA4\"}", "[DONE]"};
+const auto expected =
+    std::vector<std::string>{"one", "two\n lines", "", "{\"a\": \"\xC3\xA4\"}", "[DONE]"};
 
 } // namespace
 

@@ -18,7 +18,9 @@ struct good_case {
   std::string_view target;
   std::string_view authority;
 };
-std::ostream& operator<<(std::ostream& out, const good_case& c) { return out << c.text; }
+std::ostream& operator<<(std::ostream& out, const good_case& c) {
+  return out << c.text;
+}
 
 const auto good_cases = std::vector<good_case>{
     {"http://example.org", "example.org", 80, "/", "example.org"},
@@ -29,9 +31,21 @@ const auto good_cases = std::vector<good_case>{
 };
 
 const auto bad_cases = std::vector<std::string_view>{
-    "", "example.org", "ftp://example.org", "file:///etc/passwd", "http://", "http://:80/",
-    "http://user:secret@host/", "http://host:0/", "http://host:70000/", "http://host:/", "http://a b/",
-    "http://host/\r\nX: y", "http://[::1", "http://[x]/", "http://ho\"st/",
+    "",
+    "example.org",
+    "ftp://example.org",
+    "file:///etc/passwd",
+    "http://",
+    "http://:80/",
+    "http://user:secret@host/",
+    "http://host:0/",
+    "http://host:70000/",
+    "http://host:/",
+    "http://a b/",
+    "http://host/\r\nX: y",
+    "http://[::1",
+    "http://[x]/",
+    "http://ho\"st/",
 };
 
 } // namespace
@@ -45,7 +59,8 @@ BOOST_DATA_TEST_CASE(a_url_is_read_in_its_parts, boost::unit_test::data::make(go
   BOOST_TEST(parsed->authority() == c.authority);
 }
 
-BOOST_DATA_TEST_CASE(what_is_no_usable_url_is_refused, boost::unit_test::data::make(bad_cases), text) {
+BOOST_DATA_TEST_CASE(what_is_no_usable_url_is_refused, boost::unit_test::data::make(bad_cases),
+                     text) {
   const auto parsed = superstep::parse_url(text);
   BOOST_REQUIRE(parsed.has_error());
   BOOST_TEST(parsed.error().text.find("secret") == std::string::npos);

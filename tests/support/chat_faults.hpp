@@ -75,7 +75,7 @@ private:
   }
 
   fault_rates rates_;
-  std::unordered_map<std::uint64_t, history> seen_;  // bounded by the test's distinct requests
+  std::unordered_map<std::uint64_t, history> seen_; // bounded by the test's distinct requests
   double last_ = 0;
 };
 

@@ -51,9 +51,9 @@ struct statistics {
   std::int64_t in_flight_max = 0;
   std::int64_t connections = 0;
   std::int64_t faults[5] = {};
-  std::int64_t early = 0;            ///< before a Retry-After was over, after the grace
+  std::int64_t early = 0; ///< before a Retry-After was over, after the grace
   std::int64_t early_in_grace = 0;
-  double earliest_ms = 0;            ///< how long before its end the worst of `early` came
+  double earliest_ms = 0; ///< how long before its end the worst of `early` came
 };
 
 /// Times between which a key was told to send nothing.
@@ -173,7 +173,8 @@ private:
     if (what == fault::too_many_requests)
       response = refuse(request, key, detail);
     else if (what == fault::server_error)
-      response = make_response(request, 500, R"({"error":{"message":"injected","type":"server_error"}})");
+      response =
+          make_response(request, 500, R"({"error":{"message":"injected","type":"server_error"}})");
     else
       response = complete(request);
     if (what == fault::half_sent) {
@@ -200,7 +201,8 @@ private:
   }
 
   response_type refuse(const request_type& request, const std::string& key, double detail) {
-    auto out = make_response(request, 429, R"({"error":{"message":"slow down","code":"rate_limit_exceeded"}})");
+    auto out = make_response(request, 429,
+                             R"({"error":{"message":"slow down","code":"rate_limit_exceeded"}})");
     const auto now = steady::now();
     auto over = now + milliseconds{50};
     if (detail < 0.02) {
@@ -235,10 +237,12 @@ private:
       return out;
     }
     const auto reason = said->contains("tool_calls") ? "tool_calls" : "stop";
-    const auto whole = json::value{{"id", "chatcmpl-1"}, {"object", "chat.completion"},
-                                   {"model", "recorded"},
-                                   {"choices", {{{"index", 0}, {"message", *said}, {"finish_reason", reason}}}},
-                                   {"usage", usage()}};
+    const auto whole =
+        json::value{{"id", "chatcmpl-1"},
+                    {"object", "chat.completion"},
+                    {"model", "recorded"},
+                    {"choices", {{{"index", 0}, {"message", *said}, {"finish_reason", reason}}}},
+                    {"usage", usage()}};
     return make_response(request, 200, json::serialize(whole));
   }
 
@@ -251,8 +255,11 @@ private:
   static std::string as_events(const json::object& said) {
     auto out = std::string{": hello\r\n\r\n"};
     const auto emit = [&](json::value delta, json::value reason) {
-      const auto chunk = json::value{{"object", "chat.completion.chunk"}, {"model", "recorded"},
-          {"choices", {{{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(reason)}}}}};
+      const auto chunk = json::value{
+          {"object", "chat.completion.chunk"},
+          {"model", "recorded"},
+          {"choices",
+           {{{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(reason)}}}}};
       out += "data: " + json::serialize(chunk) + "\n\n";
     };
     emit({{"role", "assistant"}, {"content", ""}}, nullptr);
@@ -264,8 +271,11 @@ private:
       for (auto i = std::size_t{0}; i < calls->as_array().size(); ++i) {
         const auto& call = calls->as_array()[i].as_object();
         const auto& function = call.at("function");
-        const auto first = json::object{{"index", i}, {"id", call.at("id")}, {"type", "function"},
-                                        {"function", {{"name", function.at("name")}, {"arguments", ""}}}};
+        const auto first =
+            json::object{{"index", i},
+                         {"id", call.at("id")},
+                         {"type", "function"},
+                         {"function", {{"name", function.at("name")}, {"arguments", ""}}}};
         emit({{"tool_calls", json::array{first}}}, nullptr);
         for (const auto& piece : pieces(std::string{function.at("arguments").as_string()})) {
           const auto next = json::object{{"index", i}, {"function", {{"arguments", piece}}}};
@@ -273,8 +283,8 @@ private:
         }
       }
     emit(json::object{}, calls != nullptr ? "tool_calls" : "stop");
-    const auto last = json::value{{"object", "chat.completion.chunk"}, {"choices", json::array{}},
-                                  {"usage", usage()}};
+    const auto last = json::value{
+        {"object", "chat.completion.chunk"}, {"choices", json::array{}}, {"usage", usage()}};
     return out + "data: " + json::serialize(last) + "\n\ndata: [DONE]\n\n";
   }
 
@@ -290,7 +300,8 @@ private:
     return out;
   }
 
-  static response_type make_response(const request_type& request, unsigned status, std::string body) {
+  static response_type make_response(const request_type& request, unsigned status,
+                                     std::string body) {
     auto out = response_type{http::int_to_status(status), request.version()};
     out.set(http::field::content_type, "application/json");
     out.keep_alive(request.keep_alive());
@@ -305,7 +316,8 @@ private:
     co_return !failed && response.keep_alive();
   }
 
-  static asio::awaitable<void> write_half(beast::tcp_stream& stream, const response_type& response) {
+  static asio::awaitable<void> write_half(beast::tcp_stream& stream,
+                                          const response_type& response) {
     auto text = std::ostringstream{};
     text << response;
     auto half = text.str();
@@ -316,11 +328,17 @@ private:
   }
 
   [[nodiscard]] std::string stats() const {
-    const auto out = json::value{{"requests", seen_.requests}, {"answered", seen_.answered},
-        {"in_flight_max", seen_.in_flight_max}, {"connections", seen_.connections},
-        {"too_many_requests", seen_.faults[1]}, {"server_errors", seen_.faults[2]},
-        {"dropped", seen_.faults[3]}, {"half_sent", seen_.faults[4]}, {"early", seen_.early},
-        {"early_in_grace", seen_.early_in_grace}, {"earliest_ms", seen_.earliest_ms}};
+    const auto out = json::value{{"requests", seen_.requests},
+                                 {"answered", seen_.answered},
+                                 {"in_flight_max", seen_.in_flight_max},
+                                 {"connections", seen_.connections},
+                                 {"too_many_requests", seen_.faults[1]},
+                                 {"server_errors", seen_.faults[2]},
+                                 {"dropped", seen_.faults[3]},
+                                 {"half_sent", seen_.faults[4]},
+                                 {"early", seen_.early},
+                                 {"early_in_grace", seen_.early_in_grace},
+                                 {"earliest_ms", seen_.earliest_ms}};
     return json::serialize(out);
   }
 

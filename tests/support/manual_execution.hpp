@@ -21,7 +21,9 @@ public:
     const auto lock = std::scoped_lock{mutex_};
     ready_.push_back(std::move(w));
   }
-  void wake_at(time_point when, wait_ptr w) noexcept override { alarms_.emplace(when, std::move(w)); }
+  void wake_at(time_point when, wait_ptr w) noexcept override {
+    alarms_.emplace(when, std::move(w));
+  }
   [[nodiscard]] time_point now() const noexcept override { return now_; }
   void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override {
     forks_.emplace_back(home{parent.where, nullptr}, std::move(body), std::move(join), false);

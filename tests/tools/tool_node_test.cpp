@@ -38,7 +38,7 @@ tool_ptr structured() {
 }
 
 message call(const tool_node& node, std::string name, json::object args) {
-  return sync_wait(node.run({"c1", std::move(name), std::move(args)}, {}));
+  return *sync_wait(node.run({"c1", std::move(name), std::move(args)}, {}));
 }
 
 } // namespace

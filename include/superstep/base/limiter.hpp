@@ -57,7 +57,7 @@ public:
   void set_limit(std::size_t limit) const;
   [[nodiscard]] std::size_t limit() const;
   [[nodiscard]] std::size_t in_flight() const;
-  [[nodiscard]] std::size_t in_flight_max() const;  ///< the most there ever were
+  [[nodiscard]] std::size_t in_flight_max() const; ///< the most there ever were
   [[nodiscard]] std::size_t waiting() const;
 
 private:
@@ -84,7 +84,8 @@ struct rate_limits {
 /// @par Threads
 /// Every member from any thread. Copies share one state.
 /// @par Time
-/// Monotonic, from the execution of the coroutine that waits or given as `now`: tests bring their own.
+/// Monotonic, from the execution of the coroutine that waits or given as `now`: tests bring their
+/// own.
 class rate_limiter {
   struct state;
 

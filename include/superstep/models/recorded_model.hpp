@@ -22,8 +22,8 @@ namespace superstep {
 /// twice is refused. A turn may hold `usage`, as a chat completion does.
 struct recorded_model_options {
   std::string path;
-  std::uint32_t latency_ms = 0;             ///< time that every answer takes
-  std::size_t file_bytes_max = std::size_t{4} << 30;  ///< the file is held in memory
+  std::uint32_t latency_ms = 0;                      ///< time that every answer takes
+  std::size_t file_bytes_max = std::size_t{4} << 30; ///< the file is held in memory
 };
 
 /// Reads and checks the whole file; the error names the line. Answers with model_errc::missing_turn

@@ -37,20 +37,21 @@ namespace superstep {
 /// Every key may be left out, but there must be a rule or a default, and each gives `text`, `calls`
 /// or both. Conditions left out hold for everything. In `text`, and in all texts within `args`,
 /// `\0` is what the pattern found (the whole text of the message without a pattern), `\1` to `\9`
-/// are its groups, and `\\` is a backslash; in a call with `for_each` they are those of its own pattern.
-/// An unquoted value in `args` that is a number, true, false or null *after* the groups have been put
-/// in becomes one: `\1` gives the number 12, `'\1'` the text "12". Ids of calls are
-/// `call_<turn>_<n>`. Kinds of faults are the names of model_errc; they are final, like all errors of
-/// a model. Unknown keys and unusable values are errors; all of them are reported, each with its line.
+/// are its groups, and `\\` is a backslash; in a call with `for_each` they are those of its own
+/// pattern. An unquoted value in `args` that is a number, true, false or null *after* the groups
+/// have been put in becomes one: `\1` gives the number 12, `'\1'` the text "12". Ids of calls are
+/// `call_<turn>_<n>`. Kinds of faults are the names of model_errc; they are final, like all errors
+/// of a model. Unknown keys and unusable values are errors; all of them are reported, each with its
+/// line.
 ///
 /// @par Determinism
 /// An answer, its time and its faults depend on the file, model_request::run_key, turn and the last
 /// message, and on nothing else.
 struct scripted_model_options {
-  std::string path;                          ///< of the file; or
-  std::string text;                          ///< its content, when `path` is empty
+  std::string path; ///< of the file; or
+  std::string text; ///< its content, when `path` is empty
   std::size_t file_bytes_max = 4 * 1024 * 1024;
-  std::size_t calls_max = 1'000;             ///< calls of one answer; more make it a bad_answer
+  std::size_t calls_max = 1'000; ///< calls of one answer; more make it a bad_answer
 };
 
 /// All faults of the file are in the error's text, one to a line.

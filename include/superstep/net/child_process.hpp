@@ -16,8 +16,8 @@ namespace superstep {
 
 /// A program to run once. No shell reads any of it.
 struct process_request {
-  std::vector<std::string> argv;  ///< the program, found through PATH, and its arguments
-  std::string stdin_text;         ///< written to its standard input, which is then closed
+  std::vector<std::string> argv; ///< the program, found through PATH, and its arguments
+  std::string stdin_text;        ///< written to its standard input, which is then closed
   /// Its whole environment; unset: the caller's.
   std::optional<std::vector<std::pair<std::string, std::string>>> environment;
   std::string working_directory;              ///< empty: the caller's

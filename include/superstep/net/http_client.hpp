@@ -26,26 +26,27 @@ using http_headers = std::vector<std::pair<std::string, std::string>>;
                                              std::string_view name) noexcept;
 
 struct http_client_options {
-  std::size_t connections_per_host_max = 256;  ///< further requests wait in line, first come first served
-  std::size_t hosts_max = 1'000;               ///< hosts with open connections; more are refused
-  std::uint32_t connect_timeout_ms = 10'000;   ///< look-up, connect and TLS handshake together
-  std::uint32_t idle_timeout_ms = 60'000;      ///< longest silence of the server while it is awaited
-  std::uint32_t total_timeout_ms = 300'000;    ///< of one request, its wait in line included; 0 = none
-  std::uint32_t keep_alive_ms = 30'000;        ///< an unused connection older than this is not used again
-  std::size_t header_bytes_max = 64 * 1024;    ///< of an answer
-  std::size_t response_bytes_max = 16 * 1024 * 1024;  ///< body of an answer; more is errc::too_large
-  bool tls_verify = true;     ///< check certificate and host name
-  std::string ca_file;        ///< PEM with the trusted roots; empty: those of the system
+  std::size_t connections_per_host_max =
+      256;                       ///< further requests wait in line, first come first served
+  std::size_t hosts_max = 1'000; ///< hosts with open connections; more are refused
+  std::uint32_t connect_timeout_ms = 10'000; ///< look-up, connect and TLS handshake together
+  std::uint32_t idle_timeout_ms = 60'000;    ///< longest silence of the server while it is awaited
+  std::uint32_t total_timeout_ms = 300'000; ///< of one request, its wait in line included; 0 = none
+  std::uint32_t keep_alive_ms = 30'000; ///< an unused connection older than this is not used again
+  std::size_t header_bytes_max = 64 * 1024;          ///< of an answer
+  std::size_t response_bytes_max = 16 * 1024 * 1024; ///< body of an answer; more is errc::too_large
+  bool tls_verify = true;                            ///< check certificate and host name
+  std::string ca_file; ///< PEM with the trusted roots; empty: those of the system
   std::string user_agent = "superstep";
 };
 
 struct http_request {
   std::string method = "GET";
-  std::string url;            ///< http or https; a redirect is answered to the caller, not followed
-  http_headers headers;       ///< Host, User-Agent and Content-Length are added
+  std::string url;      ///< http or https; a redirect is answered to the caller, not followed
+  http_headers headers; ///< Host, User-Agent and Content-Length are added
   std::string body;
-  std::uint32_t total_timeout_ms = 0;   ///< instead of the client's; 0 = the client's
-  std::size_t response_bytes_max = 0;   ///< instead of the client's; 0 = the client's
+  std::uint32_t total_timeout_ms = 0; ///< instead of the client's; 0 = the client's
+  std::size_t response_bytes_max = 0; ///< instead of the client's; 0 = the client's
   /// Asked on the I/O thread right before the first byte goes out; false ends the request with
   /// errc::cancelled. For limits that may have closed while a connection was made. Must not block.
   std::function<bool()> may_go_out;
@@ -54,19 +55,20 @@ struct http_request {
 struct http_response {
   int status = 0;
   http_headers headers;
-  std::string body;           ///< of a streamed answer: empty, read it with next()
+  std::string body; ///< of a streamed answer: empty, read it with next()
 };
 
-/// An answer whose body is read piece by piece. Nothing is read ahead: a slow reader slows the server.
+/// An answer whose body is read piece by piece. Nothing is read ahead: a slow reader slows the
+/// server.
 ///
 /// Destroying it before its end closes the connection. Moved, not copied.
 /// @par Threads
 /// Used by one coroutine at a time.
 class http_stream {
 public:
-  class exchange;  // lives on the I/O thread
+  class exchange; // lives on the I/O thread
 
-  http_stream() noexcept = default;  ///< of nothing, to be assigned to; next() must not be called
+  http_stream() noexcept = default; ///< of nothing, to be assigned to; next() must not be called
   http_stream(http_response head, std::shared_ptr<exchange> body) noexcept;
   http_stream(http_stream&&) noexcept = default;
   http_stream& operator=(http_stream&&) noexcept = default;

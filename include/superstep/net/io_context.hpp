@@ -22,7 +22,7 @@ public:
   io_runtime& operator=(const io_runtime&) = delete;
   ~io_runtime();
 
-  struct impl;  // net/io_runtime_impl.hpp; Asio does not leave net/
+  struct impl; // net/io_runtime_impl.hpp; Asio does not leave net/
   [[nodiscard]] impl& get() noexcept { return *impl_; }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/messages/message_list.hpp>
 #include <superstep/tools/tool.hpp>
 
 #include <cstddef>
@@ -33,7 +34,9 @@ public:
   /// tool is none.
   explicit tool_node(tool_list tools, tool_node_options options = {});
 
-  [[nodiscard]] task<message> run(tool_call call, tool_context context) const;
+  /// Runs one call; the answer is a tool message, never null. A pointer, because ten thousand calls
+  /// may wait at once and each would hold room for a message.
+  [[nodiscard]] task<message_ptr> run(tool_call call, tool_context context) const;
   /// The answer to a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
 

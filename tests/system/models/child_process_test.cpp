@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/net/child_process.hpp>
-
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
+#include <superstep/net/child_process.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -85,7 +84,8 @@ BOOST_AUTO_TEST_CASE(a_time_out_kills_the_program_and_its_children) {
   // The child's number goes out through a file: the result of a time-out holds no output.
   const auto path = "/tmp/superstep_child_" + std::to_string(::getpid());
   const auto began = std::chrono::steady_clock::now();
-  const auto late = sync_wait(run_process(io, shell("sleep 60 & echo $! > " + path + "; wait", 300)));
+  const auto late =
+      sync_wait(run_process(io, shell("sleep 60 & echo $! > " + path + "; wait", 300)));
   BOOST_TEST((late.error().code == make_error_code(errc::timed_out)));
   BOOST_TEST((std::chrono::steady_clock::now() - began < 2s));
   const auto pid = sync_wait(run_process(io, shell("cat " + path + "; rm " + path)));
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_and_leave_no_zombie) {
     best = std::min(best, std::chrono::steady_clock::now() - began);
   }
   BOOST_TEST((best < 1s));
-  BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child is left, not even a dead one
+  BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1); // no child is left, not even a dead one
 }
 
 BOOST_AUTO_TEST_SUITE_END()

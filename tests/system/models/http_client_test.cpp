@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/net/http_client.hpp>
-
 #include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
+#include <superstep/net/http_client.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -60,9 +59,9 @@ BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not)
     if (loopback_server::read_head(socket).empty())
       return;
     if (number == 2)
-      return;  // a fresh connection that dies is an error
+      return; // a fresh connection that dies is an error
     loopback_server::write(socket, loopback_server::answer("x"));
-    if (number == 0)  // reads the next request, and hangs up instead of answering
+    if (number == 0) // reads the next request, and hangs up instead of answering
       loopback_server::read_head(socket);
   }};
   auto io = io_runtime{};
@@ -143,7 +142,8 @@ task<std::vector<std::string>> read_pieces(const http_client& client, http_reque
 BOOST_AUTO_TEST_CASE(a_streamed_answer_comes_piece_by_piece_and_its_connection_is_kept) {
   auto server = loopback_server{[](auto& socket, int) {
     while (!loopback_server::read_head(socket).empty()) {
-      loopback_server::write(socket, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+      loopback_server::write(socket,
+                             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
       std::this_thread::sleep_for(50ms);
       loopback_server::write(socket, "2\r\nde\r\n0\r\n\r\n");
     }
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_takes_its_request_with_it) {
   auto closed = std::atomic<int>{0};
   auto server = loopback_server{[&](auto& socket, int) {
     loopback_server::read_head(socket);
-    loopback_server::read_head(socket);  // until the client hangs up
+    loopback_server::read_head(socket); // until the client hangs up
     ++closed;
   }};
   auto io = io_runtime{};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/net/http_client.hpp>
-
 #include "loopback_server.hpp"
 
 #include <superstep/base/sync_wait.hpp>
+#include <superstep/net/http_client.hpp>
 
 #include <boost/asio/ssl.hpp>
 #include <boost/test/unit_test.hpp>
@@ -18,16 +17,21 @@ using test::loopback_server;
 
 namespace {
 
-/// A private authority and a certificate that it gave to 127.0.0.1 and localhost, made by openssl(1).
+/// A private authority and a certificate that it gave to 127.0.0.1 and localhost, made by
+/// openssl(1).
 class private_authority {
 public:
   private_authority()
-      : folder_{std::filesystem::temp_directory_path() / ("superstep_ca_" + std::to_string(::getpid()))} {
+      : folder_{std::filesystem::temp_directory_path() /
+                ("superstep_ca_" + std::to_string(::getpid()))} {
     std::filesystem::create_directories(folder_);
     const auto script =
-        "cd '" + folder_.string() + "' && exec >/dev/null 2>&1 && "
-        "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca && "
-        "openssl req -newkey rsa:2048 -nodes -keyout key.pem -out server.csr -subj /CN=localhost && "
+        "cd '" + folder_.string() +
+        "' && exec >/dev/null 2>&1 && "
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj "
+        "/CN=test-ca && "
+        "openssl req -newkey rsa:2048 -nodes -keyout key.pem -out server.csr -subj /CN=localhost "
+        "&& "
         "echo subjectAltName=IP:127.0.0.1,DNS:localhost > ext && "
         "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem "
         "-days 2 -extfile ext";
@@ -71,7 +75,7 @@ struct https_fixture {
     auto first = sync_wait(client->send(request));
     if (!first)
       return first;
-    return sync_wait(client->send(request));  // the second one over the kept connection
+    return sync_wait(client->send(request)); // the second one over the kept connection
   }
 };
 

@@ -19,15 +19,15 @@ public:
   using serve_type = std::function<void(socket&, int number)>;
 
   explicit loopback_server(serve_type serve)
-      : serve_{std::move(serve)},
-        acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}}, thread_{[this] { accept(); }} {}
+      : serve_{std::move(serve)}, acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}},
+        thread_{[this] { accept(); }} {}
   loopback_server(const loopback_server&) = delete;
   loopback_server& operator=(const loopback_server&) = delete;
   ~loopback_server() {
     is_ended_ = true;
     auto failed = boost::system::error_code{};
     auto last = socket{io_};
-    last.connect(acceptor_.local_endpoint(), failed);  // wakes accept()
+    last.connect(acceptor_.local_endpoint(), failed); // wakes accept()
     thread_.join();
     for (auto& open : sockets_)
       if (open->is_open())

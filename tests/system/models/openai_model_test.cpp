@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/openai_model.hpp>
-
 #include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/openai_model.hpp>
 #include <superstep/net/http_client.hpp>
 
 #include <boost/process.hpp>
@@ -38,8 +37,8 @@ constexpr auto is_instrumented = false;
 class chat_server {
 public:
   explicit chat_server(std::vector<std::string> arguments) {
-    const auto base = std::filesystem::temp_directory_path() /
-                      ("superstep_chat_" + std::to_string(::getpid()));
+    const auto base =
+        std::filesystem::temp_directory_path() / ("superstep_chat_" + std::to_string(::getpid()));
     const auto input = base.string() + "_in.jsonl";
     const auto turns = base.string() + "_turns.jsonl";
     write_rows(input, turns);
@@ -71,9 +70,12 @@ private:
     auto out = std::ofstream{turns};
     for (auto i = 0; i < rows; ++i) {
       const auto n = std::to_string(i);
-      in << R"({"custom_id":"r)" << n << R"(","messages":[{"role":"user","content":"question )" << n << "\"}]}\n";
-      out << R"({"custom_id":"r)" << n << R"(","turns":[{"role":"assistant","content":"thinking","tool_calls":[)"
-          << R"({"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\": )" << n << R"(}"}},)"
+      in << R"({"custom_id":"r)" << n << R"(","messages":[{"role":"user","content":"question )" << n
+         << "\"}]}\n";
+      out << R"({"custom_id":"r)" << n
+          << R"(","turns":[{"role":"assistant","content":"thinking","tool_calls":[)"
+          << R"({"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\": )" << n
+          << R"(}"}},)"
           << R"({"id":"b","type":"function","function":{"name":"g","arguments":"{\"text\": \"é and more\"}"}}]},)"
           << R"({"role":"assistant","content":"answer )" << n << "\"}]}\n";
     }
@@ -152,16 +154,18 @@ result<message> ask_server_that_says(const std::string& answer, bool stream = fa
   return sync_wait(model->complete(std::move(request)));
 }
 
-std::string reply(const std::string& status, const std::string& body, const std::string& more = {}) {
-  return "HTTP/1.1 " + status + "\r\n" + more + "Connection: close\r\nContent-Length: " +
-         std::to_string(body.size()) + "\r\n\r\n" + body;
+std::string reply(const std::string& status, const std::string& body,
+                  const std::string& more = {}) {
+  return "HTTP/1.1 " + status + "\r\n" + more +
+         "Connection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(openai_model_suite)
 
-BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::data::make({false, true}), stream) {
+BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once,
+                     boost::unit_test::data::make({false, true}), stream) {
   auto server = chat_server{{"--latency-ms", "1000"}};
   auto io = io_runtime{};
   run_all(make_model(io, server.url(), stream, make_limits(0)));
@@ -171,7 +175,8 @@ BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::d
   BOOST_TEST(seen.at("answered").as_int64() == 2 * rows);
 }
 
-BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::data::make({false, true}), stream) {
+BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults,
+                     boost::unit_test::data::make({false, true}), stream) {
   auto server = chat_server{{"--latency-ms", "5", "--fault-429", "5", "--fault-500", "2",
                              "--fault-drop", "1", "--fault-half", "1"}};
   auto io = io_runtime{};
@@ -189,7 +194,8 @@ BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::dat
 
 BOOST_AUTO_TEST_CASE(final_errors_are_told_without_the_key) {
   const auto refused = ask_server_that_says(
-      reply("401 Unauthorized", R"({"error":{"message":"Incorrect API key provided: sk-very-secret."}})"));
+      reply("401 Unauthorized",
+            R"({"error":{"message":"Incorrect API key provided: sk-very-secret."}})"));
   BOOST_TEST((refused.error().code == make_error_code(model_errc::unauthorized)));
   BOOST_TEST(refused.error().text.find("sk-very-secret") == std::string::npos);
   BOOST_TEST(refused.error().text.find("Incorrect API key") != std::string::npos);
@@ -207,7 +213,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_never_recovers_is_given_up) {
   const auto busy = ask_server_that_says(reply("429 Wait", "no", "retry-after-ms: 1\r\n"));
   BOOST_TEST((busy.error().code == make_error_code(model_errc::rate_limited)));
   const auto cut = ask_server_that_says("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-                                        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", true);
+                                        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
+                                        true);
   BOOST_TEST((cut.error().code == make_error_code(model_errc::unreachable)));
 }
 
