@@ -93,15 +93,24 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
   co_return after_model(*parts, std::move(reply).value(), rt);
 }
 
+void tell(const agent_context* asked, std::string_view event, std::string_view call_id) {
+  if (asked && asked->observe)
+    asked->observe(event, call_id);
+}
+
+/// `asked` is held: a call may outlast its run.
 task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context,
-                           std::shared_ptr<const call_times> times) {
+                           std::shared_ptr<const agent_context> asked) {
   auto permit = co_await parts->tool_limit.acquire();
   auto& at = co_await this_home{};
   const auto begin = at.where->now();
+  const auto id = call.id;
+  tell(asked.get(), "tool_start", id);
   auto running = parts->tools.run(std::move(call), std::move(context));
   auto answer = co_await running;
-  if (times)
-    times->add(at.where->now() - begin);
+  tell(asked.get(), "tool_end", id);
+  if (asked && asked->tool_times)
+    asked->tool_times->add(at.where->now() - begin);
   co_return answer;
 }
 
@@ -112,8 +121,8 @@ task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runti
   context.node = std::string{rt.node()};
   context.attempt = rt.attempt();
   context.stop = rt.stop();
-  const auto* given = rt.context<agent_context>();
-  return run_tool(parts, std::move(call), std::move(context), given ? given->tool_times : nullptr);
+  auto asked = std::static_pointer_cast<const agent_context>(rt.config().context);
+  return run_tool(parts, std::move(call), std::move(context), std::move(asked));
 }
 
 update<chat_state> after_tools(message_list answers) {

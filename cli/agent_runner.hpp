@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/event_log.hpp"
+
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
 #include <superstep/batch/row_runner.hpp>
@@ -12,7 +14,9 @@ namespace superstep::cli {
 /// Runs rows as runs of an agent. Agent and engine outlive it and the rows it began.
 class agent_runner final : public row_runner {
 public:
-  agent_runner(const agent& a, engine& e) : agent_{a}, engine_{e} {}
+  /// `events`, when given, gets the start and the end of every tool call; it outlives the runner.
+  agent_runner(const agent& a, engine& e, event_log* events = nullptr)
+      : agent_{a}, engine_{e}, events_{events} {}
 
   [[nodiscard]] std::unique_ptr<running_row> submit(row_request request,
                                                     done_function done) override;
@@ -20,6 +24,7 @@ public:
 private:
   const agent& agent_;
   engine& engine_;
+  event_log* events_;
 };
 
 /// The short stable word for what ended a run: `recursion_limit`, `timed_out`, `model_error`, …

@@ -24,6 +24,7 @@ struct run_arguments {
   std::string progress = "auto";
   std::int64_t row_deadline_ms = -1;  // below 0: what the agent file says
   std::size_t workers = 0;
+  std::string events;  // empty: none
   batch_options batch;
 };
 
@@ -62,10 +63,17 @@ int run(const run_arguments& given) {
     std::cerr << to_text(built.faults) << '\n';
     return static_cast<int>(exit_code::failed);
   }
+  auto events = event_log{};  // before the engine, whose actors tell it
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = engine{options};
-  auto runner = agent_runner{*built.agent, lanes};
+  if (!given.events.empty()) {
+    if (const auto opened = events.open(given.events); !opened) {
+      std::cerr << "superstep run: " << opened.error().text << '\n';
+      return static_cast<int>(exit_code::failed);
+    }
+  }
+  auto runner = agent_runner{*built.agent, lanes, given.events.empty() ? nullptr : &events};
   const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
   const auto progress = make_progress_sink(*mode, std::cerr);
   const auto ended = run_batch(options_of(given, *built.agent), runner, *progress, interrupted());
@@ -74,6 +82,10 @@ int run(const run_arguments& given) {
     return static_cast<int>(exit_code::failed);
   }
   std::cout << to_text(*ended) << std::endl;
+  if (const auto closed = events.close(); !given.events.empty() && !closed) {
+    std::cerr << "superstep run: " << closed.error().text << '\n';
+    return static_cast<int>(exit_code::failed);
+  }
   return static_cast<int>(ended->code);
 }
 
@@ -119,6 +131,8 @@ void add_run(CLI::App& program, action& chosen) {
   verb.add_option("--progress", given->progress, "How to show progress, on standard error")
       ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str();
+  verb.add_option("--events", given->events,
+                  "JSON lines with the start and the end of every tool call");
   verb.add_option("--workers", given->workers, "Lanes of the engine; 0 = one per core")
       ->check(CLI::Range(0, 4'096))
       ->capture_default_str();

@@ -134,6 +134,10 @@ private:
   void wait_for_end() {
     ended_.async_wait(asio::posix::descriptor_base::wait_read,
                       [self = shared_from_this()](net_error) {
+                        if (self->is_running()) {  // woken for nothing
+                          self->wait_for_end();
+                          return;
+                        }
                         if (self->pid_ != 0)
                           self->reap();
                         self->timer_.expires_after(pipe_grace);
@@ -143,6 +147,13 @@ private:
                         });
                         self->finish_if_all_ended();
                       });
+  }
+
+  /// Asked of the kernel: a reactor may wake a waiter for what its descriptor's number meant before.
+  [[nodiscard]] bool is_running() const noexcept {
+    auto info = siginfo_t{};
+    return pid_ != 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
   }
 
   /// Kills first: until the program has been waited for, its number cannot be another group's.

@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_row_whose_model_fails_or_never_ends_is_dead_and_the_rest_
   job.write("agent.yaml", R"(name: loops
 model: {provider: scripted, path: rules.yaml}
 tools: [calculator]
-recursion_limit: 8
+recursion_limit: 7
 )");
   job.write("rules.yaml", R"(rules:
   - {match: 'loop|^2$', calls: [{name: calculator, args: {expression: 1+1}}]}

@@ -48,11 +48,19 @@ inline bool agree(double a, double b) {
   return std::abs(a - b) <= 0.01 * std::max(std::abs(a), std::abs(b)) + 1e-9;
 }
 
+/// The one number that a text is: as above, or a fraction like `3/4`.
+inline std::optional<double> number_of(std::string_view text) {
+  const auto all = numbers_in(text);
+  if (all.size() == 2 && text.find('/') != std::string_view::npos)
+    return all[0] / all[1];
+  return all.size() == 1 ? std::optional{all[0]} : std::nullopt;
+}
+
 /// Whether two texts are one number each, within 1 %.
 inline bool agree(std::string_view a, std::string_view b) {
-  const auto left = numbers_in(a);
-  const auto right = numbers_in(b);
-  return left.size() == 1 && right.size() == 1 && agree(left[0], right[0]);
+  const auto left = number_of(a);
+  const auto right = number_of(b);
+  return left && right && agree(*left, *right);
 }
 
 } // namespace superstep::testing

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,9 @@ private:
 struct agent_context {
   json::object parameters;                      ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times; ///< filled while the run goes on, when set
+  /// Told of `tool_start` and `tool_end` with the id of the call, when set, from the call's own
+  /// actor: thread-safe, short.
+  std::function<void(std::string_view event, std::string_view call_id)> observe;
 };
 
 /// The two shapes of a ReAct agent; they say the same things in the same order.
