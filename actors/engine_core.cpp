@@ -57,7 +57,7 @@ engine_core::engine_core(engine_options options)
 
 engine_core::~engine_core() {
   for (auto& l : lanes_)
-    l->let_go_of_actors();
+    l->let_go();
   system_.reset();  // its workers may still be telling a lane of an actor's end
 }
 

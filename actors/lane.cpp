@@ -55,7 +55,10 @@ lane::~lane() {
   }
 }
 
-void lane::let_go_of_actors() noexcept {
+void lane::let_go() noexcept {
+  // A wait holds its lane: those that were abandoned before they were due would hold it for ever.
+  alarms_.clear();
+  ready_.clear();
   free_shells_.clear();
   for (auto& c : calls_)
     c->actor.reset();

@@ -71,8 +71,9 @@ public:
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
   void stop() noexcept { stopping_ = true; }
-  /// After the last serve(): lets go of every actor, which must not outlive the actor system.
-  void let_go_of_actors() noexcept;
+  /// After the last serve(): lets go of every actor, which must not outlive the actor system, and of
+  /// every wait, which would keep the lane alive.
+  void let_go() noexcept;
 
   /// From this guess on (see node_entry::slowness) a node's bodies go to the job queue: two
   /// hand-overs, or many medium bodies, more than short ones since.
