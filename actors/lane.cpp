@@ -47,8 +47,10 @@ lane::lane(engine_core& core, std::uint32_t index)
   in_place_ = &take_call();
 }
 
-lane::~lane() {
-  for (auto* w = waits_.take_all(); w != nullptr;) {  // ended by somebody after the engine had gone
+lane::~lane() { drop_waits(); }
+
+void lane::drop_waits() noexcept {
+  for (auto* w = waits_.take_all(); w != nullptr;) {  // ended when nobody was there to resume them
     auto* const following = w->next;
     wait_ptr{w, false}.reset();
     w = following;
@@ -59,6 +61,7 @@ void lane::let_go() noexcept {
   // A wait holds its lane: those that were abandoned before they were due would hold it for ever.
   alarms_.clear();
   ready_.clear();
+  drop_waits();
   free_shells_.clear();
   for (auto& c : calls_)
     c->actor.reset();

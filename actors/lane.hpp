@@ -97,6 +97,7 @@ private:
 
   // lane.cpp: the loop.
   void drain();
+  void drop_waits() noexcept;
   void fire_alarms();
   void sleep();
   void wake() noexcept;
