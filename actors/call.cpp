@@ -47,7 +47,7 @@ void call::request_stop() {
 std::function<void(json::value)> call::emitter() {
   if (!sink)
     return {};
-  return [sink = sink, node = table->node(input.node).name, step = input.step,
+  return [sink = sink, node = input.table->node(input.node).name, step = input.step,
           index = input.task_index](json::value data) {
     auto event = run_event{};
     event.mode = stream_mode::custom;

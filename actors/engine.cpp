@@ -23,7 +23,7 @@ void engine::throw_run_error(run_error e) {
   }
 }
 
-run_handle engine::start(program_ptr table, std::vector<write> input, run_config config,
+run_handle engine::start(const program_ptr& table, write_list input, run_config config,
                          std::function<void(raw_result)> done, stream_mode modes,
                          std::shared_ptr<event_sink> sink) {
   SUPERSTEP_ASSERT(table != nullptr);
@@ -31,15 +31,16 @@ run_handle engine::start(program_ptr table, std::vector<write> input, run_config
   if (config.recursion_limit < 1)
     throw graph_error{run_error{make_error_code(errc::invalid_argument),
                                 "recursion_limit must be at least 1", {}, 0, {}, 0, {}}};
+  auto& home = core_->choose_lane();
   auto request = run_request{};
-  request.table = std::move(table);
+  request.table = lane::current == &home ? home.pin(table) : table;
   request.input = std::move(input);
-  request.config = std::make_shared<const run_config>(std::move(config));
+  request.config = std::allocate_shared<const run_config>(cache_line_allocator<run_config>{}, std::move(config));
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
   auto* const events = request.sink.get();
-  const auto t = core_->submit(std::move(request));
+  const auto t = core_->submit(home, std::move(request));
   if (events != nullptr) {
     events->on_room([core = std::weak_ptr<engine_core>{core_}, t] {
       if (const auto alive = core.lock())
@@ -47,24 +48,24 @@ run_handle engine::start(program_ptr table, std::vector<write> input, run_config
     });
   }
   auto handle = run_handle{};
-  handle.core_ = core_;
+  handle.core_ = home.anchor();
   handle.run_ = t.number;
   handle.lane_ = t.lane;
   return handle;
 }
 
-raw_result engine::wait_for(program_ptr table, std::vector<write> input, run_config config) {
+raw_result engine::wait_for(const program_ptr& table, write_list input, run_config config) {
   auto ended = std::promise<raw_result>{};
   auto result = ended.get_future();
-  start(std::move(table), std::move(input), std::move(config),
+  start(table, std::move(input), std::move(config),
         [&ended](raw_result raw) { ended.set_value(std::move(raw)); });
   return result.get();
 }
 
-event_stream engine::open_stream(program_ptr table, std::vector<write> input, stream_mode modes,
+event_stream engine::open_stream(const program_ptr& table, write_list input, stream_mode modes,
                                  run_config config, std::size_t buffer_max) {
   auto events = std::make_shared<event_stream::queue>(buffer_max);
-  auto run = start(std::move(table), std::move(input), std::move(config),
+  auto run = start(table, std::move(input), std::move(config),
                    [events](raw_result raw) { events->close(std::move(raw)); }, modes, events);
   return event_stream{std::move(events), std::move(run)};
 }
@@ -72,7 +73,9 @@ event_stream engine::open_stream(program_ptr table, std::vector<write> input, st
 engine_debug engine::debug() { return engine_debug{core_}; }
 
 void run_handle::cancel() const {
-  if (const auto core = core_.lock())
+  if (!core_)
+    return;
+  if (const auto core = core_->lock())
     core->cancel({run_, lane_});
 }
 

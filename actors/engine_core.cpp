@@ -16,7 +16,7 @@ engine_options with_defaults(engine_options o) {
   return o;
 }
 
-class submission final : public lane_message {
+class submission final : public lane_message, public on_cache_lines {
 public:
   submission(std::uint64_t number, run_request&& request) : number_{number}, request_{std::move(request)} {}
   void arrive(lane& l) override {
@@ -62,8 +62,12 @@ engine_core::~engine_core() {
 }
 
 void engine_core::start() {
-  for (auto& l : lanes_)
+  for (auto& l : lanes_) {
+    using anchor = std::weak_ptr<engine_core>;
+    l->set_anchor(
+        std::allocate_shared<const anchor>(cache_line_allocator<anchor>{}, weak_from_this()));
     threads_.serve(*l, false);
+  }
   watcher_.start();
 }
 
@@ -78,23 +82,30 @@ void engine_core::shut_down() {
   watcher_.stop();
 }
 
+std::size_t engine_core::live_runs() const noexcept {
+  auto all = std::size_t{0};
+  for (const auto& l : lanes_)
+    all += l->load();
+  return all;
+}
+
 lane& engine_core::choose_lane() noexcept {
-  // A run started from a run's end stays on its lane: no message crosses cores. The least loaded
-  // takes over when that would leave others idle.
+  // A run started from a run's end stays on its lane: no message crosses cores, and no line that
+  // another lane writes is even read, but now and then, to see whether others have less to do.
   auto* const here = lane::current;
+  if (here != nullptr && here->is_of(*this) && !here->is_time_to_compare())
+    return *here;
   auto* least = lanes_[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.size()].get();
   for (const auto& l : lanes_) {
     if (l->load() < least->load())
       least = l.get();
   }
-  const auto is_ours = here != nullptr && here->index() < lanes_.size() && lanes_[here->index()].get() == here;
+  const auto is_ours = here != nullptr && here->is_of(*this);
   return is_ours && here->load() <= 2 * least->load() + 8 ? *here : *least;
 }
 
-engine_core::ticket engine_core::submit(run_request request) {
-  const auto number = next_number_.fetch_add(1, std::memory_order_relaxed);
-  live_runs_.fetch_add(1, std::memory_order_relaxed);
-  auto& l = choose_lane();
+engine_core::ticket engine_core::submit(lane& l, run_request request) {
+  const auto number = l.expect_run();
   l.post(new submission{number, std::move(request)});
   return {number, l.index()};
 }

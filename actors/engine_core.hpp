@@ -32,7 +32,9 @@ public:
     std::uint64_t number;
     std::uint32_t lane;
   };
-  ticket submit(run_request request);
+  /// Counts the run in on `l`, chosen by choose_lane(), and sends it there.
+  ticket submit(lane& l, run_request request);
+  [[nodiscard]] lane& choose_lane() noexcept;
   void cancel(ticket t);
   void resume(ticket t);
   /// Runs a function on a lane, between two bodies. Any thread.
@@ -45,21 +47,17 @@ public:
   [[nodiscard]] crew& threads() noexcept { return threads_; }
   void add_job(call& c) { threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
-  void run_ended() noexcept { live_runs_.fetch_sub(1, std::memory_order_relaxed); }
-  [[nodiscard]] std::size_t live_runs() const noexcept { return live_runs_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t live_runs() const noexcept;
 
 private:
-  [[nodiscard]] lane& choose_lane() noexcept;
-
   engine_options options_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;
-  crew threads_;
-  watcher watcher_;
-  std::atomic<std::uint64_t> next_number_{1};
-  std::atomic<std::uint32_t> next_lane_{0};
-  std::atomic<std::size_t> live_runs_{0};
+  // What is written as runs come and go stands apart from what every lane reads.
+  alignas(64) crew threads_;
+  alignas(64) watcher watcher_;
+  alignas(64) std::atomic<std::uint32_t> next_lane_{0};  // for runs from outside
 };
 
 } // namespace superstep

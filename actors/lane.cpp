@@ -126,6 +126,7 @@ void lane::serve(crew_member& by, bool took_over) {
 }
 
 void lane::sleep() {
+  pinned_.clear();
   auto lock = std::unique_lock{sleep_mutex_};
   asleep_.store(true, std::memory_order_seq_cst);
   // Whoever pushed before it could see us asleep has pushed before this look.

@@ -47,7 +47,18 @@ public:
   void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override;
   [[nodiscard]] time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// Runs begun or on their way here, and not ended.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
+  /// Counts a run in; its number, unique on this lane and never 0.
+  [[nodiscard]] std::uint64_t expect_run() noexcept {
+    load_.fetch_add(1, std::memory_order_relaxed);
+    return numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  [[nodiscard]] bool is_of(const engine_core& core) const noexcept { return &core_ == &core; }
+  /// What handles hold instead of the core itself: a count of the lane's own, so that two lanes that
+  /// hand out handles do not write one line.
+  void set_anchor(std::shared_ptr<const std::weak_ptr<engine_core>> a) noexcept { anchor_ = std::move(a); }
+  [[nodiscard]] const std::shared_ptr<const std::weak_ptr<engine_core>>& anchor() const noexcept { return anchor_; }
 
   // The thread that serves it.
   void serve(crew_member& by, bool took_over);
@@ -60,6 +71,12 @@ public:
   }
   [[nodiscard]] crew_member* server() const noexcept { return server_.load(std::memory_order_acquire); }
   void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
+
+  /// By its own thread: once in a while.
+  [[nodiscard]] bool is_time_to_compare() noexcept { return ++chosen_ % 64 == 0; }
+  /// By its own thread: the same table under a count of this lane's own, for runs that follow each
+  /// other here. Held until the lane next sleeps.
+  [[nodiscard]] program_ptr pin(const program_ptr& table);
 
   // Messages, on the lane.
   void begin_run(std::uint64_t number, run_request&& request);
@@ -155,7 +172,9 @@ private:
   call* in_place_ = nullptr;  // the record for bodies run in place
   call* running_ = nullptr;   // whose body the guard is about
   wait_ptr resuming_;         // scratch of turn()
+  std::vector<program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
+  std::uint32_t chosen_ = 0;
 
   // Shared with other threads: lines of their own.
   alignas(64) std::atomic<std::uint64_t> guard_{0};  // odd while inside a body: sequence << 1 | 1
@@ -164,7 +183,9 @@ private:
   inbox<wait> waits_;
   std::atomic<bool> asleep_{false};
   std::atomic<crew_member*> server_{nullptr};
-  std::atomic<std::size_t> load_{0};
+  alignas(64) std::atomic<std::size_t> load_{0};
+  std::atomic<std::uint64_t> numbers_{0};
+  std::shared_ptr<const std::weak_ptr<engine_core>> anchor_;
   std::mutex sleep_mutex_;
   std::condition_variable woken_;
 };

@@ -109,14 +109,12 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.task_number = number;
   if (c.config != r.request.config)
     c.config = r.request.config;
-  if (c.table != r.request.table)
-    c.table = r.request.table;
   if (c.sink != r.request.sink)
     c.sink = r.request.sink;
   c.begun = true;
   c.ended = false;
   auto& in = c.input;
-  in.table = c.table.get();
+  in.table = &r.table();
   in.state = r.state.state().get();
   in.payload = t.is_push() ? &(*r.step.inputs)[t.push_index].input : nullptr;
   in.config = &c.config;
@@ -186,6 +184,7 @@ void lane::give_flight(run& r, call& c) {
   r.open.push_back(&c);
   ++r.flights;
   // What the body may touch when the run goes on without it.
+  c.table = r.state.table_ptr();
   c.state_hold = r.state.state();
   c.inputs_hold = r.step.inputs;
 }
@@ -328,7 +327,6 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.parent_generation = generation;
   c.join = std::move(join);
   c.config = r.request.config;
-  c.table = r.request.table;
   c.sink = r.request.sink;
   c.input = parent.input;
   c.input.config = &c.config;
@@ -351,7 +349,7 @@ lane::kept lane::start_fork(call& c) {
     return kept::yes;
   }
   learn_heavy(c);
-  if (c.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
+  if (c.input.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
     core_.add_job(c);
     return kept::yes;
   }
@@ -420,7 +418,6 @@ void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
     in_place_->input.table = nullptr;
     in_place_->config.reset();
-    in_place_->table.reset();
     in_place_->sink.reset();
   }
 }

@@ -15,6 +15,8 @@ std::uint64_t nanoseconds(lane::time_point t) noexcept {
   return static_cast<std::uint64_t>(t.time_since_epoch().count());
 }
 
+constexpr auto pinned_max = std::size_t{8};
+
 json::array names_of(const program& table, const std::vector<std::uint32_t>& nodes) {
   auto names = json::array{};
   for (const auto n : nodes)
@@ -32,6 +34,18 @@ run& lane::take_run() {
   auto& r = *free_runs_.back();
   free_runs_.pop_back();
   return r;
+}
+
+program_ptr lane::pin(const program_ptr& table) {
+  for (const auto& p : pinned_) {
+    if (p == table)
+      return p;
+  }
+  if (pinned_.size() == pinned_max)
+    pinned_.erase(pinned_.begin());
+  auto own =
+      std::allocate_shared<const program_ptr>(cache_line_allocator<program_ptr>{}, table);
+  return pinned_.emplace_back(own, table.get());
 }
 
 run* lane::find_run(std::uint64_t number) noexcept {
@@ -59,14 +73,13 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.live = true;
   r.paused = false;
   r.request = std::move(request);
-  r.state.reset(r.request.table, r.request.config->run_id, r.request.config->recursion_limit);
+  r.state.reset(std::move(r.request.table), r.request.config->run_id, r.request.config->recursion_limit);
   r.next_task = 0;
   r.stats.steps = 0;
   r.stats.tasks = 0;
   r.node_actors.resize(r.table().nodes().size());
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
-  load_.fetch_add(1, std::memory_order_relaxed);
   if (r.request.config->deadline.count() > 0) {
     alarms_.push_back({now() + r.request.config->deadline, nullptr, &r, r.generation});
     std::push_heap(alarms_.begin(), alarms_.end());
@@ -317,7 +330,6 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   r.first_end_ns = 0;
   free_runs_.push_back(&r);
   load_.fetch_sub(1, std::memory_order_relaxed);
-  core_.run_ended();
   if (done)
     done(std::move(result));
 }

@@ -17,7 +17,7 @@ namespace superstep {
 /// What somebody asked an engine to run.
 struct run_request {
   program_ptr table;
-  std::vector<write> input;
+  write_list input;
   std::shared_ptr<const run_config> config;
   std::function<void(raw_result)> done;
   std::shared_ptr<event_sink> sink;
@@ -43,7 +43,7 @@ struct alignas(64) run {
   run_stats stats;
   std::uint64_t first_end_ns = 0;  ///< of the step: when its first task ended while others flew
 
-  [[nodiscard]] const program& table() const noexcept { return *request.table; }
+  [[nodiscard]] const program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
   [[nodiscard]] std::string task_path(const step_task& t) const {
     const auto& name = table().node(t.node).name;

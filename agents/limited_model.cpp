@@ -10,7 +10,7 @@ namespace {
 constexpr auto bytes_per_token = std::size_t{4};  // a rule of thumb; settled by the true number
 
 std::int64_t estimated_tokens(const model_request& request) {
-  auto bytes = std::size_t{0};
+  auto bytes = request.system ? request.system->content.size() : std::size_t{0};
   for (const auto& m : request.messages)
     bytes += m.content.size();
   return static_cast<std::int64_t>(bytes / bytes_per_token);

@@ -33,19 +33,10 @@ struct react_parts {
 };
 using parts_ptr = std::shared_ptr<const react_parts>;
 
-message_list model_input(const react_parts& parts, const message_list& messages) {
-  if (!parts.prompt)
-    return messages;  // shares everything; only a prompt costs a copy of the pointers
-  auto out = message_list{};
-  out.push_back(parts.prompt);
-  for (auto i = std::size_t{0}; i < messages.size(); ++i)
-    out.push_back(messages.at_ptr(i));
-  return out;
-}
-
 model_request make_request(const react_parts& parts, const chat_state& state, const runtime& rt) {
   auto out = model_request{};
-  out.messages = model_input(parts, state.messages);
+  out.system = parts.prompt;
+  out.messages = state.messages;
   out.tools = parts.tools.definitions();
   out.run_key = rt.config().run_id;
   out.turn = state.model_calls;
@@ -81,21 +72,49 @@ update<chat_state> after_model(const react_parts& parts, message reply, const ru
   return out;
 }
 
+/// Tells the observer of a run that a call has begun and, whatever becomes of it, that it is over:
+/// a call that is given up ends when its frame does. Holds the context: a call may outlast its run.
+class told_call {
+public:
+  /// @param start, end literals
+  told_call(std::shared_ptr<const agent_context> asked, std::string_view start,
+            std::string_view end, std::string id)
+      : asked_{asked && asked->observe ? std::move(asked) : nullptr}, end_{end} {
+    if (!asked_)
+      return;
+    id_ = std::move(id);
+    asked_->observe(start, id_);
+  }
+  told_call(const told_call&) = delete;
+  told_call& operator=(const told_call&) = delete;
+  ~told_call() {
+    if (asked_)
+      asked_->observe(end_, id_);
+  }
+
+private:
+  std::shared_ptr<const agent_context> asked_;
+  std::string_view end_;
+  std::string id_;
+};
+
+std::shared_ptr<const agent_context> context_of(const runtime& rt) {
+  return std::static_pointer_cast<const agent_context>(rt.config().context);
+}
+
 task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, runtime rt) {
   // Later messages were checked when they were added.
   if (const auto fault = unanswered_call(state.messages, state.model_calls == 0))
     throw std::system_error{make_error_code(errc::invalid_argument), *fault};
   auto request = make_request(*parts, state, rt);
+  auto told = std::optional<told_call>{std::in_place, context_of(rt), "model_start", "model_end",
+                                       std::to_string(request.turn)};
   auto asking = parts->model->complete(std::move(request));
   auto reply = co_await asking;
+  told.reset();
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
   co_return after_model(*parts, std::move(reply).value(), rt);
-}
-
-void tell(const agent_context* asked, std::string_view event, std::string_view call_id) {
-  if (asked && asked->observe)
-    asked->observe(event, call_id);
 }
 
 /// `asked` is held: a call may outlast its run.
@@ -104,11 +123,10 @@ task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context
   auto permit = co_await parts->tool_limit.acquire();
   auto& at = co_await this_home{};
   const auto begin = at.where->now();
-  const auto id = call.id;
-  tell(asked.get(), "tool_start", id);
+  auto told = std::optional<told_call>{std::in_place, asked, "tool_start", "tool_end", call.id};
   auto running = parts->tools.run(std::move(call), std::move(context));
   auto answer = co_await running;
-  tell(asked.get(), "tool_end", id);
+  told.reset();
   if (asked && asked->tool_times)
     asked->tool_times->add(at.where->now() - begin);
   co_return answer;
@@ -121,8 +139,7 @@ task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runti
   context.node = std::string{rt.node()};
   context.attempt = rt.attempt();
   context.stop = rt.stop();
-  auto asked = std::static_pointer_cast<const agent_context>(rt.config().context);
-  return run_tool(parts, std::move(call), std::move(context), std::move(asked));
+  return run_tool(parts, std::move(call), std::move(context), context_of(rt));
 }
 
 update<chat_state> after_tools(message_list answers) {

@@ -162,6 +162,7 @@ result<void> batch_run::feed_item(input_item& item) {
   origin.key = row.request.key;
   origin.key_name = row.key_name;
   origin.has_error = row.has_error;
+  origin.is_numbered = row.is_numbered;
   if (auto before = done.starts.find(key); before != done.starts.end())
     origin.attempt = before->second + 1;
   submit(std::move(row), std::move(origin));

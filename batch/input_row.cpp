@@ -74,7 +74,12 @@ result<void> check_members(dom::object row, row_shape shape) {
 
 result<void> read_key(dom::object row, std::string_view name, input_row& into) {
   auto value = std::string_view{};
-  if (row.at_key(name).get(value) != simdjson::SUCCESS || value.empty())
+  auto number = std::string{};
+  if (into.line != 0 && !has(row, name)) {
+    number = std::to_string(into.line);
+    value = number;
+    into.is_numbered = true;
+  } else if (row.at_key(name).get(value) != simdjson::SUCCESS || value.empty())
     return bad_member(name, "the row's key, a string that is not empty");
   if (value.size() > row_key_bytes_max)
     return bad_member(name, "at most " + std::to_string(row_key_bytes_max) + " bytes long");
@@ -227,11 +232,8 @@ result<void> read_chat(dom::object row, input_row& into) {
   const auto has_custom_id = has(row, "custom_id");
   if (has_custom_id && has(row, "id"))
     return error{errc::parse_failed, R"(both "custom_id" and "id" are given; one is the key)"};
-  if (auto key = read_key(row, has_custom_id ? "custom_id" : "id", into); !key) {
-    if (!has_custom_id && !has(row, "id"))
-      return error{errc::parse_failed, R"(the row has no key: "custom_id" or "id" is missing)"};
+  if (auto key = read_key(row, has_custom_id ? "custom_id" : "id", into); !key)
     return key;
-  }
   auto read = read_messages(row["messages"].value_unsafe(), "messages", into.request.messages);
   if (read && into.request.messages.empty())
     return bad_member("messages", "a list of at least one message");
@@ -256,10 +258,10 @@ struct row_parser::impl {
   dom::parser parser;
   std::optional<row_shape> shape;
 
-  result<input_row> parse(std::string_view line);
+  result<input_row> parse(std::string_view line, std::uint64_t number);
 };
 
-result<input_row> row_parser::impl::parse(std::string_view line) {
+result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t number) {
   auto document = dom::element{};
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
     if (failed == simdjson::UTF8_ERROR)
@@ -281,6 +283,7 @@ result<input_row> row_parser::impl::parse(std::string_view line) {
     return members.error();
   auto into = input_row{};
   into.shape = *found;
+  into.line = number;
   into.has_error = has(row, "error");
   auto read = *found == row_shape::openai   ? read_openai(row, into)
               : *found == row_shape::native ? read_native(row, into)
@@ -295,9 +298,9 @@ row_parser::row_parser() : impl_{std::make_unique<impl>()} {}
 row_parser::row_parser(row_parser&&) noexcept = default;
 row_parser::~row_parser() = default;
 
-result<input_row> row_parser::parse(std::string_view line) {
+result<input_row> row_parser::parse(std::string_view line, std::uint64_t number) {
   SUPERSTEP_ASSERT(impl_);
-  return impl_->parse(line);
+  return impl_->parse(line, number);
 }
 
 std::optional<row_shape> row_parser::shape() const noexcept {

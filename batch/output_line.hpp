@@ -21,6 +21,7 @@ struct row_origin {
   std::uint64_t size = 0;
   std::uint32_t attempt = 1; ///< how often the row has been started, in all runs of the job
   bool has_error = false;    ///< its input line is a dead letter
+  bool is_numbered = false;  ///< its input line has no key
 };
 
 struct job_identity {

@@ -76,7 +76,7 @@ result<input_row> input_reader::read(const text_line& line) {
                  "the line is " + std::to_string(line.size) + " bytes long, more than the " +
                      std::to_string(line_bytes_max_) + " that --max-line-bytes allows; it begins " +
                      quoted_excerpt(line.text)};
-  return parser_.parse(line.text);
+  return parser_.parse(line.text, line.number);
 }
 
 result<std::optional<input_item>> input_reader::next() {

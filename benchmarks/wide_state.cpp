@@ -35,8 +35,8 @@ struct element {
   }
 };
 
-std::vector<write> write_all(const integers& values) {
-  auto writes = std::vector<write>{};
+write_list write_all(const integers& values) {
+  auto writes = write_list{};
   writes.reserve(values.size());
   for (const auto v : values)
     writes.push_back({static_cast<std::uint32_t>(writes.size()), false, value{v}});

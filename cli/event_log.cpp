@@ -4,6 +4,7 @@
 #include <superstep/base/json.hpp>
 
 #include <chrono>
+#include <cstdint>
 
 namespace superstep::cli {
 
@@ -16,6 +17,7 @@ result<void> event_log::open(const std::string& path) {
 }
 
 void event_log::add(std::string_view row, std::string_view event, std::string_view call_id) {
+  constexpr auto flush_every = std::int64_t{500'000'000};
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   auto line = std::string{"{\"row\":"};
   append_quoted(line, row);
@@ -26,6 +28,10 @@ void event_log::add(std::string_view row, std::string_view event, std::string_vi
   line += ",\"t_ns\":" + std::to_string(now) + "}\n";
   const auto lock = std::scoped_lock{mutex_};
   file_ << line;
+  if (now - flushed_ >= flush_every) {  // whoever watches the file sees it grow
+    file_.flush();
+    flushed_ = now;
+  }
 }
 
 result<void> event_log::close() {

@@ -3,6 +3,7 @@
 
 #include <superstep/base/result.hpp>
 
+#include <cstdint>
 #include <fstream>
 #include <mutex>
 #include <string>
@@ -10,9 +11,10 @@
 
 namespace superstep::cli {
 
-/// A file of JSON lines that says when the tool calls of a job began and ended:
-/// {"row":"…","event":"tool_start"|"tool_end","call_id":"…","t_ns":…}. `t_ns` is monotonic and
-/// counts from nowhere in particular: only differences mean something.
+/// A file of JSON lines that says when the model and tool calls of a job began and ended:
+/// {"row":"…","event":"tool_start"|"tool_end"|"model_start"|"model_end","call_id":"…","t_ns":…}.
+/// The id of a model call is its number in the row, from 0. `t_ns` is monotonic and counts from
+/// nowhere in particular: only differences mean something.
 /// @par Threads
 /// add(): any.
 class event_log {
@@ -27,6 +29,7 @@ private:
   std::mutex mutex_;
   std::ofstream file_;
   std::string path_;
+  std::int64_t flushed_ = 0;  // when, on the clock of t_ns
 };
 
 } // namespace superstep::cli

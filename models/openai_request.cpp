@@ -37,11 +37,11 @@ result<std::string> write_request(const openai_model_options& options,
   auto out = to_text(parameters);
   out.pop_back(); // the object goes on
   out += ",\"messages\":[";
-  auto is_first = true;
+  if (request.system)
+    append_openai(out, *request.system);
   for (const auto& m : request.messages) {
-    if (!is_first)
+    if (out.back() != '[')
       out += ',';
-    is_first = false;
     append_openai(out, m);
   }
   out += ']';

@@ -40,9 +40,9 @@ private:
         return error{kind, "the script injects a fault: " + make_error_code(kind).message()};
       luck -= chance;
     }
-    if (request.messages.empty())
+    if (request.messages.empty() && !request.system)
       return error{model_errc::bad_request, "there is no message to answer"};
-    const auto& last = request.messages.back();
+    const auto& last = request.messages.empty() ? *request.system : request.messages.back();
     const auto text = text_of(last);
     for (const auto& rule : script_.rules)
       if (const auto found = rule.fits(last, text, request.turn))

@@ -15,8 +15,8 @@ namespace {
 
 namespace detail {
 
-std::vector<write> own_writes(std::vector<channel_write> writes, const channel_layout& layout) {
-  auto own = std::vector<write>{};
+write_list own_writes(std::vector<channel_write> writes, const channel_layout& layout) {
+  auto own = write_list{};
   own.reserve(writes.size());
   for (auto& w : writes) {
     if (w.graph != &layout)  // its index and type would be taken for those of another channel
@@ -68,7 +68,7 @@ program_ptr channel_graph::compile(compile_options options) {
   return builder_.compile(std::move(options));
 }
 
-std::vector<write> channel_graph::input(std::vector<channel_write> writes) const {
+write_list channel_graph::input(std::vector<channel_write> writes) const {
   return detail::own_writes(std::move(writes), *layout_);
 }
 

@@ -100,7 +100,7 @@ private:
 compiled_json_graph::compiled_json_graph(program_ptr table, std::shared_ptr<const json_layout> layout)
     : table_{std::move(table)}, layout_{std::move(layout)} {}
 
-std::vector<write> compiled_json_graph::input(const json::object& values) const {
+write_list compiled_json_graph::input(const json::object& values) const {
   return layout_->writes_of(values);
 }
 
@@ -108,7 +108,7 @@ json::object compiled_json_graph::state(const state_block& state) const {
   return layout_->read(state, {});
 }
 
-json::value compiled_json_graph::update(std::vector<write> writes) const {
+json::value compiled_json_graph::update(write_list writes) const {
   if (writes.empty())
     return nullptr;
   auto object = json::object{};

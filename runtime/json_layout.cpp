@@ -71,8 +71,8 @@ json::object json_layout::read(const state_block& state, const std::vector<std::
   return object;
 }
 
-std::vector<write> json_layout::writes_of(json::value update) const {
-  auto writes = std::vector<write>{};
+write_list json_layout::writes_of(json::value update) const {
+  auto writes = write_list{};
   if (update.is_null())
     return writes;
   if (!update.is_object())

@@ -34,7 +34,7 @@ struct json_layout {
   /// The named channels that hold something (empty list: all), in the order of declaration.
   [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;
   /// The writes of an update; throws graph_error for what is no update or names no channel.
-  [[nodiscard]] std::vector<write> writes_of(json::value update) const;
+  [[nodiscard]] write_list writes_of(json::value update) const;
   /// What a write says, as JSON.
   [[nodiscard]] json::value value_of(const write&) const;
 };

@@ -102,6 +102,22 @@ BOOST_AUTO_TEST_CASE(dead_letters_are_an_input) {
   BOOST_TEST(letters["row-6"]["error"].at("line").as_int64() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(rows_without_an_id_are_known_by_their_line_also_as_dead_letters) {
+  auto first = testing::job{"\n"
+                            R"({"messages":[{"role":"user","content":"fine"}]})"
+                            "\n"
+                            R"({"messages":[{"role":"user","content":"fail"}]})"
+                            "\n"};
+  BOOST_REQUIRE(first.run().has_value());
+  auto rows = rows_of(first.file("out.jsonl"));
+  BOOST_REQUIRE(rows.size() == 2U);
+  BOOST_TEST(rows["2"]["id"].as_string() == "2");
+  BOOST_TEST(rows["2"]["status"].as_string() == "ok");
+  auto second = testing::job{first.file("out.dead.jsonl")};
+  BOOST_REQUIRE(second.run().has_value());
+  BOOST_TEST(second.runner.runs.contains("3"));
+}
+
 BOOST_AUTO_TEST_CASE(limit_begins_so_many_rows_and_the_next_run_goes_on) {
   auto job = testing::job{chat_lines(6)};
   job.options.limit = 4;
@@ -278,8 +294,13 @@ const auto bad_inputs = std::vector<bad_input>{
      R"(line 2: unknown member "temprature" in a chat row)"},
     {"bytes that are not UTF-8", chat_line("a", "1") + chat_line("b", "\xC3\x28"),
      "line 2: not UTF-8"},
-    {"a missing id", R"({"messages":[{"role":"user","content":"x"}]})",
-     "line 1: the row has no key"},
+    {"an id that is no text", R"({"id":7,"messages":[{"role":"user","content":"x"}]})",
+     R"(line 1: "id" must be)"},
+    {"a line number that is another row's id",
+     R"({"id":"2","messages":[{"role":"user","content":"x"}]})"
+     "\n"
+     R"({"messages":[{"role":"user","content":"y"}]})",
+     R"(line 2: duplicate key "2", first on line 1)"},
     {"a line that is too long", chat_line("a", "1") + chat_line("b", std::string(5000, 'x')),
      "line 2: the line is 5059 bytes long, more than the 1000 that --max-line-bytes allows"},
     {"another shape", chat_line("a", "1") + R"({"id":"b","input":{}})",

@@ -40,6 +40,21 @@ BOOST_AUTO_TEST_CASE(a_request_is_written_in_a_stable_order) {
   BOOST_TEST(parsed->at("messages").at(0).at("content").as_string() == "hi \"you\"");
 }
 
+BOOST_AUTO_TEST_CASE(the_system_prompt_is_the_first_message) {
+  auto options = openai_model_options{};
+  options.model = "m";
+  auto request = make_request();
+  request.system = std::make_shared<const message>(system_message("be brief"));
+  const auto written = models::write_request(options, request);
+  BOOST_REQUIRE(written.has_value());
+  const auto parsed = parse_json(*written);
+  BOOST_REQUIRE(parsed.has_value());
+  const auto& messages = parsed->at("messages").as_array();
+  BOOST_REQUIRE(messages.size() == 2U);
+  BOOST_TEST(messages[0].at("role").as_string() == "system");
+  BOOST_TEST(messages[0].at("content").as_string() == "be brief");
+}
+
 BOOST_AUTO_TEST_CASE(parameters_that_belong_to_the_agent_are_refused) {
   for (const auto* name : {"messages", "tools", "stream", "stream_options", "n"}) {
     auto request = make_request();

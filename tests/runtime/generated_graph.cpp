@@ -136,7 +136,7 @@ public:
     s.table = g_.compile({.name = "generated"});
     s.text_of = [ch = ch_](const state_block& state) { return ch.text_of(state); };
     s.input = [ch = ch_, seed = random_.below(1000)] {
-      auto writes = std::vector<write>{};
+      auto writes = write_list{};
       writes.push_back((ch.log <<= lines{"in" + std::to_string(seed)}).content);
       writes.push_back((ch.mark <<= std::string{"first"}).content);
       return writes;

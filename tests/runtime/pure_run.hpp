@@ -23,7 +23,7 @@ struct pure_run {
     state.reset(table, config->run_id, recursion_limit);
   }
 
-  void start(std::vector<write> input) {
+  void start(write_list input) {
     begin(state, step, input).value();
     last = next_step::run;
     run_tasks();
@@ -38,7 +38,7 @@ struct pure_run {
     last = prepare(state, step);
     note_tasks();
   }
-  next_step finish(std::vector<write> input) {
+  next_step finish(write_list input) {
     start(std::move(input));
     while (last == next_step::run)
       advance();

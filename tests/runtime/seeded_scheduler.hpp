@@ -32,7 +32,7 @@ private:
 /// What a graph is run on, and how its state is written down.
 struct scenario {
   program_ptr table;
-  std::function<std::vector<write>()> input;
+  std::function<write_list()> input;
   std::function<std::string(const state_block&)> text_of;
   std::uint32_t recursion_limit = 25;
 };

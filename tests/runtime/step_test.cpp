@@ -54,7 +54,7 @@ std::string joined(const lines& l) {
     text += (text.empty() ? "" : " ") + s;
   return text;
 }
-std::vector<superstep::write> no_input() { return input_writes(update<journal>{}); }
+superstep::write_list no_input() { return input_writes(update<journal>{}); }
 
 } // namespace
 

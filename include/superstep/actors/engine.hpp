@@ -6,6 +6,7 @@
 #include <superstep/actors/event_stream.hpp>
 #include <superstep/actors/run_event.hpp>
 #include <superstep/actors/run_handle.hpp>
+#include <superstep/base/cache_lines.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/run_config.hpp>
 
@@ -55,10 +56,7 @@ public:
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
                     std::type_identity_t<std::function<void(run_result<State>)>> done) {
     return start(graph.table(), input_writes(std::move(input)), std::move(config),
-                 [done = std::move(done)](raw_result raw) {
-                   auto state = state_of<State>(raw);
-                   done({std::move(state), std::move(raw.error), std::move(raw.stats)});
-                 });
+                 completion<State>{{}, std::move(done)});
   }
 
   /// Starts a run and hands out its events as they come. A reader that falls behind holds the run
@@ -70,17 +68,26 @@ public:
   }
 
   /// The same for tables of other front ends.
-  run_handle start(program_ptr table, std::vector<write> input, run_config config,
+  run_handle start(const program_ptr& table, write_list input, run_config config,
                    std::function<void(raw_result)> done, stream_mode modes = stream_mode::none,
                    std::shared_ptr<event_sink> sink = nullptr);
-  raw_result wait_for(program_ptr table, std::vector<write> input, run_config config);
-  event_stream open_stream(program_ptr table, std::vector<write> input, stream_mode modes,
+  raw_result wait_for(const program_ptr& table, write_list input, run_config config);
+  event_stream open_stream(const program_ptr& table, write_list input, stream_mode modes,
                            run_config config, std::size_t buffer_max);
 
   /// Looks into live runs: their actors, which may be told to exit.
   [[nodiscard]] engine_debug debug();
 
 private:
+  template <class State>
+  struct completion : on_cache_lines {
+    std::function<void(run_result<State>)> done;
+    void operator()(raw_result raw) const {
+      auto state = state_of<State>(raw);
+      done({std::move(state), std::move(raw.error), std::move(raw.stats)});
+    }
+  };
+
   template <class State>
   static std::optional<State> state_of(raw_result& raw) {
     if (!raw.state)

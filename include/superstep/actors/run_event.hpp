@@ -36,7 +36,7 @@ struct run_event {
   std::string node;           ///< updates, custom
   std::uint32_t task_index = 0;
   state_view state;           ///< values: a snapshot, shared, never changed
-  std::vector<write> writes;  ///< updates: channel and value
+  write_list writes;  ///< updates: channel and value
   json::value data;           ///< custom; debug: {"event": "step" | "barrier" | "end", …}
 };
 

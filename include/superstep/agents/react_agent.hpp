@@ -58,8 +58,9 @@ private:
 struct agent_context {
   json::object parameters;                      ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times; ///< filled while the run goes on, when set
-  /// Told of `tool_start` and `tool_end` with the id of the call, when set, from the call's own
-  /// actor: thread-safe, short.
+  /// Told of `tool_start` and `tool_end` with the id of the call, and of `model_start` and
+  /// `model_end` with its number in the run, when set, by the call's own actor: thread-safe, short.
+  /// A call that was given up has an end too.
   std::function<void(std::string_view event, std::string_view call_id)> observe;
 };
 

@@ -28,7 +28,9 @@ struct input_row {
   row_shape shape = row_shape::chat;
   std::string key_name; ///< "custom_id" or "id", as the line has it
   row_request request;
-  bool has_error = false; ///< the line is a dead letter's: it carries the error of its last run
+  std::uint64_t line = 0;   ///< its number, when the parser was told
+  bool is_numbered = false; ///< the line has no key of its own: its number is the key
+  bool has_error = false;   ///< the line is a dead letter's: it carries the error of its last run
 };
 
 /// Reads lines of one file. What it refuses: text that is not JSON, another shape than the first
@@ -43,7 +45,8 @@ public:
   ~row_parser();
 
   /// The row's recursion_limit is 0 unless the line says one.
-  [[nodiscard]] result<input_row> parse(std::string_view line);
+  /// @param number of the line, the key of a row that has none; 0: such a row is refused
+  [[nodiscard]] result<input_row> parse(std::string_view line, std::uint64_t number = 0);
   /// Known once a line has been read well.
   [[nodiscard]] std::optional<row_shape> shape() const noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/cache_lines.hpp>
 #include <superstep/base/id_source.hpp>
 #include <superstep/base/result.hpp>
 #include <superstep/channels/value.hpp>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep {
 
@@ -29,10 +31,14 @@ struct write {
   value content;
 };
 
+/// Writes on their way into a run.
+using write_list = std::vector<write, cache_line_allocator<write>>;
+
 /// The values of all channels of a run, shared and immutable while nodes compute.
 /// The coordinator alone changes it, at the barrier, and clones it first when somebody (a snapshot,
 /// an abandoned body) still holds it.
-class state_block : public boost::intrusive_ref_counter<state_block, boost::thread_safe_counter> {
+class state_block : public on_cache_lines,
+                    public boost::intrusive_ref_counter<state_block, boost::thread_safe_counter> {
 public:
   virtual ~state_block() = default;
   [[nodiscard]] virtual boost::intrusive_ptr<state_block> clone() const = 0;

@@ -61,6 +61,7 @@ struct slot_place {
 template <class State>
 class struct_block final : public state_block {
 public:
+  static_assert(alignof(State) <= 64, "a state block lies on cache lines");
   explicit struct_block(State initial = {}) : state{std::move(initial)} {}
   [[nodiscard]] state_ptr clone() const override { return new struct_block{state}; }
   State state;

@@ -14,7 +14,9 @@ namespace superstep {
 
 /// One question to a model. Owned by the call; the messages share structure with the state.
 struct model_request {
-  message_list messages;      ///< what the model reads, system prompt included
+  message_ptr system;         ///< read before the messages; null: none. Apart from them, because the
+                              ///< list is the state's own and is shared, not copied, at every turn
+  message_list messages;      ///< what the model reads
   tool_definitions tools;
   std::string run_key;        ///< key of the row or run: what `recorded` looks up
   std::uint32_t turn = 0;     ///< number of the model's call in this run, from 0

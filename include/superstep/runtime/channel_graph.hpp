@@ -103,7 +103,7 @@ public:
   /// Checks the graph and freezes it. Throws compile_error with every fault. No more can be added.
   [[nodiscard]] program_ptr compile(compile_options options = {});
   /// What a run is given. Throws graph_error when a write is for a channel of another graph.
-  [[nodiscard]] std::vector<write> input(std::vector<channel_write> writes) const;
+  [[nodiscard]] write_list input(std::vector<channel_write> writes) const;
 
 private:
   template <class Channel, class T, class Held, class... Args>

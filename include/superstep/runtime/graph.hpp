@@ -102,8 +102,8 @@ private:
 
 /// The writes of a whole struct: what a fresh run is given as its input.
 template <class State>
-[[nodiscard]] std::vector<write> input_writes(State input) {
-  auto writes = std::vector<write>{};
+[[nodiscard]] write_list input_writes(State input) {
+  auto writes = write_list{};
   auto index = std::uint32_t{0};
   boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
     writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
@@ -111,7 +111,7 @@ template <class State>
   return writes;
 }
 template <class State>
-[[nodiscard]] std::vector<write> input_writes(update<State> input) {
+[[nodiscard]] write_list input_writes(update<State> input) {
   return {std::make_move_iterator(input.writes().begin()), std::make_move_iterator(input.writes().end())};
 }
 

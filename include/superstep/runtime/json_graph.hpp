@@ -38,12 +38,12 @@ public:
   [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
   [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
   /// What a run is given. Throws graph_error for a key that is no channel (unless ignored).
-  [[nodiscard]] std::vector<write> input(const json::object&) const;
+  [[nodiscard]] write_list input(const json::object&) const;
   /// The channels that hold something, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
   /// Writes as the reference shows them in `updates`: null, an object, or a list of one-key objects
   /// when a channel was written more than once.
-  [[nodiscard]] json::value update(std::vector<write>) const;
+  [[nodiscard]] json::value update(write_list) const;
 
 private:
   program_ptr table_;

@@ -64,7 +64,8 @@ struct join_entry {
 
 /// The one table that every front end fills and the engine runs: channels, nodes, edges, branches.
 /// Immutable and shared by all runs; nodes stand in the order of their names.
-class program {
+/// Aligned, because its shared_ptr's count is written by every run that starts or ends.
+class alignas(64) program {
 public:
   static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 

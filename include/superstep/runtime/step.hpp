@@ -41,7 +41,7 @@ struct super_step {
   /// may still read their input; the next step then takes a fresh one.
   std::shared_ptr<std::vector<send>> inputs = std::make_shared<std::vector<send>>();
   std::vector<std::uint32_t> finished;   ///< task numbers, in the order they ended
-  std::vector<write> writes;
+  write_list writes;
   std::vector<std::uint32_t> targets;
   std::vector<send> sends;
   state_ptr adopted;                     ///< see node_output::adopted

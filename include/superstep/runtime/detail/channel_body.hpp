@@ -21,7 +21,7 @@ struct step_result {
 namespace detail {
 
 /// Takes the writes; throws graph_error when one is for a channel of another graph.
-[[nodiscard]] std::vector<write> own_writes(std::vector<channel_write>, const channel_layout&);
+[[nodiscard]] write_list own_writes(std::vector<channel_write>, const channel_layout&);
 /// Throws graph_error: the node reads channels and was sent an input of its own.
 [[noreturn]] void throw_takes_no_input(const body_input&);
 

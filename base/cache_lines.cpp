@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/cache_lines.hpp>
+
+#include <array>
+#include <cstdint>
+#include <new>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto line = std::size_t{64};
+constexpr auto lines_max = std::size_t{8};   // longer blocks are rare and go to the heap
+constexpr auto kept_max = std::uint32_t{64}; // per size and thread: 128 KB in all
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr auto reuses = false; // reuse would hide what the sanitizers look for
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr auto reuses = false;
+#  else
+constexpr auto reuses = true;
+#  endif
+#else
+constexpr auto reuses = true;
+#endif
+
+struct free_block {
+  free_block* next;
+};
+
+struct free_list {
+  free_block* first = nullptr;
+  std::uint32_t length = 0;
+};
+
+/// What this thread has freed. Trivially destructible on purpose: blocks are still freed while
+/// other objects of the thread end; `over` sends those to the heap.
+struct free_blocks {
+  std::array<free_list, lines_max + 1> by_lines;
+  bool registered = false;
+  bool over = false;
+};
+constinit thread_local free_blocks mine;
+
+struct at_thread_end {
+  ~at_thread_end() {
+    mine.over = true;
+    for (auto& list : mine.by_lines) {
+      while (auto* const b = list.first) {
+        list.first = b->next;
+        ::operator delete(b, std::align_val_t{line});
+      }
+    }
+  }
+};
+
+constexpr std::size_t lines_of(std::size_t bytes) noexcept {
+  return (bytes + line - 1) / line;
+}
+
+} // namespace
+
+void* take_cache_lines(std::size_t bytes) {
+  const auto n = lines_of(bytes);
+  if (n <= lines_max && mine.by_lines[n].first != nullptr) {
+    auto& list = mine.by_lines[n];
+    auto* const b = list.first;
+    list.first = b->next;
+    --list.length;
+    return b;
+  }
+  return ::operator new(n* line, std::align_val_t{line});
+}
+
+void free_cache_lines(void* block, std::size_t bytes) noexcept {
+  if (block == nullptr)
+    return;
+  const auto n = lines_of(bytes);
+  if (!reuses || n > lines_max || mine.by_lines[n].length == kept_max || mine.over) {
+    ::operator delete(block, std::align_val_t{line});
+    return;
+  }
+  if (!mine.registered) {
+    static thread_local auto cleaner = at_thread_end{};
+    static_cast<void>(cleaner);
+    mine.registered = true;
+  }
+  auto& list = mine.by_lines[n];
+  list.first = ::new (block) free_block{list.first};
+  ++list.length;
+}
+
+} // namespace superstep
