@@ -55,10 +55,10 @@ const auto bad_files = std::vector<bad_file>{
     {"a line of 50 MB",
      good + chat_line("b", std::string(std::size_t{50} << 20, 'x')) + chat_line("c", "z"),
      "line 2: the line is 52428"},
-    {"no id",
-     R"({"messages":[{"role":"user","content":"x"}]})"
+    {"an id that is no text",
+     R"({"id":7,"messages":[{"role":"user","content":"x"}]})"
      "\n",
-     "line 1: the row has no key"},
+     R"(line 1: "id" must be)"},
 };
 
 } // namespace
