@@ -20,9 +20,13 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
   ended = continue_body(input, out, failed);
 }
 
-void call::come_home() noexcept { home_lane.post(this); }
+void call::come_home() noexcept {
+  home_lane.post(this);
+}
 
-void call::arrive(lane& l) { l.call_came_home(*this); }
+void call::arrive(lane& l) {
+  l.call_came_home(*this);
+}
 
 std::stop_token call::stop_token() {
   const auto lock = std::scoped_lock{stop_mutex_};
@@ -40,7 +44,7 @@ void call::request_stop() {
     stop_requested_ = true;
     stopper = stopper_;
   }
-  if (stopper)  // runs the callbacks of whoever listens: not under the lock
+  if (stopper) // runs the callbacks of whoever listens: not under the lock
     stopper->request_stop();
 }
 

@@ -23,13 +23,14 @@ struct run;
 /// One body on its way: an activation of a node, a Send, or a call forked by another body.
 ///
 /// A lane has one call record for bodies that it runs in place. When a body turns out to wait or to
-/// block, the record goes with it (it gets a "flight") and the lane takes another. Everything that a
-/// body may still touch after its call was given up hangs on the record: state, input, config, table.
+/// block, the record goes with it (it gets a "flight") and the lane takes another. Everything that
+/// a body may still touch after its call was given up hangs on the record: state, input, config,
+/// table.
 ///
 /// @par Threads
 /// While a body runs, its thread alone touches the group "the body's" below; everything else is the
-/// lane's. Records are never freed before their lane, so a stale pointer with a stale generation can
-/// be told apart.
+/// lane's. Records are never freed before their lane, so a stale pointer with a stale generation
+/// can be told apart.
 struct alignas(64) call final : lane_message, call_services {
   explicit call(superstep::lane& l) : home_lane{l} { at.owner = this; }
 
@@ -37,20 +38,20 @@ struct alignas(64) call final : lane_message, call_services {
   body_input input;
   node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false;  ///< the body has ended; otherwise it waits
-  bool was_short = false;  ///< it was a job, and not worth a thread
-  task<void> forked;   ///< set: a forked call; `out` is unused
+  bool ended = false;     ///< the body has ended; otherwise it waits
+  bool was_short = false; ///< it was a job, and not worth a thread
+  task<void> forked;      ///< set: a forked call; `out` is unused
 
   // The lane's.
   home at;
-  run* owner = nullptr;  ///< null: free, or given up
+  run* owner = nullptr; ///< null: free, or given up
   call* parent = nullptr;
   boost::intrusive_ptr<fork_join> join;
   shell_ptr actor;
   std::uint32_t generation = 0;
   std::uint32_t parent_generation = 0;
   std::uint32_t task_number = 0;
-  std::uint32_t open_index = 0;  ///< place in run::open
+  std::uint32_t open_index = 0; ///< place in run::open
   call_state state = call_state::idle;
   bool begun = false;      ///< the body was started; a queued one was not
   wait_ptr stashed;        ///< ended while the body was still on its way to suspend
@@ -82,7 +83,7 @@ struct alignas(64) call final : lane_message, call_services {
   void request_stop();
 
 private:
-  std::mutex stop_mutex_;  // a body may ask for its token while its call is given up
+  std::mutex stop_mutex_; // a body may ask for its token while its call is given up
   std::optional<std::stop_source> stopper_;
   bool stop_requested_ = false;
 

@@ -3,15 +3,15 @@
 
 #include "engine_core.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string_view>
+
 #include <fcntl.h>
 #include <pthread.h>
-#include <string_view>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace superstep {
 
@@ -34,8 +34,9 @@ char thread_state(int kernel_id) {
   const auto n = ::read(file, text.data(), text.size());
   ::close(file);
   const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
-  const auto after_name = line.rfind(')');  // the name may hold anything
-  return after_name != std::string_view::npos && after_name + 2 < line.size() ? line[after_name + 2] : '?';
+  const auto after_name = line.rfind(')'); // the name may hold anything
+  return after_name != std::string_view::npos && after_name + 2 < line.size() ? line[after_name + 2]
+                                                                              : '?';
 }
 
 } // namespace
@@ -85,7 +86,8 @@ void crew::start_member() {
 
 void crew::work(crew_member& self) {
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
-  self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0, std::memory_order_release);
+  self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
+                        std::memory_order_release);
   auto lock = std::unique_lock{mutex_};
   for (;;) {
     ++idle_;
@@ -162,7 +164,7 @@ void crew::pace() {
   }
   auto more = burning < burners_max_ ? burners_max_ - burning : 0;
   if (burning == 0)
-    more = std::max(more, blocked);  // all wait: twice as many, until some do not
+    more = std::max(more, blocked); // all wait: twice as many, until some do not
   if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_)
     looks_without_progress_ = 0;
   else if (++looks_without_progress_ >= looks_before_one_more)

@@ -36,13 +36,14 @@ private:
   std::atomic<int> kernel_id_{0};
   std::atomic<bool> has_clock_{false};
   clockid_t clock_{};
-  std::int64_t cpu_ns_ = 0;  // at the last look
+  std::int64_t cpu_ns_ = 0; // at the last look
 };
 
 /// The engine's threads, and the queue of bodies known to be long.
 ///
 /// Threads are started when an order finds nobody idle, up to a bound. How many run jobs at once is
-/// paced by the watcher: bodies that burn CPU count against the number of workers, blocked ones do not.
+/// paced by the watcher: bodies that burn CPU count against the number of workers, blocked ones do
+/// not.
 class crew {
 public:
   crew(engine_core& core, std::size_t threads_max, std::size_t burners_max);
@@ -65,12 +66,12 @@ public:
 
 private:
   struct order {
-    lane* to_serve = nullptr;  ///< null: run jobs
+    lane* to_serve = nullptr; ///< null: run jobs
     bool took_over = false;
   };
 
-  void give(order o);        // with mutex_ held
-  void start_member();       // with mutex_ held
+  void give(order o);  // with mutex_ held
+  void start_member(); // with mutex_ held
   void work(crew_member& self);
   void run_jobs(crew_member& self);
   [[nodiscard]] call* next_job();
@@ -83,10 +84,10 @@ private:
   std::condition_variable changed_;
   std::vector<std::unique_ptr<crew_member>> members_;
   std::deque<order> orders_;
-  std::deque<call*> jobs_;       // bounded by the calls alive
-  std::size_t idle_ = 0;         // threads waiting for an order
-  std::size_t at_jobs_ = 0;      // threads in run_jobs(), or ordered to
-  std::size_t home_ = 0;         // threads that have ended
+  std::deque<call*> jobs_;  // bounded by the calls alive
+  std::size_t idle_ = 0;    // threads waiting for an order
+  std::size_t at_jobs_ = 0; // threads in run_jobs(), or ordered to
+  std::size_t home_ = 0;    // threads that have ended
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/actors/debug.hpp>
-
 #include "engine_core.hpp"
+
+#include <superstep/actors/debug.hpp>
 
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
@@ -26,9 +26,13 @@ void actor_ref::monitor(std::function<void()> down) const {
   actor_->actor->get()->attach_functor([down = std::move(down)] { down(); });
 }
 
-bool actor_ref::is_alive() const { return !shell_of(actor_->actor).is_dead(); }
+bool actor_ref::is_alive() const {
+  return !shell_of(actor_->actor).is_dead();
+}
 
-std::uint64_t actor_ref::id() const { return actor_->actor->id(); }
+std::uint64_t actor_ref::id() const {
+  return actor_->actor->id();
+}
 
 namespace {
 
@@ -44,7 +48,8 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
   auto found = answer.get_future();
   core_->on_lane(handle.lane_, [&](lane& l) {
     auto all = std::vector<actor_info>{};
-    const auto add = [&](const shell_ptr& s, actor_kind kind, call_state state, std::string node, std::string task) {
+    const auto add = [&](const shell_ptr& s, actor_kind kind, call_state state, std::string node,
+                         std::string task) {
       auto ref = actor_ref{};
       ref.actor_ = std::make_shared<actor_ref::held>(core_, s);
       all.push_back({std::move(ref), kind, state, std::move(node), std::move(task)});
@@ -70,6 +75,8 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
   return found.get();
 }
 
-std::size_t engine_debug::live_runs() const { return core_->live_runs(); }
+std::size_t engine_debug::live_runs() const {
+  return core_->live_runs();
+}
 
 } // namespace superstep

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/actors/engine.hpp>
-
 #include "engine_core.hpp"
 #include "event_queue.hpp"
+
+#include <superstep/actors/engine.hpp>
 
 #include <future>
 #include <utility>
 
 namespace superstep {
 
-engine::engine(engine_options options) : core_{std::make_shared<engine_core>(options)} { core_->start(); }
+engine::engine(engine_options options) : core_{std::make_shared<engine_core>(options)} {
+  core_->start();
+}
 
-engine::~engine() { core_->shut_down(); }
+engine::~engine() {
+  core_->shut_down();
+}
 
 void engine::throw_run_error(run_error e) {
   if (!e.cause)
     throw graph_error{std::move(e)};
   try {
     std::rethrow_exception(e.cause);
-  } catch (...) {  // nests the body's own exception
+  } catch (...) { // nests the body's own exception
     std::throw_with_nested(graph_error{std::move(e)});
   }
 }
@@ -30,12 +34,18 @@ run_handle engine::start(const program_ptr& table, write_list input, run_config 
   SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);
   if (config.recursion_limit < 1)
     throw graph_error{run_error{make_error_code(errc::invalid_argument),
-                                "recursion_limit must be at least 1", {}, 0, {}, 0, {}}};
+                                "recursion_limit must be at least 1",
+                                {},
+                                0,
+                                {},
+                                0,
+                                {}}};
   auto& home = core_->choose_lane();
   auto request = run_request{};
   request.table = lane::current == &home ? home.pin(table) : table;
   request.input = std::move(input);
-  request.config = std::allocate_shared<const run_config>(cache_line_allocator<run_config>{}, std::move(config));
+  request.config =
+      std::allocate_shared<const run_config>(cache_line_allocator<run_config>{}, std::move(config));
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
@@ -65,12 +75,15 @@ raw_result engine::wait_for(const program_ptr& table, write_list input, run_conf
 event_stream engine::open_stream(const program_ptr& table, write_list input, stream_mode modes,
                                  run_config config, std::size_t buffer_max) {
   auto events = std::make_shared<event_stream::queue>(buffer_max);
-  auto run = start(table, std::move(input), std::move(config),
-                   [events](raw_result raw) { events->close(std::move(raw)); }, modes, events);
+  auto run = start(
+      table, std::move(input), std::move(config),
+      [events](raw_result raw) { events->close(std::move(raw)); }, modes, events);
   return event_stream{std::move(events), std::move(run)};
 }
 
-engine_debug engine::debug() { return engine_debug{core_}; }
+engine_debug engine::debug() {
+  return engine_debug{core_};
+}
 
 void run_handle::cancel() const {
   if (!core_)

@@ -18,7 +18,8 @@ engine_options with_defaults(engine_options o) {
 
 class submission final : public lane_message, public on_cache_lines {
 public:
-  submission(std::uint64_t number, run_request&& request) : number_{number}, request_{std::move(request)} {}
+  submission(std::uint64_t number, run_request&& request)
+      : number_{number}, request_{std::move(request)} {}
   void arrive(lane& l) override {
     l.begin_run(number_, std::move(request_));
     delete this;
@@ -58,7 +59,7 @@ engine_core::engine_core(engine_options options)
 engine_core::~engine_core() {
   for (auto& l : lanes_)
     l->let_go();
-  system_.reset();  // its workers may still be telling a lane of an actor's end
+  system_.reset(); // its workers may still be telling a lane of an actor's end
 }
 
 void engine_core::start() {

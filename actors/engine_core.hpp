@@ -43,7 +43,9 @@ public:
   // For lanes and the watcher.
   [[nodiscard]] const engine_options& options() const noexcept { return options_; }
   [[nodiscard]] caf::actor_system& system() noexcept { return *system_; }
-  [[nodiscard]] const std::vector<boost::intrusive_ptr<lane>>& lanes() const noexcept { return lanes_; }
+  [[nodiscard]] const std::vector<boost::intrusive_ptr<lane>>& lanes() const noexcept {
+    return lanes_;
+  }
   [[nodiscard]] crew& threads() noexcept { return threads_; }
   void add_job(call& c) { threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
@@ -57,7 +59,7 @@ private:
   // What is written as runs come and go stands apart from what every lane reads.
   alignas(64) crew threads_;
   alignas(64) watcher watcher_;
-  alignas(64) std::atomic<std::uint32_t> next_lane_{0};  // for runs from outside
+  alignas(64) std::atomic<std::uint32_t> next_lane_{0}; // for runs from outside
 };
 
 } // namespace superstep

@@ -61,7 +61,7 @@ event_stream::event_stream(event_stream&&) noexcept = default;
 
 event_stream::~event_stream() {
   if (events_)
-    run_.cancel();  // without effect when it has ended
+    run_.cancel(); // without effect when it has ended
 }
 
 std::optional<run_event> event_stream::next() {
@@ -72,6 +72,8 @@ std::optional<run_event> event_stream::next() {
   return std::nullopt;
 }
 
-const raw_result& event_stream::result() const { return events_->result(); }
+const raw_result& event_stream::result() const {
+  return events_->result();
+}
 
 } // namespace superstep

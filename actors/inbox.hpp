@@ -5,8 +5,8 @@
 
 namespace superstep {
 
-/// Many writers, one reader: a stack of intrusive items (member `next`), taken whole and turned into
-/// the order of arrival. No allocation, no lock; owns nothing.
+/// Many writers, one reader: a stack of intrusive items (member `next`), taken whole and turned
+/// into the order of arrival. No allocation, no lock; owns nothing.
 template <class T>
 class inbox {
 public:
@@ -34,7 +34,9 @@ public:
     return oldest;
   }
 
-  [[nodiscard]] bool empty() const noexcept { return head_.load(std::memory_order_seq_cst) == nullptr; }
+  [[nodiscard]] bool empty() const noexcept {
+    return head_.load(std::memory_order_seq_cst) == nullptr;
+  }
 
 private:
   std::atomic<T*> head_{nullptr};

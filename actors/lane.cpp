@@ -27,7 +27,8 @@ private:
 class fork_request final : public lane_message {
 public:
   fork_request(call& parent, task<void> body, boost::intrusive_ptr<fork_join> join)
-      : parent_{parent}, generation_{parent.generation}, body_{std::move(body)}, join_{std::move(join)} {}
+      : parent_{parent}, generation_{parent.generation}, body_{std::move(body)},
+        join_{std::move(join)} {}
   void arrive(lane& l) override {
     l.begin_fork(parent_, generation_, std::move(body_), std::move(join_));
     delete this;
@@ -47,10 +48,12 @@ lane::lane(engine_core& core, std::uint32_t index)
   in_place_ = &take_call();
 }
 
-lane::~lane() { drop_waits(); }
+lane::~lane() {
+  drop_waits();
+}
 
 void lane::drop_waits() noexcept {
-  for (auto* w = waits_.take_all(); w != nullptr;) {  // ended when nobody was there to resume them
+  for (auto* w = waits_.take_all(); w != nullptr;) { // ended when nobody was there to resume them
     auto* const following = w->next;
     wait_ptr{w, false}.reset();
     w = following;
@@ -76,7 +79,9 @@ void lane::post(lane_message* m) noexcept {
   wake();
 }
 
-void lane::post_death(const tenancy& t) noexcept { post(new death_notice{t}); }
+void lane::post_death(const tenancy& t) noexcept {
+  post(new death_notice{t});
+}
 
 void lane::resume_soon(wait_ptr w) noexcept {
   waits_.push(w.detach());
@@ -209,7 +214,7 @@ lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
   auto expected = ticket;
   if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel))
     return kept::yes;
-  c.come_home();  // the lane is somebody else's: nothing here may be touched any more
+  c.come_home(); // the lane is somebody else's: nothing here may be touched any more
   return kept::no;
 }
 

@@ -45,7 +45,9 @@ public:
   void resume_soon(wait_ptr w) noexcept override;
   void wake_at(time_point when, wait_ptr w) noexcept override;
   void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override;
-  [[nodiscard]] time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
+  [[nodiscard]] time_point now() const noexcept override {
+    return std::chrono::steady_clock::now();
+  }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   /// Runs begun or on their way here, and not ended.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
@@ -55,21 +57,29 @@ public:
     return numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   [[nodiscard]] bool is_of(const engine_core& core) const noexcept { return &core_ == &core; }
-  /// What handles hold instead of the core itself: a count of the lane's own, so that two lanes that
-  /// hand out handles do not write one line.
-  void set_anchor(std::shared_ptr<const std::weak_ptr<engine_core>> a) noexcept { anchor_ = std::move(a); }
-  [[nodiscard]] const std::shared_ptr<const std::weak_ptr<engine_core>>& anchor() const noexcept { return anchor_; }
+  /// What handles hold instead of the core itself: a count of the lane's own, so that two lanes
+  /// that hand out handles do not write one line.
+  void set_anchor(std::shared_ptr<const std::weak_ptr<engine_core>> a) noexcept {
+    anchor_ = std::move(a);
+  }
+  [[nodiscard]] const std::shared_ptr<const std::weak_ptr<engine_core>>& anchor() const noexcept {
+    return anchor_;
+  }
 
   // The thread that serves it.
   void serve(crew_member& by, bool took_over);
 
   // The watcher.
-  [[nodiscard]] std::uint64_t guard() const noexcept { return guard_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t guard() const noexcept {
+    return guard_.load(std::memory_order_acquire);
+  }
   /// Takes the lane from a thread that is still inside the body it was in when `seen` was read.
   [[nodiscard]] bool take_over(std::uint64_t seen) noexcept {
     return guard_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
   }
-  [[nodiscard]] crew_member* server() const noexcept { return server_.load(std::memory_order_acquire); }
+  [[nodiscard]] crew_member* server() const noexcept {
+    return server_.load(std::memory_order_acquire);
+  }
   void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
 
   /// By its own thread: once in a while.
@@ -84,19 +94,20 @@ public:
   void resume_run(std::uint64_t number);
   void actor_died(const tenancy& t);
   void call_came_home(call& c);
-  void begin_fork(call& parent, std::uint32_t generation, task<void> body, boost::intrusive_ptr<fork_join> join);
+  void begin_fork(call& parent, std::uint32_t generation, task<void> body,
+                  boost::intrusive_ptr<fork_join> join);
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
   void stop() noexcept { stopping_ = true; }
-  /// After the last serve(): lets go of every actor, which must not outlive the actor system, and of
-  /// every wait, which would keep the lane alive.
+  /// After the last serve(): lets go of every actor, which must not outlive the actor system, and
+  /// of every wait, which would keep the lane alive.
   void let_go() noexcept;
 
   /// From this guess on (see node_entry::slowness) a node's bodies go to the job queue: two
   /// hand-overs, or many medium bodies, more than short ones since.
   static constexpr int slow_node = 8;
 
-  static thread_local lane* current;  ///< the lane that this thread serves: a hint for new runs
+  static thread_local lane* current; ///< the lane that this thread serves: a hint for new runs
 
 private:
   struct alarm {
@@ -131,7 +142,8 @@ private:
   void queue(run& r);
   void task_ended(run& r, std::uint32_t number, node_output&& output);
   void task_failed(run& r, std::uint32_t number, const body_input& input, run_error error);
-  [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code, std::exception_ptr cause);
+  [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code,
+                                   std::exception_ptr cause);
   void emit_values(run& r);
   void emit_step(run& r);
   [[nodiscard]] run& take_run();
@@ -161,23 +173,23 @@ private:
   const std::uint32_t index_;
   bool stopping_ = false;
 
-  std::deque<ready_item> ready_;  // one entry a run and an ended wait: bounded by what is alive
-  std::vector<alarm> alarms_;     // a heap
+  std::deque<ready_item> ready_; // one entry a run and an ended wait: bounded by what is alive
+  std::vector<alarm> alarms_;    // a heap
   boost::unordered_flat_map<std::uint64_t, run*> live_;
-  std::vector<std::unique_ptr<run>> runs_;  // all records; free ones are listed below
+  std::vector<std::unique_ptr<run>> runs_; // all records; free ones are listed below
   std::vector<run*> free_runs_;
   std::vector<std::unique_ptr<call>> calls_;
   std::vector<call*> free_calls_;
   std::vector<shell_ptr> free_shells_;
-  call* in_place_ = nullptr;  // the record for bodies run in place
-  call* running_ = nullptr;   // whose body the guard is about
-  wait_ptr resuming_;         // scratch of turn()
+  call* in_place_ = nullptr; // the record for bodies run in place
+  call* running_ = nullptr;  // whose body the guard is about
+  wait_ptr resuming_;        // scratch of turn()
   std::vector<program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;
 
   // Shared with other threads: lines of their own.
-  alignas(64) std::atomic<std::uint64_t> guard_{0};  // odd while inside a body: sequence << 1 | 1
+  alignas(64) std::atomic<std::uint64_t> guard_{0}; // odd while inside a body: sequence << 1 | 1
   std::atomic<bool> heavy_{false};
   alignas(64) inbox<lane_message> messages_;
   inbox<wait> waits_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lane's calls and actors: bodies in place, in flight, given up; exits.
-#include "lane.hpp"
-
 #include "engine_core.hpp"
+#include "lane.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -64,7 +63,8 @@ void lane::give_back(shell_ptr&& s) noexcept {
   auto& actor = shell_of(s);
   // Acquired: nobody runs it. Held by nobody: nobody can. Otherwise a late exit would kill the next
   // tenant, so it is dropped and dies when its last holder lets go.
-  if (options_.pool_actors && free_shells_.size() < options_.pooled_actors_max && actor.try_acquire()) {
+  if (options_.pool_actors && free_shells_.size() < options_.pooled_actors_max &&
+      actor.try_acquire()) {
     const auto alone = actor.is_ours_alone();
     actor.tenant = {};
     actor.release();
@@ -96,7 +96,8 @@ void lane::learn(const call& c, int change) noexcept {
     slowness.store(next, std::memory_order_relaxed);
 }
 
-/// The watcher found this lane's bodies worth spreading: the node whose turn it is counts as slower.
+/// The watcher found this lane's bodies worth spreading: the node whose turn it is counts as
+/// slower.
 void lane::learn_heavy(const call& c) noexcept {
   if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
     learn(c, slow_node / 2);
@@ -140,12 +141,12 @@ void lane::after_in_place(run& r, call& c) {
     c.state = call_state::suspended;
     give_flight(r, c);
     in_place_ = &take_call();
-    return;  // had an exit come meanwhile, its notice is on the way
+    return; // had an exit come meanwhile, its notice is on the way
   }
   const auto died = s != nullptr && s->is_dead();
   const auto number = c.task_number;
   const auto is_push = r.step.tasks[number].is_push();
-  ++c.generation;  // a notice about this call comes too late from now on
+  ++c.generation; // a notice about this call comes too late from now on
   c.forget_stop();
   if (c.actor) {
     if (died && !is_push)
@@ -158,10 +159,12 @@ void lane::after_in_place(run& r, call& c) {
     const auto failed = std::exchange(c.failed, nullptr);
     c.out.output = {};
     task_failed(r, number, c.input,
-                error_of(r, number, died ? graph_errc::actor_exited : graph_errc::node_failed, died ? nullptr : failed));
+                error_of(r, number, died ? graph_errc::actor_exited : graph_errc::node_failed,
+                         died ? nullptr : failed));
     return;
   }
-  if (const auto& node = r.table().node(c.input.node); node.slowness.load(std::memory_order_relaxed) > 0)
+  if (const auto& node = r.table().node(c.input.node);
+      node.slowness.load(std::memory_order_relaxed) > 0)
     learn(c, -1);
   task_ended(r, number, std::move(c.out.output));
 }
@@ -173,7 +176,7 @@ void lane::send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number) {
   prepare_call(r, c, number);
   c.state = call_state::queued;
   give_flight(r, c);
-  shell_of(c.actor).release();  // dead now: its notice ends the call
+  shell_of(c.actor).release(); // dead now: its notice ends the call
   core_.add_job(c);
 }
 
@@ -223,7 +226,7 @@ void lane::finish_flight(call& c) {
   if (c.failed) {
     task_failed(r, number, c.input, error_of(r, number, graph_errc::node_failed, c.failed));
   } else {
-    c.state_hold.reset();  // so that the barrier need not copy the state
+    c.state_hold.reset(); // so that the barrier need not copy the state
     c.inputs_hold.reset();
     task_ended(r, number, std::move(c.out.output));
   }
@@ -236,11 +239,11 @@ void lane::finish_flight(call& c) {
 /// destroyed; one that runs is left to end unheard; one in the job queue will find itself dropped.
 void lane::abandon(call& c) {
   auto& r = *c.owner;
-  for (auto i = std::size_t{0}; i < r.open.size(); ++i) {  // its forked calls go first
+  for (auto i = std::size_t{0}; i < r.open.size(); ++i) { // its forked calls go first
     auto* const child = r.open[i];
     if (child->parent == &c && child->parent_generation == c.generation) {
       abandon(*child);
-      i = ~std::size_t{0};  // the list has changed: once more from the start
+      i = ~std::size_t{0}; // the list has changed: once more from the start
     }
   }
   const auto join = std::move(c.join);
@@ -269,7 +272,7 @@ void lane::abandon(call& c) {
 }
 
 void lane::call_came_home(call& c) {
-  if (c.owner == nullptr) {  // given up meanwhile
+  if (c.owner == nullptr) { // given up meanwhile
     free_call(c);
     return;
   }
@@ -288,13 +291,13 @@ lane::kept lane::resume(wait_ptr&& w) {
     return kept::yes;
   }
   auto& c = *static_cast<call*>(w->owner());
-  if (c.state != call_state::suspended) {  // its body is still on its way to suspend
+  if (c.state != call_state::suspended) { // its body is still on its way to suspend
     c.stashed = std::move(w);
     return kept::yes;
   }
   auto& s = shell_of(c.actor);
   if (!s.try_acquire()) {
-    if (!s.is_dead())  // it handles a message just now
+    if (!s.is_dead()) // it handles a message just now
       ready_.push_back({nullptr, nullptr, std::move(w)});
     w.reset();
     return kept::yes;
@@ -306,14 +309,14 @@ lane::kept lane::resume(wait_ptr&& w) {
     return kept::no;
   c.state = call_state::suspended;
   s.release();
-  if (c.ended && !s.is_dead())  // dead: its notice is on the way and fails the call
+  if (c.ended && !s.is_dead()) // dead: its notice is on the way and fails the call
     finish_flight(c);
   return kept::yes;
 }
 
 void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
                       boost::intrusive_ptr<fork_join> join) {
-  if (parent.generation != generation || parent.owner == nullptr) {  // the parent has gone
+  if (parent.generation != generation || parent.owner == nullptr) { // the parent has gone
     body = {};
     join->one_done();
     return;
@@ -344,7 +347,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
 }
 
 lane::kept lane::start_fork(call& c) {
-  if (c.owner == nullptr) {  // given up before its turn
+  if (c.owner == nullptr) { // given up before its turn
     free_call(c);
     return kept::yes;
   }
@@ -389,7 +392,8 @@ void lane::actor_died(const tenancy& t) {
   }
   // A node's actor between two calls. A tool's has no call left, so nobody misses it; neither is a
   // node's missed when the call that died with it was answered for already (its place is empty).
-  if (t.kind != actor_kind::node || !r.node_actors[t.node] || !shell_of(r.node_actors[t.node]).is_dead())
+  if (t.kind != actor_kind::node || !r.node_actors[t.node] ||
+      !shell_of(r.node_actors[t.node]).is_dead())
     return;
   error.node = error.task = r.table().node(t.node).name;
   error.text = "the actor of node '" + error.node + "' was told to exit while it was idle (step " +
@@ -400,7 +404,7 @@ void lane::actor_died(const tenancy& t) {
 void lane::actor_of_call_died(run& r, call& c) {
   const auto was_fork = static_cast<bool>(c.join);
   const auto number = c.task_number;
-  const auto config = c.config;  // outlives the record for the failure handler
+  const auto config = c.config; // outlives the record for the failure handler
   auto input = c.input;
   input.config = &config;
   input.services = nullptr;

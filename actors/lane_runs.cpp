@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The coordinator's part of a lane: runs, their super-steps, how they end.
-#include "lane.hpp"
-
 #include "engine_core.hpp"
+#include "lane.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -43,8 +42,7 @@ program_ptr lane::pin(const program_ptr& table) {
   }
   if (pinned_.size() == pinned_max)
     pinned_.erase(pinned_.begin());
-  auto own =
-      std::allocate_shared<const program_ptr>(cache_line_allocator<program_ptr>{}, table);
+  auto own = std::allocate_shared<const program_ptr>(cache_line_allocator<program_ptr>{}, table);
   return pinned_.emplace_back(own, table.get());
 }
 
@@ -73,7 +71,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.live = true;
   r.paused = false;
   r.request = std::move(request);
-  r.state.reset(std::move(r.request.table), r.request.config->run_id, r.request.config->recursion_limit);
+  r.state.reset(std::move(r.request.table), r.request.config->run_id,
+                r.request.config->recursion_limit);
   r.next_task = 0;
   r.stats.steps = 0;
   r.stats.tasks = 0;
@@ -89,7 +88,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     return;
   }
   r.request.input.clear();
-  if (r.table().entry().branches.empty()) {  // the entry has no code to run
+  if (r.table().entry().branches.empty()) { // the entry has no code to run
     r.step.record(0, {});
     r.next_task = 1;
   }
@@ -124,7 +123,7 @@ lane::kept lane::drive(run& r) {
       const auto number = r.next_task++;
       if (start_task(r, number) == kept::no)
         return kept::no;
-      if (r.queued)  // its actor was busy with a message: once more later
+      if (r.queued) // its actor was busy with a message: once more later
         return kept::yes;
     }
     if (!r.live)
@@ -147,12 +146,13 @@ bool lane::barrier(run& r) {
     r.stats.barrier_wait_ns.push_back(nanoseconds(now()) - std::exchange(r.first_end_ns, 0));
   }
   if (shell_of(r.coordinator).is_dead())
-    return false;  // its death notice is in the inbox and ends the run
+    return false; // its death notice is in the inbox and ends the run
   if (r.streams(stream_mode::debug)) {
     auto event = run_event{};
     event.mode = stream_mode::debug;
     event.step = r.state.step();
-    event.data = json::object{{"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.flights}};
+    event.data = json::object{
+        {"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.flights}};
     r.request.sink->push(std::move(event));
   }
   if (auto applied = apply(r.state, r.step); !applied) {
@@ -206,11 +206,11 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
   auto& c = *in_place_;
   if (t.node != program::no_node) {
     const auto& node = r.table().node(t.node);
-    learn_heavy(c);  // about the body before this one, which was heavy
+    learn_heavy(c); // about the body before this one, which was heavy
     c.actor = t.is_push() ? take_shell(actor_kind::tool, r) : node_actor(r, t.node);
     auto& s = shell_of(c.actor);
     if (!s.try_acquire()) {
-      if (!s.is_dead()) {  // it handles a message just now
+      if (!s.is_dead()) { // it handles a message just now
         c.actor.reset();
         r.next_task = number;
         queue(r);
@@ -256,7 +256,7 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, ru
         task_ended(r, number, std::move(*instead));
         return;
       }
-    } catch (...) {  // the handler is user code too; its failure is the run's
+    } catch (...) { // the handler is user code too; its failure is the run's
       error.text += "; its failure handler failed too: " + describe(std::current_exception());
     }
   }

@@ -30,18 +30,18 @@ struct alignas(64) run {
   std::uint64_t number = 0;
   std::uint32_t generation = 0;
   bool live = false;
-  bool queued = false;  ///< stands in the lane's queue
-  bool paused = false;  ///< waits for the reader of its stream
+  bool queued = false; ///< stands in the lane's queue
+  bool paused = false; ///< waits for the reader of its stream
   run_request request;
   run_state state;
   super_step step;
-  std::uint32_t next_task = 0;  ///< the next task of the step to be started
-  std::uint32_t flights = 0;    ///< calls of this run that are not in place
-  std::vector<call*> open;      ///< these calls
+  std::uint32_t next_task = 0; ///< the next task of the step to be started
+  std::uint32_t flights = 0;   ///< calls of this run that are not in place
+  std::vector<call*> open;     ///< these calls
   shell_ptr coordinator;
-  std::vector<shell_ptr> node_actors;  ///< by node; made when first activated
+  std::vector<shell_ptr> node_actors; ///< by node; made when first activated
   run_stats stats;
-  std::uint64_t first_end_ns = 0;  ///< of the step: when its first task ended while others flew
+  std::uint64_t first_end_ns = 0; ///< of the step: when its first task ended while others flew
 
   [[nodiscard]] const program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }

@@ -28,7 +28,9 @@ caf::mailbox_element* oldest_first(caf::mailbox_element* newest) noexcept {
 
 } // namespace
 
-shell::shell(caf::actor_config& config) : caf::monitorable_actor{config} { inbox_.try_block(); }
+shell::shell(caf::actor_config& config) : caf::monitorable_actor{config} {
+  inbox_.try_block();
+}
 
 void shell::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
   const auto id = what->mid;
@@ -82,8 +84,8 @@ shell::resume_result shell::resume(caf::execution_unit* host, std::size_t throug
 void shell::release() {
   if (inbox_.try_block())
     return;
-  // Something came while the lane had the actor: handle it now. The count of its own keeps the actor
-  // for the scheduler should it want another turn.
+  // Something came while the lane had the actor: handle it now. The count of its own keeps the
+  // actor for the scheduler should it want another turn.
   caf::intrusive_ptr_add_ref(ctrl());
   if (resume(nullptr, messages_per_turn) == resume_later)
     home_system().scheduler().enqueue(this);
@@ -98,8 +100,8 @@ bool shell::is_ours_alone() const noexcept {
 bool shell::cleanup(caf::error&& reason, caf::execution_unit* host) {
   if (dead_.exchange(true, std::memory_order_acq_rel))
     return false;
-  // The lane hears of it before the mailbox closes: then whoever finds the mailbox closed knows that
-  // the lane knows.
+  // The lane hears of it before the mailbox closes: then whoever finds the mailbox closed knows
+  // that the lane knows.
   if (tenant.lane != nullptr)
     tenant.lane->post_death(tenant);
   auto turn_away = [this](caf::mailbox_element* e) {
@@ -116,13 +118,17 @@ void shell::on_destroy() {
   caf::monitorable_actor::on_destroy();
 }
 
-void shell::intrusive_ptr_add_ref_impl() { caf::intrusive_ptr_add_ref(ctrl()); }
-void shell::intrusive_ptr_release_impl() { caf::intrusive_ptr_release(ctrl()); }
+void shell::intrusive_ptr_add_ref_impl() {
+  caf::intrusive_ptr_add_ref(ctrl());
+}
+void shell::intrusive_ptr_release_impl() {
+  caf::intrusive_ptr_release(ctrl());
+}
 
 shell_ptr make_shell(caf::actor_system& system) {
   auto config = caf::actor_config{};
-  return caf::make_actor<shell, caf::strong_actor_ptr>(system.next_actor_id(), system.node(), &system,
-                                                       config);
+  return caf::make_actor<shell, caf::strong_actor_ptr>(system.next_actor_id(), system.node(),
+                                                       &system, config);
 }
 
 } // namespace superstep

@@ -26,7 +26,7 @@ struct tenancy {
   actor_kind kind = actor_kind::tool;
   superstep::lane* lane = nullptr;
   superstep::run* run = nullptr;
-  superstep::call* call = nullptr;  ///< the latest call; none for a coordinator
+  superstep::call* call = nullptr; ///< the latest call; none for a coordinator
   std::uint32_t run_generation = 0;
   std::uint32_t call_generation = 0;
   std::uint32_t node = 0;
@@ -35,14 +35,14 @@ struct tenancy {
 /// The actor of a coordinator, a node or a tool call: addressable, with a mailbox, killable,
 /// monitorable.
 ///
-/// A lane runs an idle actor's body in place: an idle CAF actor's mailbox is "blocked"; turning it to
-/// "empty" (one compare-and-swap) means nobody can schedule the actor while messages still queue up.
-/// Whatever came meanwhile is handled at release(). So an activation in place is a delivery like any
-/// other, at 12 ns instead of 700.
+/// A lane runs an idle actor's body in place: an idle CAF actor's mailbox is "blocked"; turning it
+/// to "empty" (one compare-and-swap) means nobody can schedule the actor while messages still queue
+/// up. Whatever came meanwhile is handled at release(). So an activation in place is a delivery
+/// like any other, at 12 ns instead of 700.
 ///
-/// A class of its own instead of event_based_actor: a fifth of the size, a seventh of the cost to make.
-/// Exits and monitors work; requests are answered with "unexpected message".
-/// Whole cache lines, so that two lanes' actors never share one.
+/// A class of its own instead of event_based_actor: a fifth of the size, a seventh of the cost to
+/// make. Exits and monitors work; requests are answered with "unexpected message". Whole cache
+/// lines, so that two lanes' actors never share one.
 class alignas(CAF_CACHE_LINE_SIZE) shell : public caf::monitorable_actor, public caf::resumable {
 public:
   struct inbox_policy {
@@ -83,6 +83,8 @@ private:
 using shell_ptr = caf::strong_actor_ptr;
 
 [[nodiscard]] shell_ptr make_shell(caf::actor_system& system);
-[[nodiscard]] inline shell& shell_of(const shell_ptr& p) noexcept { return *static_cast<shell*>(p->get()); }
+[[nodiscard]] inline shell& shell_of(const shell_ptr& p) noexcept {
+  return *static_cast<shell*>(p->get());
+}
 
 } // namespace superstep

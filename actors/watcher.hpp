@@ -37,7 +37,7 @@ private:
 
   engine_core& core_;
   const std::chrono::microseconds tick_;
-  std::vector<std::uint64_t> seen_;    // guard of each lane at the last look
+  std::vector<std::uint64_t> seen_; // guard of each lane at the last look
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> asleep_{false};

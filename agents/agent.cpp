@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/agent.hpp>
-
 #include "agents/limited_model.hpp"
+
+#include <superstep/agents/agent.hpp>
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ struct overloaded : Fs... {
   using Fs::operator()...;
 };
 template <class... Fs>
-overloaded(Fs...) -> overloaded<Fs...>;  // clang 16 does not deduce aggregates
+overloaded(Fs...) -> overloaded<Fs...>; // clang 16 does not deduce aggregates
 
 model_limits_options limits_of(const agent_spec& spec) {
   auto out = model_limits_options{};
@@ -54,18 +54,20 @@ result<tool_ptr> make_http_get_tool(const http_get_options& o, io_runtime& io) {
 
 result<tool_ptr> make_tool_of(const tool_spec& spec, const std::shared_ptr<io_runtime>& io) {
   return std::visit(
-      overloaded{[](const calculator_options& o) { return result<tool_ptr>{make_calculator(o)}; },
-                 [](const current_time_options& o) { return result<tool_ptr>{make_current_time(o)}; },
-                 [&](const http_get_options& o) { return make_http_get_tool(o, *io); },
-                 [](const sqlite_query_options& o) { return make_sqlite_query(o); },
-                 [](const read_file_options& o) { return make_read_file(o); },
-                 [&](const command_options& o) { return make_command(io, o); },
-                 [](const simulated_options& o) { return make_simulated(o); }},
+      overloaded{
+          [](const calculator_options& o) { return result<tool_ptr>{make_calculator(o)}; },
+          [](const current_time_options& o) { return result<tool_ptr>{make_current_time(o)}; },
+          [&](const http_get_options& o) { return make_http_get_tool(o, *io); },
+          [](const sqlite_query_options& o) { return make_sqlite_query(o); },
+          [](const read_file_options& o) { return make_read_file(o); },
+          [&](const command_options& o) { return make_command(io, o); },
+          [](const simulated_options& o) { return make_simulated(o); }},
       spec.options);
 }
 
 /// The tools of the file; a fault for each that cannot be made, or whose name is taken.
-tool_list make_tools(const agent_spec& spec, const std::shared_ptr<io_runtime>& io, std::vector<agent_fault>& faults) {
+tool_list make_tools(const agent_spec& spec, const std::shared_ptr<io_runtime>& io,
+                     std::vector<agent_fault>& faults) {
   auto out = tool_list{};
   auto keys = std::map<std::string, std::string>{};
   for (const auto& described : spec.tools) {

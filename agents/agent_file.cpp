@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/agent_file.hpp>
-
 #include "agents/overrides.hpp"
 #include "agents/tool_fields.hpp"
 #include "agents/yaml_fields.hpp"
+
+#include <superstep/agents/agent_file.hpp>
 
 #include <fmt/format.h>
 
@@ -61,8 +61,9 @@ void read_model(fields& root, const std::string& folder, agent_spec& into) {
   const auto node = root.take("model");
   into.model_line = node.IsDefined() ? detail::line_of(node) : 0;
   if (!node.IsDefined() || !node.IsMap()) {
-    root.wrong("model", node.IsDefined() ? "must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"
-                                         : "is missing; it is required");
+    root.wrong("model", node.IsDefined()
+                            ? "must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"
+                            : "is missing; it is required");
     return;
   }
   auto at = fields{node, "model", root.faults()};
@@ -120,7 +121,9 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   auto version = std::string{"v2"};
   root.text("name", into.name);
   read_model(root, folder, into);
-  root.text("prompt", into.prompt).text("version", version).number("recursion_limit", into.recursion_limit, 1);
+  root.text("prompt", into.prompt)
+      .text("version", version)
+      .number("recursion_limit", into.recursion_limit, 1);
   if (version == "v1")
     into.version = react_version::v1;
   else if (version != "v2")
@@ -182,7 +185,7 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
       faults.add(documents[1], "", "has more than one YAML document");
     auto document = documents.empty() ? YAML::Node{YAML::NodeType::Null} : documents.front();
     if (document.IsNull())
-      document = YAML::Node{YAML::NodeType::Map};  // something that overrides can be put into
+      document = YAML::Node{YAML::NodeType::Map}; // something that overrides can be put into
     for (const auto& option : overrides)
       detail::apply_override(document, option, faults);
     read_root(document, folder, faults, out.spec);

@@ -33,7 +33,8 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
   for (auto i = from; i < messages.size(); ++i)
     for (const auto& call : messages[i].tool_calls)
       if (!answered.contains(call.id))
-        return "message " + std::to_string(i + 1) + " calls tool '" + call.name + "' (id '" + call.id +
+        return "message " + std::to_string(i + 1) + " calls tool '" + call.name + "' (id '" +
+               call.id +
                "'), and no tool message answers it; every tool call in the history must have its "
                "tool message, because most providers refuse it otherwise";
   return std::nullopt;

@@ -7,7 +7,7 @@ namespace superstep::detail {
 
 namespace {
 
-constexpr auto bytes_per_token = std::size_t{4};  // a rule of thumb; settled by the true number
+constexpr auto bytes_per_token = std::size_t{4}; // a rule of thumb; settled by the true number
 
 std::int64_t estimated_tokens(const model_request& request) {
   auto bytes = request.system ? request.system->content.size() : std::size_t{0};

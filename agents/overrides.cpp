@@ -63,9 +63,10 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
   for (const auto& part : parts) {
     auto next = child(at, part);
     if (!next) {
-      faults.add(0, path, fmt::format("there is no '{}' to set: what stands before it is {}", part,
-                                      at.IsSequence() ? fmt::format("a list of {}", at.size())
-                                                      : std::string{"no mapping"}));
+      faults.add(0, path,
+                 fmt::format("there is no '{}' to set: what stands before it is {}", part,
+                             at.IsSequence() ? fmt::format("a list of {}", at.size())
+                                             : std::string{"no mapping"}));
       return;
     }
     at.reset(*next);

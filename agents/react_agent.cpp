@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/react_agent.hpp>
-
 #include "agents/chat_history.hpp"
 
+#include <superstep/agents/react_agent.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/tools/tool_node.hpp>
 
@@ -22,7 +21,7 @@ struct react_parts {
   chat_model_ptr model;
   tool_node tools;
   limiter tool_limit;
-  message_ptr prompt;  // null: none
+  message_ptr prompt; // null: none
 
   explicit react_parts(react_agent_options&& o)
       : name{std::move(o.name)}, model{std::move(o.model)}, tools{std::move(o.tools)},
@@ -65,8 +64,8 @@ update<chat_state> after_model(const react_parts& parts, message reply, const ru
   added.push_back(std::move(reply));
   for (auto& answer : answers)
     added.push_back(std::move(answer));
-  auto out = update{set<&chat_state::messages>(std::move(added)),
-                    set<&chat_state::model_calls>(1), set<&chat_state::usage>(std::move(usage))};
+  auto out = update{set<&chat_state::messages>(std::move(added)), set<&chat_state::model_calls>(1),
+                    set<&chat_state::usage>(std::move(usage))};
   if (answered > 0)
     out.add(set<&chat_state::tool_calls>(answered));
   return out;
@@ -144,13 +143,14 @@ task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runti
 
 update<chat_state> after_tools(message_list answers) {
   const auto count = static_cast<std::uint32_t>(answers.size());
-  return update{set<&chat_state::messages>(std::move(answers)), set<&chat_state::tool_calls>(count)};
+  return update{set<&chat_state::messages>(std::move(answers)),
+                set<&chat_state::tool_calls>(count)};
 }
 
 /// The answer to a call that was stopped from outside, so that the model is not left waiting.
 message stopped_answer(const tool_call& call, std::string_view why) {
-  auto out = tool_message("Error: the call of tool '" + call.name + "' was stopped: " + std::string{why} +
-                              "\n Please fix your mistakes.",
+  auto out = tool_message("Error: the call of tool '" + call.name +
+                              "' was stopped: " + std::string{why} + "\n Please fix your mistakes.",
                           call.id, call.name);
   out.is_error = true;
   return out;
@@ -175,8 +175,8 @@ task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> 
     if (ended[i].value)
       answers.push_back(std::move(*ended[i].value));
     else
-      answers.push_back(stopped_answer(
-          calls[i], ended[i].failure ? describe(ended[i].failure) : "its actor was told to exit"));
+      answers.push_back(stopped_answer(calls[i], ended[i].failure ? describe(ended[i].failure)
+                                                                  : "its actor was told to exit"));
   }
   co_return after_tools(std::move(answers));
 }
@@ -196,7 +196,8 @@ destination without_calls(const chat_state& state) {
 /// A killed call is that call's failure: the model reads about it.
 std::optional<node_output> answer_stopped_call(const body_input& given, const run_error& e) {
   auto answers = message_list{};
-  answers.push_back(stopped_answer(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
+  answers.push_back(
+      stopped_answer(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
   auto out = node_output{};
   out.writes = std::move(after_tools(std::move(answers)).writes());
   return out;
@@ -206,12 +207,12 @@ void add_tools_v1(graph<chat_state>& g, const parts_ptr& parts) {
   g.add(react_all_tools_node, [parts](const chat_state& state, runtime rt) {
     return call_all_tools(parts, pending_calls(state), std::move(rt));
   });
-  g.branch(
-      react_agent_node,
-      [](const chat_state& state) {
-        return pending_calls(state).empty() ? without_calls(state) : destination{react_all_tools_node};
-      },
-      {react_all_tools_node, end});
+  g.branch(react_agent_node,
+           [](const chat_state& state) {
+             return pending_calls(state).empty() ? without_calls(state)
+                                                 : destination{react_all_tools_node};
+           },
+           {react_all_tools_node, end});
 }
 
 void add_tools_v2(graph<chat_state>& g, const parts_ptr& parts) {
@@ -221,17 +222,16 @@ void add_tools_v2(graph<chat_state>& g, const parts_ptr& parts) {
       react_tools_node,
       [parts](const tool_call& call, runtime rt) { return call_tool(parts, call, std::move(rt)); },
       std::move(options));
-  g.branch(
-      react_agent_node,
-      [](const chat_state& state) {
-        auto out = destinations{};
-        for (const auto& call : pending_calls(state))
-          out.emplace_back(react_tools_node, call);
-        if (out.empty())
-          out.push_back(without_calls(state));
-        return out;
-      },
-      {destination{react_tools_node}, destination{end}});
+  g.branch(react_agent_node,
+           [](const chat_state& state) {
+             auto out = destinations{};
+             for (const auto& call : pending_calls(state))
+               out.emplace_back(react_tools_node, call);
+             if (out.empty())
+               out.push_back(without_calls(state));
+             return out;
+           },
+           {destination{react_tools_node}, destination{end}});
 }
 
 } // namespace

@@ -17,7 +17,9 @@ using options_variant = decltype(tool_spec::options);
 
 // One reader per tool: its keys, their bounds, and which of them are required.
 
-options_variant read_calculator(fields&, const std::string&) { return calculator_options{}; }
+options_variant read_calculator(fields&, const std::string&) {
+  return calculator_options{};
+}
 
 options_variant read_current_time(fields& at, const std::string&) {
   auto out = current_time_options{};
@@ -76,9 +78,9 @@ struct reader {
   options_variant (*read)(fields&, const std::string& folder);
 };
 constexpr auto readers = std::array{
-    reader{"calculator", read_calculator},     reader{"current_time", read_current_time},
-    reader{"http_get", read_http_get},         reader{"sqlite_query", read_sqlite_query},
-    reader{"read_file", read_read_file},       reader{"command", read_command},
+    reader{"calculator", read_calculator}, reader{"current_time", read_current_time},
+    reader{"http_get", read_http_get},     reader{"sqlite_query", read_sqlite_query},
+    reader{"read_file", read_read_file},   reader{"command", read_command},
     reader{"simulated", read_simulated},
 };
 

@@ -25,7 +25,9 @@ std::optional<T> parse_number(std::string_view text) {
   return out;
 }
 
-bool is_plain(const YAML::Node& node) { return node.IsScalar() && node.Tag() != "!"; }
+bool is_plain(const YAML::Node& node) {
+  return node.IsScalar() && node.Tag() != "!";
+}
 
 json::value scalar_to_json(const YAML::Node& node) {
   const auto& text = node.Scalar();
@@ -114,7 +116,8 @@ void fault_list::add(const YAML::Node& node, std::string path, std::string text)
 
 void fault_list::add(std::size_t line, std::string path, std::string text) {
   const auto by_option = is_overridden(path);
-  faults_.push_back({by_option ? "--set" : file_, by_option ? 0 : line, std::move(path), std::move(text)});
+  faults_.push_back(
+      {by_option ? "--set" : file_, by_option ? 0 : line, std::move(path), std::move(text)});
 }
 
 std::vector<agent_fault> fault_list::take() && {
@@ -224,7 +227,8 @@ fields& fields::texts(std::string_view key, std::vector<std::string>& into, std:
         found.push_back(item.Scalar());
   if (!at.IsDefined() && min_size > 0)
     faults_.add(node_, path_of(key), "is missing; it is required");
-  else if (at.IsDefined() && (!at.IsSequence() || found.size() != at.size() || found.size() < min_size))
+  else if (at.IsDefined() &&
+           (!at.IsSequence() || found.size() != at.size() || found.size() < min_size))
     faults_.add(at, path_of(key), fmt::format("must be a list of at least {} texts", min_size));
   else if (at.IsDefined())
     into = std::move(found);

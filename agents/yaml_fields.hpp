@@ -96,7 +96,7 @@ private:
   YAML::Node node_;
   std::string path_;
   fault_list& faults_;
-  std::vector<std::string> known_;  // in the order of the readers, for the message of done()
+  std::vector<std::string> known_; // in the order of the readers, for the message of done()
 };
 
 } // namespace superstep::detail

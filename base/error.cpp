@@ -14,14 +14,22 @@ public:
   [[nodiscard]] const char* name() const noexcept override { return "superstep"; }
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<errc>(code)) {
-    case errc::invalid_argument: return "a value is not usable";
-    case errc::not_found: return "not found";
-    case errc::parse_failed: return "text could not be parsed";
-    case errc::io_failed: return "input or output failed";
-    case errc::timed_out: return "the time was over";
-    case errc::cancelled: return "cancelled";
-    case errc::too_large: return "a size limit was reached";
-    case errc::killed: return "the actor was told to exit";
+    case errc::invalid_argument:
+      return "a value is not usable";
+    case errc::not_found:
+      return "not found";
+    case errc::parse_failed:
+      return "text could not be parsed";
+    case errc::io_failed:
+      return "input or output failed";
+    case errc::timed_out:
+      return "the time was over";
+    case errc::cancelled:
+      return "cancelled";
+    case errc::too_large:
+      return "a size limit was reached";
+    case errc::killed:
+      return "the actor was told to exit";
     }
     return "unknown error";
   }

@@ -40,7 +40,9 @@ bool wait::end_in_place() noexcept {
   return state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel);
 }
 
-void wait::abandon() noexcept { state_.store(state::abandoned, std::memory_order_release); }
+void wait::abandon() noexcept {
+  state_.store(state::abandoned, std::memory_order_release);
+}
 
 bool wait::resumable() const noexcept {
   return state_.load(std::memory_order_acquire) == state::ended;

@@ -46,7 +46,7 @@ public:
         end_finished_calls();
       }
     }
-    calls_.clear();  // an abandoned parent takes its calls along
+    calls_.clear(); // an abandoned parent takes its calls along
   }
 
 private:
@@ -98,7 +98,9 @@ private:
 
 } // namespace
 
-boost::intrusive_ptr<execution> make_thread_execution() { return new thread_execution{}; }
+boost::intrusive_ptr<execution> make_thread_execution() {
+  return new thread_execution{};
+}
 
 void drive(home& at, std::coroutine_handle<> frame, bool (*done)(void*), void* context) {
   frame.resume();

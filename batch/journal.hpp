@@ -18,13 +18,15 @@
 //
 //     <crc32 of what follows the space, 8 hex digits> <JSON array>\n
 //
-//     ["job",{"format":1,"run_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,"input":…}]
+//     ["job",{"format":1,"run_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,
+//             "input":…}]                      one line, as all of them
 //     ["start",KEY]                            the row was given to the runner
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
 //     ["dead",KEY,OUT,DEAD,[…counts]]          the same, and its dead letter ends at byte DEAD of
 //                                              out.dead.jsonl
-//     ["bad",LINE,DEAD]                        input line LINE is no row; its dead letter ends at
-//     DEAD counts: steps, model calls, tool calls, input tokens, output tokens, total tokens
+//     ["bad",LINE,DEAD]                        input line LINE is no row; its dead letter ends
+//                                              at byte DEAD
+//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens
 //
 // The first record is a job; --force adds another, and the last one counts. `ok`, `dead` and `bad`
 // are written only after the bytes they speak of were synced, so a record never lies. Reading stops

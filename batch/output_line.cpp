@@ -207,7 +207,7 @@ void append_dead_line(std::string& out, const row_origin& row, std::string_view 
   // The line was checked to be an object, so it ends in a brace and perhaps white space.
   text.resize(text.find_last_of('}'));
   out += text;
-  if (row.is_numbered)  // in the file of dead letters it stands on another line
+  if (row.is_numbered) // in the file of dead letters it stands on another line
     append_text_member(out, row.key_name, row.key);
   append_member(out, "error");
   append_error(out, why, row.line);

@@ -10,8 +10,10 @@ public:
   [[nodiscard]] const char* name() const noexcept override { return "channel"; }
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<channel_errc>(code)) {
-    case channel_errc::invalid_update: return "the writes of a step do not fit their channel";
-    case channel_errc::reducer_failed: return "the reducer of a channel failed";
+    case channel_errc::invalid_update:
+      return "the writes of a step do not fit their channel";
+    case channel_errc::reducer_failed:
+      return "the reducer of a channel failed";
     }
     return "unknown channel error";
   }

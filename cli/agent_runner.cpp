@@ -118,7 +118,8 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   context.parameters = std::move(request.parameters);
   context.tool_times = times;
   if (events_)
-    context.observe = [events = events_, key = request.key](std::string_view event, std::string_view call_id) {
+    context.observe = [events = events_, key = request.key](std::string_view event,
+                                                            std::string_view call_id) {
       events->add(key, event, call_id);
     };
   request.config.context = std::make_shared<const agent_context>(std::move(context));

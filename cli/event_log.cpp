@@ -12,7 +12,8 @@ result<void> event_log::open(const std::string& path) {
   path_ = path;
   file_.open(path, std::ios::trunc);
   if (!file_)
-    return error{errc::io_failed, "--events: '" + path + "' cannot be written; name a file in a folder that exists"};
+    return error{errc::io_failed,
+                 "--events: '" + path + "' cannot be written; name a file in a folder that exists"};
   return {};
 }
 
@@ -28,7 +29,7 @@ void event_log::add(std::string_view row, std::string_view event, std::string_vi
   line += ",\"t_ns\":" + std::to_string(now) + "}\n";
   const auto lock = std::scoped_lock{mutex_};
   file_ << line;
-  if (now - flushed_ >= flush_every) {  // whoever watches the file sees it grow
+  if (now - flushed_ >= flush_every) { // whoever watches the file sees it grow
     file_.flush();
     flushed_ = now;
   }

@@ -29,7 +29,7 @@ private:
   std::mutex mutex_;
   std::ofstream file_;
   std::string path_;
-  std::int64_t flushed_ = 0;  // when, on the clock of t_ns
+  std::int64_t flushed_ = 0; // when, on the clock of t_ns
 };
 
 } // namespace superstep::cli

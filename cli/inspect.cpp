@@ -67,7 +67,8 @@ void add_graph(CLI::App& program, action& chosen) {
 void add_check(CLI::App& program, action& chosen) {
   add_verb(program, chosen, "check", "Say everything that is wrong with an agent file", check)
       .footer("Example:\n  superstep check agent.yaml --set version=v1\n\n"
-              "Reads the files that the agent names as well. Exit code: 0 nothing is wrong, 1 otherwise.");
+              "Reads the files that the agent names as well. Exit code: 0 nothing is wrong, 1 "
+              "otherwise.");
 }
 
 } // namespace superstep::cli

@@ -9,9 +9,10 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace superstep::cli {
 
@@ -22,9 +23,9 @@ struct run_arguments {
   std::vector<std::string> overrides;
   std::string bad_lines = "fail";
   std::string progress = "auto";
-  std::int64_t row_deadline_ms = -1;  // below 0: what the agent file says
+  std::int64_t row_deadline_ms = -1; // below 0: what the agent file says
   std::size_t workers = 0;
-  std::string events;  // empty: none
+  std::string events; // empty: none
   batch_options batch;
 };
 
@@ -33,13 +34,15 @@ stop_request& interrupted() {
   static auto request = stop_request{};
   return request;
 }
-extern "C" void on_signal(int) { interrupted().request(); }
+extern "C" void on_signal(int) {
+  interrupted().request();
+}
 
 void install_signal_handlers() {
-  static_cast<void>(interrupted());  // made here: a handler must not be the first to ask for it
+  static_cast<void>(interrupted()); // made here: a handler must not be the first to ask for it
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end
+  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of the write, not the end
 }
 
 batch_options options_of(const run_arguments& given, const agent& a) {
@@ -63,7 +66,7 @@ int run(const run_arguments& given) {
     std::cerr << to_text(built.faults) << '\n';
     return static_cast<int>(exit_code::failed);
   }
-  auto events = event_log{};  // before the engine, whose actors tell it
+  auto events = event_log{}; // before the engine, whose actors tell it
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = engine{options};
@@ -104,7 +107,8 @@ void add_run(CLI::App& program, action& chosen) {
   auto given = std::make_shared<run_arguments>();
   auto& verb = *program.add_subcommand("run", "Run every row of a JSONL file through an agent");
   verb.add_option("AGENT", given->agent, "The agent file")->required();
-  verb.add_option("-i,--input", given->batch.input, "JSONL file with the rows; - for standard input")
+  verb.add_option("-i,--input", given->batch.input,
+                  "JSONL file with the rows; - for standard input")
       ->required();
   verb.add_option("-o,--output", given->batch.output,
                   "Where the answers go; the job's other files stand beside it")
@@ -117,8 +121,10 @@ void add_run(CLI::App& program, action& chosen) {
       ->capture_default_str();
   verb.add_option("--limit", given->batch.limit, "Begin at most so many rows; 0 = all")
       ->capture_default_str();
-  verb.add_flag("--fresh", given->batch.fresh, "Move the files of an earlier job aside and begin anew");
-  verb.add_flag("--force", given->batch.force, "Go on although agent, tools, model or input changed");
+  verb.add_flag("--fresh", given->batch.fresh,
+                "Move the files of an earlier job aside and begin anew");
+  verb.add_flag("--force", given->batch.force,
+                "Go on although agent, tools, model or input changed");
   verb.add_option("--on-bad-line", given->bad_lines, "What a line that is no row does to the job")
       ->check(CLI::IsMember({"fail", "dead-letter"}))
       ->capture_default_str();

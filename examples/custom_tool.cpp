@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent with a tool of its own: a function whose arguments are a struct. The model follows rules,
-// so that the example runs anywhere; make_openai_model() takes its place.
+// An agent with a tool of its own: a function whose arguments are a struct. The model follows
+// rules, so that the example runs anywhere; make_openai_model() takes its place.
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -40,9 +40,9 @@ int main() {
   script.text = rules;
   auto options = ss::react_agent_options{};
   options.model = ss::make_scripted_model(std::move(script)).value();
-  options.tools = {ss::make_tool<distance_arguments>(
-      "travel_time", "Hours that a way takes at a speed.",
-      [](const distance_arguments& a) { return a.km / a.kmh; })};
+  options.tools = {
+      ss::make_tool<distance_arguments>("travel_time", "Hours that a way takes at a speed.",
+                                        [](const distance_arguments& a) { return a.km / a.kmh; })};
 
   auto input = ss::chat_state{};
   input.messages = {ss::human_message("How long is 120 km at 80 km/h and then 30 km at 50 km/h?")};

@@ -30,7 +30,7 @@ struct word_count {
 };
 BOOST_DESCRIBE_STRUCT(word_count, (), (chunks, words))
 
-constexpr auto count_chunk = ss::node<std::string>{"count_chunk"};  // fed by Sends
+constexpr auto count_chunk = ss::node<std::string>{"count_chunk"}; // fed by Sends
 constexpr auto print = ss::node<word_count>{"print"};
 
 ss::update<word_count> count_words(const std::string& chunk) {
@@ -48,16 +48,15 @@ int main() {
     for (const auto& [word, n] : s.words)
       std::cout << n << ' ' << word << '\n';
   });
-  g.branch(
-      ss::start,
-      [](const word_count& s) {
-        auto sends = ss::destinations{};
-        for (const auto& chunk : s.chunks)
-          sends.emplace_back(count_chunk, chunk);
-        return sends;
-      },
-      {ss::destination{count_chunk}});
-  g.edge(count_chunk, print);  // runs once, after the last of them
+  g.branch(ss::start,
+           [](const word_count& s) {
+             auto sends = ss::destinations{};
+             for (const auto& chunk : s.chunks)
+               sends.emplace_back(count_chunk, chunk);
+             return sends;
+           },
+           {ss::destination{count_chunk}});
+  g.edge(count_chunk, print); // runs once, after the last of them
 
   auto input = word_count{};
   input.chunks = {"the quick brown fox", "jumps over the lazy dog", "the dog sleeps"};

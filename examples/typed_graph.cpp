@@ -13,7 +13,7 @@ struct search {
   double low = 0;
   double high = 2;
   int tries = 0;
-  using reducers = ss::reducers<ss::by<&search::tries, std::plus<>>>;  // writes are added up
+  using reducers = ss::reducers<ss::by<&search::tries, std::plus<>>>; // writes are added up
 };
 BOOST_DESCRIBE_STRUCT(search, (), (low, high, tries))
 
@@ -22,7 +22,7 @@ constexpr auto report = ss::node<search>{"report"};
 
 int main() {
   auto g = ss::graph<search>{};
-  g.add(narrow, [](const search& s) {  // a node reads the state and returns what it changes
+  g.add(narrow, [](const search& s) { // a node reads the state and returns what it changes
     const auto middle = (s.low + s.high) / 2;
     auto out = ss::update{ss::set<&search::tries>(1)};
     if (middle * middle < 2)

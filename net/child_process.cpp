@@ -134,7 +134,7 @@ private:
   void wait_for_end() {
     ended_.async_wait(asio::posix::descriptor_base::wait_read,
                       [self = shared_from_this()](net_error) {
-                        if (self->is_running()) {  // woken for nothing
+                        if (self->is_running()) { // woken for nothing
                           self->wait_for_end();
                           return;
                         }
@@ -149,10 +149,12 @@ private:
                       });
   }
 
-  /// Asked of the kernel: a reactor may wake a waiter for what its descriptor's number meant before.
+  /// Asked of the kernel: a reactor may wake a waiter for what its descriptor's number meant
+  /// before.
   [[nodiscard]] bool is_running() const noexcept {
     auto info = siginfo_t{};
-    return pid_ != 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+    return pid_ != 0 &&
+           ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == 0;
   }
 

@@ -8,7 +8,11 @@ namespace {
 [[noreturn]] void throw_other_graph() {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "a channel handle of another graph is used: each graph has its own",
-                              {}, 0, {}, 1, {}}};
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
 }
 
 } // namespace
@@ -19,7 +23,7 @@ write_list own_writes(std::vector<channel_write> writes, const channel_layout& l
   auto own = write_list{};
   own.reserve(writes.size());
   for (auto& w : writes) {
-    if (w.graph != &layout)  // its index and type would be taken for those of another channel
+    if (w.graph != &layout) // its index and type would be taken for those of another channel
       throw_other_graph();
     own.push_back(std::move(w.content));
   }
@@ -28,10 +32,14 @@ write_list own_writes(std::vector<channel_write> writes, const channel_layout& l
 
 void throw_takes_no_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "node '" + node +
-                                  "' reads channels: go to it, or make it a worker to send it an input",
-                              node, given.step, node, 1, {}}};
+  throw graph_error{run_error{
+      make_error_code(graph_errc::invalid_update),
+      "node '" + node + "' reads channels: go to it, or make it a worker to send it an input",
+      node,
+      given.step,
+      node,
+      1,
+      {}}};
 }
 
 } // namespace detail

@@ -10,15 +10,24 @@ public:
   [[nodiscard]] const char* name() const noexcept override { return "graph"; }
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<graph_errc>(code)) {
-    case graph_errc::recursion_limit: return "the recursion limit was reached";
-    case graph_errc::invalid_update: return "the writes of a step do not fit their channels";
-    case graph_errc::unknown_node: return "no such node";
-    case graph_errc::node_failed: return "a node failed";
-    case graph_errc::actor_exited: return "an actor was told to exit";
-    case graph_errc::cancelled: return "the run was cancelled";
-    case graph_errc::deadline: return "the deadline of the run passed";
-    case graph_errc::empty_input: return "the run received no input";
-    case graph_errc::invalid_graph: return "the graph has faults";
+    case graph_errc::recursion_limit:
+      return "the recursion limit was reached";
+    case graph_errc::invalid_update:
+      return "the writes of a step do not fit their channels";
+    case graph_errc::unknown_node:
+      return "no such node";
+    case graph_errc::node_failed:
+      return "a node failed";
+    case graph_errc::actor_exited:
+      return "an actor was told to exit";
+    case graph_errc::cancelled:
+      return "the run was cancelled";
+    case graph_errc::deadline:
+      return "the deadline of the run passed";
+    case graph_errc::empty_input:
+      return "the run received no input";
+    case graph_errc::invalid_graph:
+      return "the graph has faults";
     }
     return "unknown graph error";
   }
@@ -41,12 +50,16 @@ std::error_code make_error_code(graph_errc code) noexcept {
   return {static_cast<int>(code), category};
 }
 
-graph_error::graph_error(run_error e)
-    : std::system_error{e.code, e.text}, details_{std::move(e)} {}
+graph_error::graph_error(run_error e) : std::system_error{e.code, e.text}, details_{std::move(e)} {}
 
 compile_error::compile_error(std::vector<fault> faults)
-    : graph_error{run_error{make_error_code(graph_errc::invalid_graph), text_of_faults(faults),
-                            faults.empty() ? std::string{} : faults.front().node, 0, {}, 0, {}}},
+    : graph_error{run_error{make_error_code(graph_errc::invalid_graph),
+                            text_of_faults(faults),
+                            faults.empty() ? std::string{} : faults.front().node,
+                            0,
+                            {},
+                            0,
+                            {}}},
       faults_{std::move(faults)} {}
 
 std::string describe(const std::exception_ptr& failure) {
@@ -62,7 +75,7 @@ std::string describe(const std::exception_ptr& failure) {
       text += ": " + describe(std::current_exception());
     }
     return text;
-  } catch (...) {  // a body may throw anything
+  } catch (...) { // a body may throw anything
     return "an exception that is no std::exception";
   }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/json_graph.hpp>
-
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
+#include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
 
@@ -16,7 +15,8 @@ using detail::json_layout;
 using single_place = slot_place<std::optional<json::value>>;
 using items_place = slot_place<std::vector<json::value>>;
 
-void add_outcome(json_command&& c, const program& table, const json_layout& layout, node_output& out) {
+void add_outcome(json_command&& c, const program& table, const json_layout& layout,
+                 node_output& out) {
   for (auto& w : layout.writes_of(std::move(c.update)))
     out.writes.push_back(std::move(w));
   for (auto& t : c.go_to) {
@@ -28,8 +28,9 @@ void add_outcome(json_command&& c, const program& table, const json_layout& layo
 }
 
 /// Awaits a coroutine body. Owns its input: the object was made for this call alone.
-task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/, task<json_command> body,
-                               const program& table, const json_layout& layout) {
+task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
+                               task<json_command> body, const program& table,
+                               const json_layout& layout) {
   auto out = node_output{};
   auto command = co_await body;
   add_outcome(std::move(command), table, layout, out);
@@ -81,13 +82,15 @@ private:
   [[nodiscard]] std::string node_for(std::string said) const {
     if (map_.empty())
       return said;
-    const auto found = std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == said; });
+    const auto found =
+        std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == said; });
     if (found == map_.end())
       throw_route("a branch chose '" + said + "', which its path map does not have");
     return found->second;
   }
   [[noreturn]] static void throw_route(std::string text) {
-    throw graph_error{run_error{make_error_code(graph_errc::unknown_node), std::move(text), {}, 0, {}, 1, {}}};
+    throw graph_error{
+        run_error{make_error_code(graph_errc::unknown_node), std::move(text), {}, 0, {}, 1, {}}};
   }
 
   detail::json_router_function f_;
@@ -97,7 +100,8 @@ private:
 
 } // namespace
 
-compiled_json_graph::compiled_json_graph(program_ptr table, std::shared_ptr<const json_layout> layout)
+compiled_json_graph::compiled_json_graph(program_ptr table,
+                                         std::shared_ptr<const json_layout> layout)
     : table_{std::move(table)}, layout_{std::move(layout)} {}
 
 write_list compiled_json_graph::input(const json::object& values) const {
@@ -126,7 +130,8 @@ json::value compiled_json_graph::update(write_list writes) const {
 json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<json_layout>()} {
   layout_->ignore_unknown = options.ignore_unknown_channels;
   // The program keeps the layout: nodes and branches refer to it.
-  builder_.set_state([layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
+  builder_.set_state(
+      [layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
 }
 
 json_graph& json_graph::channel(std::string name, std::string_view rule) {
@@ -137,16 +142,20 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
   if (is_topic) {
     using slot = slot_block::slot_of<std::vector<json::value>>;
     layout_->blank.add(std::make_unique<slot>(std::vector<json::value>{}));
-    builder_.add_channel(std::make_unique<topic<items_place, json::value>>(name, items_place{number}, rule != "topic"));
+    builder_.add_channel(std::make_unique<topic<items_place, json::value>>(
+        name, items_place{number}, rule != "topic"));
   } else {
     using slot = slot_block::slot_of<std::optional<json::value>>;
     layout_->blank.add(std::make_unique<slot>(std::nullopt));
     if (rule == "ephemeral")
-      builder_.add_channel(std::make_unique<ephemeral_value<single_place, json::value>>(name, single_place{number}));
+      builder_.add_channel(
+          std::make_unique<ephemeral_value<single_place, json::value>>(name, single_place{number}));
     else
-      builder_.add_channel(std::make_unique<last_value<single_place, json::value>>(name, single_place{number}));
+      builder_.add_channel(
+          std::make_unique<last_value<single_place, json::value>>(name, single_place{number}));
     if (rule != "ephemeral" && rule != "last")
-      faults_.push_back({graph_errc::invalid_graph, {},
+      faults_.push_back({graph_errc::invalid_graph,
+                         {},
                          "channel '" + name + "' has the rule '" + std::string{rule} +
                              "'; rules are last, ephemeral, topic, accumulating_topic, add, max, "
                              "concat, append, merge"});
@@ -156,7 +165,8 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
   return *this;
 }
 
-json_graph& json_graph::channel(std::string name, json_reducer reduce, std::optional<json::value> initial) {
+json_graph& json_graph::channel(std::string name, json_reducer reduce,
+                                std::optional<json::value> initial) {
   using folding = binary_operator_aggregate<single_place, json::value, json_reducer>;
   using slot = slot_block::slot_of<std::optional<json::value>>;
   const auto number = layout_->channels.size();
@@ -167,14 +177,16 @@ json_graph& json_graph::channel(std::string name, json_reducer reduce, std::opti
   return *this;
 }
 
-void json_graph::add_node(std::string name, detail::json_body_function body, json_node_options options) {
+void json_graph::add_node(std::string name, detail::json_body_function body,
+                          json_node_options options) {
   auto node = node_options{};
   node.destinations = std::move(options.destinations);
   node.metadata = std::move(options.metadata);
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
   reads_.push_back({name, std::move(options.reads), reads});
-  builder_.add_node(std::move(name), std::make_unique<json_node>(std::move(body), *layout_, std::move(reads)),
-                    false, std::move(node));
+  builder_.add_node(std::move(name),
+                    std::make_unique<json_node>(std::move(body), *layout_, std::move(reads)), false,
+                    std::move(node));
 }
 
 json_graph& json_graph::edge(std::string from, std::string to) {
@@ -187,7 +199,8 @@ json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
   return *this;
 }
 
-void json_graph::add_branch(std::string from, detail::json_router_function route, json_path_map map) {
+void json_graph::add_branch(std::string from, detail::json_router_function route,
+                            json_path_map map) {
   auto router = std::make_unique<json_branch>(std::move(route), *layout_, map);
   builder_.add_branch(std::move(from), std::move(router), std::move(map));
 }
@@ -199,8 +212,9 @@ void json_graph::resolve_reads() {
       if (const auto found = layout_->numbers.find(name); found != layout_->numbers.end())
         numbers->push_back(found->second);
       else
-        faults_.push_back({graph_errc::invalid_graph, node,
-                           "node '" + node + "' reads '" + name + "', which is no channel of the graph"});
+        faults_.push_back(
+            {graph_errc::invalid_graph, node,
+             "node '" + node + "' reads '" + name + "', which is no channel of the graph"});
     }
     std::sort(numbers->begin(), numbers->end());
   }

@@ -42,14 +42,18 @@ write write_of(std::uint32_t number, json_kind kind, json::value v) {
 }
 
 [[noreturn]] void throw_invalid(std::string text) {
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update), std::move(text), {}, 0, {}, 1, {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::invalid_update), std::move(text), {}, 0, {}, 1, {}}};
 }
 
-json::array as_array(const item_slot& items) { return json::array(items.begin(), items.end()); }
+json::array as_array(const item_slot& items) {
+  return json::array(items.begin(), items.end());
+}
 
 } // namespace
 
-json::object json_layout::read(const state_block& state, const std::vector<std::uint32_t>& only) const {
+json::object json_layout::read(const state_block& state,
+                               const std::vector<std::uint32_t>& only) const {
   const auto& slots = static_cast<const slot_block&>(state);
   auto object = json::object{};
   const auto add = [&](std::uint32_t i) {
@@ -76,15 +80,17 @@ write_list json_layout::writes_of(json::value update) const {
   if (update.is_null())
     return writes;
   if (!update.is_object())
-    throw_invalid("Expected dict, got " + to_text(update) +
-                  "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-                  "INVALID_GRAPH_NODE_RETURN_VALUE");
+    throw_invalid(
+        "Expected dict, got " + to_text(update) +
+        "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
+        "INVALID_GRAPH_NODE_RETURN_VALUE");
   for (auto& [key, v] : update.as_object()) {
     const auto found = numbers.find(std::string_view{key});
     if (found != numbers.end())
       writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
     else if (!ignore_unknown)
-      throw_invalid("the update names '" + std::string{key} + "', which is no channel of the graph");
+      throw_invalid("the update names '" + std::string{key} +
+                    "', which is no channel of the graph");
   }
   return writes;
 }

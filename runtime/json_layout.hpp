@@ -15,9 +15,9 @@ namespace superstep::detail {
 
 /// How the value of a JSON channel lies in its slot and what a write to it is.
 enum class json_kind : std::uint8_t {
-  single,  ///< std::optional<json::value>; written as it is
-  folded,  ///< the same, but a write may say that it overwrites
-  items,   ///< std::vector<json::value>; a list contributes its items, anything else itself
+  single, ///< std::optional<json::value>; written as it is
+  folded, ///< the same, but a write may say that it overwrites
+  items,  ///< std::vector<json::value>; a list contributes its items, anything else itself
 };
 
 /// The channels of a JSON graph by name. Immutable once the graph is compiled.
@@ -26,7 +26,7 @@ struct json_layout {
     std::string name;
     json_kind kind;
   };
-  std::vector<entry> channels;  ///< number i is slot i and channel i
+  std::vector<entry> channels; ///< number i is slot i and channel i
   std::map<std::string, std::uint32_t, std::less<>> numbers;
   slot_block blank;
   bool ignore_unknown = false;

@@ -15,7 +15,9 @@ namespace {
   throw std::invalid_argument{std::string{rule} + " wants " + wants + ", got " + text};
 }
 
-bool is_integer(const json::value& v) { return v.is_int64() || v.is_uint64(); }
+bool is_integer(const json::value& v) {
+  return v.is_int64() || v.is_uint64();
+}
 
 /// Whole numbers stay whole; a sum that fits no 64 bits is an error, never a rounded number.
 void add(json::value& into, json::value&& more) {

@@ -13,7 +13,7 @@ struct drawn_edge {
   std::string source;
   std::string target;
   bool conditional = false;
-  std::string label;  // only conditional edges have one
+  std::string label; // only conditional edges have one
   auto key() const { return std::tie(source, target, conditional, label); }
 };
 
@@ -28,7 +28,8 @@ std::string mermaid_id(std::string_view name) {
       continue;
     }
     char code[8];
-    std::snprintf(code, sizeof code, "\\%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    std::snprintf(code, sizeof code, "\\%02x",
+                  static_cast<unsigned>(static_cast<unsigned char>(c)));
     id += code;
   }
   return id;

@@ -24,20 +24,24 @@ void throw_wrong_input(const body_input& given) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "the input of the Send to node '" + node +
                                   "' is not of the type that the node takes",
-                              node, given.step, node, 1, {}}};
+                              node,
+                              given.step,
+                              node,
+                              1,
+                              {}}};
 }
 
 void run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
     return;
-  if (input.node == program::no_node) {  // the entry's routers see the input applied
+  if (input.node == program::no_node) { // the entry's routers see the input applied
     for (const auto& branch : node.branches)
       branch.router->route(input, *input.state, output);
     return;
   }
-  // A router sees the state with its own node's writes and nobody else's. When no other task runs in
-  // this step that is the next state itself: it is handed on, and the writes need not be kept.
+  // A router sees the state with its own node's writes and nobody else's. When no other task runs
+  // in this step that is the next state itself: it is handed on, and the writes need not be kept.
   const auto adopt = input.sole_task && !input.keep_writes;
   auto copies = adopt ? decltype(output.writes){} : output.writes;
   auto& own = adopt ? output.writes : copies;
@@ -50,8 +54,8 @@ void run_routers(const body_input& input, node_output& output) {
   ids.begin_step(input.step);
   auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);
   if (!applied)
-    throw graph_error{run_error{applied.error().code, applied.error().text, node.name, input.step,
-                                node.name, 1, {}}};
+    throw graph_error{run_error{
+        applied.error().code, applied.error().text, node.name, input.step, node.name, 1, {}}};
   for (const auto& branch : node.branches)
     branch.router->route(input, *fresh, output);
   if (input.sole_task)
@@ -72,7 +76,7 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
       out.rest = {};
     }
     run_routers(input, out.output);
-  } catch (...) {  // user code throws what it likes; it goes no further than here
+  } catch (...) { // user code throws what it likes; it goes no further than here
     failed = std::current_exception();
     out.rest = {};
   }

@@ -16,10 +16,14 @@ std::uint32_t program::find(std::string_view name) const noexcept {
 std::uint32_t program::target(std::string_view name) const {
   const auto found = find(name);
   if (found == no_node && !options_.ignore_unknown_targets)
-    throw graph_error{run_error{make_error_code(graph_errc::unknown_node),
-                                "graph '" + options_.name + "' has no node '" + std::string{name} +
-                                    "' to go to",
-                                {}, 0, {}, 1, {}}};
+    throw graph_error{
+        run_error{make_error_code(graph_errc::unknown_node),
+                  "graph '" + options_.name + "' has no node '" + std::string{name} + "' to go to",
+                  {},
+                  0,
+                  {},
+                  1,
+                  {}}};
   return found;
 }
 
@@ -33,14 +37,23 @@ void program::go_to(node_output& out, std::string_view name) const {
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                                 "node '" + nodes_[to]->name +
                                     "' takes an input of its own: reach it by a Send with one",
-                                {}, 0, {}, 1, {}}};
+                                {},
+                                0,
+                                {},
+                                1,
+                                {}}};
   out.targets.push_back(to);
 }
 
 void program::send_to(node_output& out, std::string_view name, value input) const {
   if (name == end_node)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                                "Cannot send a packet to the END node", {}, 0, {}, 1, {}}};
+                                "Cannot send a packet to the END node",
+                                {},
+                                0,
+                                {},
+                                1,
+                                {}}};
   // Sends come in runs to one node: look the name up once.
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);

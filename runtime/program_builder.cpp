@@ -88,9 +88,10 @@ void program_builder::check_edge(const program& table, const edge& e,
   check_target(table, e.target, e.sources.empty() ? std::string_view{} : e.sources.front(), faults);
   const auto to = table.find(e.target);
   if (to != program::no_node && table.node(to).takes_payload)
-    faults.push_back(invalid(e.target, "node '" + e.target +
-                                           "' takes an input of its own: reach it by a Send, not by "
-                                           "an edge"));
+    faults.push_back(
+        invalid(e.target, "node '" + e.target +
+                              "' takes an input of its own: reach it by a Send, not by "
+                              "an edge"));
 }
 
 std::vector<fault> program_builder::check(const program& table) const {
@@ -124,14 +125,16 @@ std::vector<fault> program_builder::check(const program& table) const {
                         "Found edge starting at unknown node '" + b.source + "'"});
     for (const auto& [label, to] : b.entry.declared) {
       if (to != end_node && table.find(to) == program::no_node)
-        faults.push_back({graph_errc::unknown_node, b.source,
-                          "At '" + b.source + "' node, a branch found unknown target '" + to + "'"});
+        faults.push_back(
+            {graph_errc::unknown_node, b.source,
+             "At '" + b.source + "' node, a branch found unknown target '" + to + "'"});
     }
     has_entry = has_entry || b.source == start_node;
   }
   if (!has_entry)
-    faults.push_back(invalid({}, "Graph must have an entrypoint: add at least one edge from START to "
-                                 "another node"));
+    faults.push_back(invalid({},
+                             "Graph must have an entrypoint: add at least one edge from START to "
+                             "another node"));
   return faults;
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 template <class From, class To>
 range move_into(From& from, To& to) {
-  const auto r = range{static_cast<std::uint32_t>(to.size()), static_cast<std::uint32_t>(from.size())};
+  const auto r =
+      range{static_cast<std::uint32_t>(to.size()), static_cast<std::uint32_t>(from.size())};
   for (auto& item : from)
     to.push_back(std::move(item));
   from.clear();
@@ -39,7 +40,8 @@ void super_step::clear() {
 
 void super_step::record(std::uint32_t number, node_output&& output) {
   SUPERSTEP_ASSERT(number < tasks.size());
-  SUPERSTEP_ASSERT(writes.size() + output.writes.size() < std::numeric_limits<std::uint32_t>::max());
+  SUPERSTEP_ASSERT(writes.size() + output.writes.size() <
+                   std::numeric_limits<std::uint32_t>::max());
   auto& t = tasks[number];
   t.writes = move_into(output.writes, writes);
   t.targets = move_into(output.targets, targets);
@@ -116,8 +118,9 @@ next_step prepare(run_state& run, super_step& step) {
   for (const auto node : run.triggered_) {
     step.tasks.push_back({node, step_task::pull, {}, {}, {}});
     run.is_triggered_[node] = 0;
-    for (auto& join : run.joins_) {  // a join that has fired is consumed by its node
-      if (join.is_available() && run.table_->joins()[static_cast<std::size_t>(&join - run.joins_.data())].target == node)
+    for (auto& join : run.joins_) { // a join that has fired is consumed by its node
+      if (join.is_available() &&
+          run.table_->joins()[static_cast<std::size_t>(&join - run.joins_.data())].target == node)
         join.reset();
     }
   }
@@ -161,14 +164,15 @@ void run_state::end_transients() {
 
 result<void> apply(run_state& run, super_step& step) {
   SUPERSTEP_ASSERT(step.finished.size() == step.tasks.size());
-#if !defined(SUPERSTEP_MUTATION_UNSORTED)  // tests/runtime builds this file without the sort, to fail
+#if !defined(                                                                                      \
+    SUPERSTEP_MUTATION_UNSORTED) // tests/runtime builds this file without the sort, to fail
   const auto in_path_order = [&](std::uint32_t a, std::uint32_t b) {
     return path_key(step.tasks[a]) < path_key(step.tasks[b]);
   };
   if (!std::is_sorted(step.finished.begin(), step.finished.end(), in_path_order))
     std::sort(step.finished.begin(), step.finished.end(), in_path_order);
 #endif
-  if (run.step_ > 0)  // the changes of step 0 are those of the input
+  if (run.step_ > 0) // the changes of step 0 are those of the input
     run.changes_.clear();
   run.ids_.begin_step(run.step_);
   if (auto applied = run.apply_writes(step); !applied)
@@ -178,7 +182,7 @@ result<void> apply(run_state& run, super_step& step) {
   for (const auto number : step.finished) {
     const auto& t = step.tasks[number];
     if (const auto* node = &run.table_->node(t.node); node != last) {
-      run.follow(*node);  // edges fire once however many Sends a node served
+      run.follow(*node); // edges fire once however many Sends a node served
       last = node;
     }
     for (auto i = t.targets.begin; i != t.targets.begin + t.targets.count; ++i)
@@ -189,8 +193,9 @@ result<void> apply(run_state& run, super_step& step) {
   return {};
 }
 
-result<void> apply_in_order(const program& table, state_block& state, std::span<write* const> writes,
-                            id_source& ids, std::vector<std::uint32_t>& changes) {
+result<void> apply_in_order(const program& table, state_block& state,
+                            std::span<write* const> writes, id_source& ids,
+                            std::vector<std::uint32_t>& changes) {
   const auto update = [&](std::uint32_t c, std::span<write* const> own) -> result<void> {
     auto updated = table.channels()[c]->update(state, own, ids);
     if (!updated)
@@ -202,7 +207,8 @@ result<void> apply_in_order(const program& table, state_block& state, std::span<
   if (writes.empty())
     return {};
   const auto first = writes.front()->channel;
-  if (std::all_of(writes.begin(), writes.end(), [&](const write* w) { return w->channel == first; }))
+  if (std::all_of(writes.begin(), writes.end(),
+                  [&](const write* w) { return w->channel == first; }))
     return update(first, writes);
   // Counting sort by channel, stable, so that each channel sees its writes in task order.
   auto ends = std::vector<std::uint32_t>(table.channels().size() + 1, 0);

@@ -40,7 +40,9 @@ message answer(std::string id, std::string name, tool_output out) {
   return m;
 }
 
-message_ptr share(message m) { return std::make_shared<const message>(std::move(m)); }
+message_ptr share(message m) {
+  return std::make_shared<const message>(std::move(m));
+}
 
 std::string please_fix(std::string_view what) {
   return "Error: " + std::string{what} + "\n Please fix your mistakes.";

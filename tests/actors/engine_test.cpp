@@ -21,7 +21,8 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_its_sources) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   const auto one = [](const numbers&) { return ss::update{ss::set<&numbers::total>(1)}; };
-  g.add(a, one).add(b, one).add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.total)}; });
+  g.add(a, one).add(b, one).add(
+      c, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.total)}; });
   g.edge(ss::start, a).edge(ss::start, b).edge({a, b}, c);
   BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 2);
 }
@@ -29,7 +30,9 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_its_sources) {
 BOOST_AUTO_TEST_CASE(sends_run_each_with_its_own_input_and_apply_in_their_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
-  g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::seen>({i}), ss::set<&numbers::total>(i)}; });
+  g.add(worker, [](const int& i) {
+    return ss::update{ss::set<&numbers::seen>({i}), ss::set<&numbers::total>(i)};
+  });
   g.branch(ss::start, fan_out);
   const auto out = e.invoke(g.compile(), numbers{.n = 1'000, .total = 0, .seen = {}});
   BOOST_TEST(out.total == 499'500);
@@ -67,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_node_waits_without_holding_anybody_back) {
   plain.add(a, add_one).edge(ss::start, a);
   auto run = background_run<numbers>{e, waits, numbers{.n = 1, .total = 0, .seen = {}}};
   held.await_arrivals(1);
-  BOOST_TEST(e.invoke(plain.compile(), numbers{}).n == 1);  // the same lane goes on
+  BOOST_TEST(e.invoke(plain.compile(), numbers{}).n == 1); // the same lane goes on
   held.open(41);
   BOOST_TEST(run.result().state->n == 42);
 }
@@ -76,8 +79,8 @@ BOOST_AUTO_TEST_CASE(a_body_learns_of_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::run_config& config, ss::runtime rt) {
-    const auto right = rt.node() == "a" && rt.step() == 1 && rt.remaining_steps() == 9 && config.thread_id == "t" &&
-                       *rt.context<int>() == 5;
+    const auto right = rt.node() == "a" && rt.step() == 1 && rt.remaining_steps() == 9 &&
+                       config.thread_id == "t" && *rt.context<int>() == 5;
     return ss::update{ss::set<&numbers::n>(right ? 1 : 0)};
   });
   g.edge(ss::start, a);
@@ -97,10 +100,12 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_needs_a_limit_of_n_plus_one) {
   config.recursion_limit = 3;
   BOOST_TEST(e.invoke(compiled, numbers{}, config).n == 2);
   config.recursion_limit = 2;
-  BOOST_CHECK_EXCEPTION(e.invoke(compiled, numbers{}, config), ss::graph_error, [](const ss::graph_error& x) {
-    return x.code() == ss::graph_errc::recursion_limit &&
-           std::string{x.what()}.find("Recursion limit of 2 reached without hitting a stop condition.") == 0;
-  });
+  BOOST_CHECK_EXCEPTION(
+      e.invoke(compiled, numbers{}, config), ss::graph_error, [](const ss::graph_error& x) {
+        return x.code() == ss::graph_errc::recursion_limit &&
+               std::string{x.what()}.find(
+                   "Recursion limit of 2 reached without hitting a stop condition.") == 0;
+      });
   config.recursion_limit = 0;
   BOOST_CHECK_THROW(e.invoke(compiled, numbers{}, config), ss::graph_error);
 }
@@ -130,9 +135,11 @@ BOOST_AUTO_TEST_CASE(two_values_for_one_place_end_the_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(ss::start, b);
-  BOOST_CHECK_EXCEPTION(e.invoke(g.compile(), numbers{}), ss::graph_error, [](const ss::graph_error& x) {
-    return std::string{x.what()}.find("At key 'n': Can receive only one value per step.") != std::string::npos;
-  });
+  BOOST_CHECK_EXCEPTION(
+      e.invoke(g.compile(), numbers{}), ss::graph_error, [](const ss::graph_error& x) {
+        return std::string{x.what()}.find("At key 'n': Can receive only one value per step.") !=
+               std::string::npos;
+      });
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_handler_answers_for_its_node) {
@@ -141,15 +148,19 @@ BOOST_AUTO_TEST_CASE(a_failure_handler_answers_for_its_node) {
   auto options = ss::node_options{};
   options.on_failure = [](const ss::body_input&, const ss::run_error& error) {
     auto out = ss::node_output{};
-    auto instead = ss::update{ss::set<&numbers::total>(error.code == ss::graph_errc::node_failed ? 100 : 0)};
+    auto instead =
+        ss::update{ss::set<&numbers::total>(error.code == ss::graph_errc::node_failed ? 100 : 0)};
     out.writes = std::move(instead.writes());
     return std::optional{std::move(out)};
   };
-  g.add(worker, [](const int& i) -> ss::update<numbers> {
-    if (i == 1)
-      throw std::runtime_error{"one"};
-    return ss::update{ss::set<&numbers::total>(1)};
-  }, options);
+  g.add(
+      worker,
+      [](const int& i) -> ss::update<numbers> {
+        if (i == 1)
+          throw std::runtime_error{"one"};
+        return ss::update{ss::set<&numbers::total>(1)};
+      },
+      options);
   g.branch(ss::start, fan_out);
   BOOST_TEST(e.invoke(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}).total == 102);
 }
@@ -176,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_does_not_wait_for_a_body_that_blocks) {
   g.add(a, [&](const numbers& s, ss::runtime rt) {
     stuck.pass();
     asked = rt.stop().stop_requested();
-    return ss::update{ss::set<&numbers::n>(s.n + 1)};  // reads a state that the run has let go
+    return ss::update{ss::set<&numbers::n>(s.n + 1)}; // reads a state that the run has let go
   });
   g.edge(ss::start, a);
   const auto compiled = g.compile();
@@ -198,8 +209,9 @@ BOOST_AUTO_TEST_CASE(a_deadline_ends_the_run) {
   g.edge(ss::start, a);
   auto config = ss::run_config{};
   config.deadline = std::chrono::milliseconds{5};
-  BOOST_CHECK_EXCEPTION(e.invoke(g.compile(), numbers{}, config), ss::graph_error,
-                        [](const ss::graph_error& x) { return x.code() == ss::graph_errc::deadline; });
+  BOOST_CHECK_EXCEPTION(
+      e.invoke(g.compile(), numbers{}, config), ss::graph_error,
+      [](const ss::graph_error& x) { return x.code() == ss::graph_errc::deadline; });
 }
 
 BOOST_AUTO_TEST_CASE(an_engine_that_goes_away_ends_its_runs) {
@@ -211,11 +223,12 @@ BOOST_AUTO_TEST_CASE(an_engine_that_goes_away_ends_its_runs) {
   auto ended = std::promise<bool>{};
   {
     auto e = ss::engine{{.workers = 2}};
-    e.submit(compiled, numbers{}, {}, [&ended](ss::run_result<numbers> r) { ended.set_value(r.error.has_value()); });
+    e.submit(compiled, numbers{}, {},
+             [&ended](ss::run_result<numbers> r) { ended.set_value(r.error.has_value()); });
     held.await_arrivals(1);
   }
   BOOST_TEST(ended.get_future().get());
-  held.open();  // nobody is there to pass
+  held.open(); // nobody is there to pass
 }
 
 BOOST_AUTO_TEST_CASE(many_runs_share_the_lanes) {

@@ -11,7 +11,8 @@ namespace {
 /// A worker whose calls answer with 1, and with 100 when their actor was told to exit.
 ss::node_options answers_for_the_killed() {
   auto options = ss::node_options{};
-  options.on_failure = [](const ss::body_input&, const ss::run_error& error) -> std::optional<ss::node_output> {
+  options.on_failure = [](const ss::body_input&,
+                          const ss::run_error& error) -> std::optional<ss::node_output> {
     if (error.code != ss::graph_errc::actor_exited)
       return std::nullopt;
     auto instead = ss::update{ss::set<&numbers::total>(100)};
@@ -23,7 +24,8 @@ ss::node_options answers_for_the_killed() {
 }
 
 bool is_exit_of(const ss::run_result<numbers>& r, std::string_view node, std::string_view task) {
-  return r.error && r.error->code == ss::graph_errc::actor_exited && r.error->node == node && r.error->task == task;
+  return r.error && r.error->code == ss::graph_errc::actor_exited && r.error->node == node &&
+         r.error->task == task;
 }
 
 } // namespace
@@ -40,7 +42,9 @@ BOOST_AUTO_TEST_CASE(to_an_idle_node_actor_ends_its_run_and_no_other) {
   auto victim = background_run<numbers>{e, compiled, numbers{}};
   auto other = background_run<numbers>{e, compiled, numbers{}};
   held.await_arrivals(2);
-  await_actor(e, victim.handle, [](const auto& i) { return i.node == "a" && i.state == ss::call_state::idle; }).actor.exit();
+  await_actor(e, victim.handle, [](const auto& i) {
+    return i.node == "a" && i.state == ss::call_state::idle;
+  }).actor.exit();
   BOOST_TEST(is_exit_of(victim.result(), "a", "a"));
   held.open();
   BOOST_TEST(!other.result().error.has_value());
@@ -54,7 +58,8 @@ BOOST_AUTO_TEST_CASE(to_a_suspended_node_actor_ends_its_run) {
   const auto compiled = g.compile();
   auto run = background_run<numbers>{e, compiled, numbers{}};
   held.await_arrivals(1);
-  const auto info = await_actor(e, run.handle, [](const auto& i) { return i.state == ss::call_state::suspended; });
+  const auto info = await_actor(e, run.handle,
+                                [](const auto& i) { return i.state == ss::call_state::suspended; });
   BOOST_TEST((info.kind == ss::actor_kind::node));
   info.actor.exit();
   BOOST_TEST(is_exit_of(run.result(), "a", "a"));
@@ -64,10 +69,13 @@ BOOST_AUTO_TEST_CASE(to_a_suspended_tool_actor_ends_that_call_alone) {
   auto e = ss::engine{{.workers = 2}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
-  g.add(worker, [&held](const int&) -> ss::task<ss::update<numbers>> {
-    co_await held.pass();
-    co_return ss::update{ss::set<&numbers::total>(1)};
-  }, answers_for_the_killed());
+  g.add(
+      worker,
+      [&held](const int&) -> ss::task<ss::update<numbers>> {
+        co_await held.pass();
+        co_return ss::update{ss::set<&numbers::total>(1)};
+      },
+      answers_for_the_killed());
   g.branch(ss::start, fan_out);
   const auto compiled = g.compile();
   auto run = background_run<numbers>{e, compiled, numbers{.n = 5, .total = 0, .seen = {}}};
@@ -118,18 +126,23 @@ BOOST_AUTO_TEST_CASE(to_a_blocking_call_ends_it_at_once_while_its_function_runs_
   auto out = std::atomic<int>{0};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
-  g.add(worker, [&](const int& i) {
-    if (i == 1) {
-      stuck.pass();
-      ++out;
-    }
-    return ss::update{ss::set<&numbers::total>(1)};
-  }, answers_for_the_killed());
+  g.add(
+      worker,
+      [&](const int& i) {
+        if (i == 1) {
+          stuck.pass();
+          ++out;
+        }
+        return ss::update{ss::set<&numbers::total>(1)};
+      },
+      answers_for_the_killed());
   g.branch(ss::start, fan_out);
   const auto compiled = g.compile();
   auto run = background_run<numbers>{e, compiled, numbers{.n = 3, .total = 0, .seen = {}}};
   stuck.await_inside(1);
-  await_actor(e, run.handle, [](const auto& i) { return i.task == "worker#1" && i.state == ss::call_state::running; }).actor.exit();
+  await_actor(e, run.handle, [](const auto& i) {
+    return i.task == "worker#1" && i.state == ss::call_state::running;
+  }).actor.exit();
   const auto ended = run.result();
   BOOST_TEST(ended.state->total == 102);
   BOOST_TEST(out.load() == 0);
@@ -139,17 +152,20 @@ BOOST_AUTO_TEST_CASE(to_a_blocking_call_ends_it_at_once_while_its_function_runs_
 }
 
 BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
-  // Three threads: two stand in the door, the third serves the lane, so the rest of the calls, known
-  // to be slow by now, stay in the queue.
+  // Three threads: two stand in the door, the third serves the lane, so the rest of the calls,
+  // known to be slow by now, stay in the queue.
   auto stuck = door{};
   auto bodies = std::atomic<int>{0};
   auto e = ss::engine{{.workers = 1, .threads_max = 3}};
   auto g = ss::graph<numbers>{};
-  g.add(worker, [&](const int&) {
-    ++bodies;
-    stuck.pass();
-    return ss::update{ss::set<&numbers::total>(1)};
-  }, answers_for_the_killed());
+  g.add(
+      worker,
+      [&](const int&) {
+        ++bodies;
+        stuck.pass();
+        return ss::update{ss::set<&numbers::total>(1)};
+      },
+      answers_for_the_killed());
   g.branch(ss::start, fan_out);
   const auto compiled = g.compile();
   auto run = background_run<numbers>{e, compiled, numbers{.n = 6, .total = 0, .seen = {}}};
@@ -160,7 +176,7 @@ BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
   queued.actor.monitor([&down] { down.set_value(); });
   queued.actor.exit();
   down.get_future().get();
-  BOOST_TEST(!e.debug().actors(run.handle).empty());  // by then the lane has heard of it
+  BOOST_TEST(!e.debug().actors(run.handle).empty()); // by then the lane has heard of it
   stuck.await_inside(2);
   stuck.open();
   const auto ended = run.result();
@@ -207,7 +223,9 @@ BOOST_AUTO_TEST_CASE(to_a_coordinator_ends_its_run) {
   config.run_id = "the-run";
   auto run = background_run<numbers>{e, compiled, numbers{}, config};
   held.await_arrivals(1);
-  await_actor(e, run.handle, [](const auto& i) { return i.kind == ss::actor_kind::coordinator; }).actor.exit();
+  await_actor(e, run.handle, [](const auto& i) {
+    return i.kind == ss::actor_kind::coordinator;
+  }).actor.exit();
   const auto ended = run.result();
   BOOST_TEST((ended.error->code == ss::graph_errc::actor_exited));
   BOOST_TEST(ended.error->text.find("the-run") != std::string::npos);
@@ -224,7 +242,8 @@ BOOST_AUTO_TEST_CASE(too_late_hits_nobody_else) {
   const auto compiled = g.compile();
   auto first = background_run<numbers>{e, compiled, numbers{.n = 1, .total = 0, .seen = {}}};
   held.await_arrivals(1);
-  const auto kept = await_actor(e, first.handle, [](const auto& i) { return i.kind == ss::actor_kind::tool; });
+  const auto kept =
+      await_actor(e, first.handle, [](const auto& i) { return i.kind == ss::actor_kind::tool; });
   held.open_once();
   BOOST_TEST(!first.result().error.has_value());
   auto second = background_run<numbers>{e, compiled, numbers{.n = 1, .total = 0, .seen = {}}};

@@ -28,14 +28,17 @@ struct numbers {
   int n = 0;
   int total = 0;
   std::vector<int> seen;
-  using reducers = ss::reducers<ss::by<&numbers::total, std::plus<>>, ss::by<&numbers::seen, append_all>>;
+  using reducers =
+      ss::reducers<ss::by<&numbers::total, std::plus<>>, ss::by<&numbers::seen, append_all>>;
 };
 BOOST_DESCRIBE_STRUCT(numbers, (), (n, total, seen))
 
 inline constexpr ss::node<numbers> a{"a"}, b{"b"}, c{"c"};
 inline constexpr ss::node<int> worker{"worker"};
 
-inline ss::update<numbers> add_one(const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1)}; }
+inline ss::update<numbers> add_one(const numbers& s) {
+  return ss::update{ss::set<&numbers::n>(s.n + 1)};
+}
 
 /// n Sends to `worker`, with payloads 0 … n-1.
 inline ss::destinations fan_out(const numbers& s) {
@@ -129,10 +132,12 @@ private:
 template <class State>
 class background_run {
 public:
-  background_run(ss::engine& e, const ss::compiled_graph<State>& g, State input, ss::run_config config = {})
-      : result_{ended_->get_future()},
-        handle{e.submit(g, std::move(input), std::move(config),
-                        [ended = ended_](ss::run_result<State> r) { ended->set_value(std::move(r)); })} {}
+  background_run(ss::engine& e, const ss::compiled_graph<State>& g, State input,
+                 ss::run_config config = {})
+      : result_{ended_->get_future()}, handle{e.submit(g, std::move(input), std::move(config),
+                                                       [ended = ended_](ss::run_result<State> r) {
+                                                         ended->set_value(std::move(r));
+                                                       })} {}
   [[nodiscard]] ss::run_result<State> result() { return result_.get(); }
   [[nodiscard]] bool has_ended() const {
     return result_.wait_for(std::chrono::seconds{0}) == std::future_status::ready;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything at once: bodies of all kinds and lengths, exits and cancels from outside at any moment.
-// Each body runs once, each run ends once, the sums are right.
+// Everything at once: bodies of all kinds and lengths, exits and cancels from outside at any
+// moment. Each body runs once, each run ends once, the sums are right.
 #include "graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -88,12 +88,13 @@ void rage(std::uint32_t seed, std::size_t workers) {
     auto config = ss::run_config{};
     if (i % 10 == 3)
       config.deadline = std::chrono::milliseconds{1};
-    handles.push_back(e.submit(compiled, numbers{.n = i, .total = 0, .seen = {}}, config, [&s](ss::run_result<numbers> r) {
-      if (!r.error && r.state->total == 6)
-        ++s.whole;
-      if (++s.ended == runs_of_a_storm)
-        s.over.set_value();
-    }));
+    handles.push_back(e.submit(compiled, numbers{.n = i, .total = 0, .seen = {}}, config,
+                               [&s](ss::run_result<numbers> r) {
+                                 if (!r.error && r.state->total == 6)
+                                   ++s.whole;
+                                 if (++s.ended == runs_of_a_storm)
+                                   s.over.set_value();
+                               }));
     const auto& victim = handles[random() % handles.size()];
     if (random() % 8 == 0)
       victim.cancel();
@@ -105,7 +106,8 @@ void rage(std::uint32_t seed, std::size_t workers) {
   }
   s.over.get_future().get();
   BOOST_TEST(s.ended.load() == runs_of_a_storm);
-  BOOST_TEST(s.whole.load() > runs_of_a_storm / 3, "seed " << seed << ": only " << s.whole.load() << " runs came through");
+  BOOST_TEST(s.whole.load() > runs_of_a_storm / 3,
+             "seed " << seed << ": only " << s.whole.load() << " runs came through");
   BOOST_TEST(e.debug().live_runs() == 0U);
 }
 

@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(updates_show_what_each_task_wrote) {
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
   g.branch(ss::start, fan_out);
-  const auto events = all_of(e.stream(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
+  const auto events = all_of(
+      e.stream(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
   BOOST_TEST_REQUIRE(events.size() == 3U);
   for (auto i = 0; i < 3; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
@@ -84,7 +85,9 @@ BOOST_AUTO_TEST_CASE(a_reader_that_falls_behind_holds_the_run_back) {
     ++steps;
     return add_one(s);
   });
-  g.edge(ss::start, a).branch(a, [](const numbers& s) { return s.n < 500 ? ss::destination{a} : ss::destination{ss::end}; });
+  g.edge(ss::start, a).branch(a, [](const numbers& s) {
+    return s.n < 500 ? ss::destination{a} : ss::destination{ss::end};
+  });
   auto config = ss::run_config{};
   config.recursion_limit = 1'000;
   auto stream = e.stream(g.compile(), numbers{}, ss::stream_mode::values, config, 10);

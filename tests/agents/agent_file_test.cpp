@@ -46,7 +46,9 @@ struct bad_file {
   std::string_view text;
   std::string_view faults;
 };
-std::ostream& operator<<(std::ostream& out, const bad_file& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const bad_file& c) {
+  return out << c.name;
+}
 
 const auto bad_files = std::vector<bad_file>{
     {"no model", "name: a\n", "a.yaml:1: model: is missing; it is required"},
@@ -61,21 +63,24 @@ const auto bad_files = std::vector<bad_file>{
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
      "a.yaml:2: tools.0: there is no tool 'calc'; known: calculator, current_time, http_get, "
      "sqlite_query, read_file, command, simulated"},
-    {"a tool without what it requires", "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
+    {"a tool without what it requires",
+     "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"
      "a.yaml:4: tools.0.command.argv: must be a list of at least 1 texts"},
-    {"a tool with its options forgotten", "model: {provider: scripted, path: a}\ntools: [read_file]\n",
+    {"a tool with its options forgotten",
+     "model: {provider: scripted, path: a}\ntools: [read_file]\n",
      "a.yaml:2: tools.0.read_file.root: is missing; it is required"},
-    {"a key twice", "model: {provider: scripted, path: a}\nname: a\nname: b\n", "a.yaml:3: name: is there twice"},
+    {"a key twice", "model: {provider: scripted, path: a}\nname: a\nname: b\n",
+     "a.yaml:3: name: is there twice"},
     {"a number out of its bounds", "model: {provider: scripted, path: a}\nrecursion_limit: 0\n",
      "a.yaml:2: recursion_limit: must be a whole number from 1 to 4294967295"},
     {"a number that is text", "model: {provider: scripted, path: a}\nlimits: {rpm: '5'}\n",
      "a.yaml:2: limits.rpm: must be a whole number of at least 0"},
-    {"several at once, by line",
-     "version: v3\nmodel: {provider: recorded}\ntool: []\n",
+    {"several at once, by line", "version: v3\nmodel: {provider: recorded}\ntool: []\n",
      "a.yaml:1: version: 'v3' is none of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
-     "a.yaml:3: tool: is unknown; known here: name, model, prompt, version, recursion_limit, tools, limits"},
+     "a.yaml:3: tool: is unknown; known here: name, model, prompt, version, recursion_limit, "
+     "tools, limits"},
 };
 
 struct override_case {
@@ -83,16 +88,22 @@ struct override_case {
   std::string_view option;
   std::string_view faults;
 };
-std::ostream& operator<<(std::ostream& out, const override_case& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const override_case& c) {
+  return out << c.name;
+}
 
 const auto bad_overrides = std::vector<override_case>{
-    {"no equals sign", "limits.rpm", "--set: limits.rpm: is no override; write --set key.path=value"},
-    {"an empty part", "limits..rpm=1", "--set: limits..rpm: is no override; write --set key.path=value"},
+    {"no equals sign", "limits.rpm",
+     "--set: limits.rpm: is no override; write --set key.path=value"},
+    {"an empty part", "limits..rpm=1",
+     "--set: limits..rpm: is no override; write --set key.path=value"},
     {"an unknown key", "limits.rmp=1",
-     "--set: limits.rmp: is unknown; known here: model_calls, tool_calls, rpm, tpm, row_deadline_ms"},
+     "--set: limits.rmp: is unknown; known here: model_calls, tool_calls, rpm, tpm, "
+     "row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
      "--set: tools.9: there is no '9' to set: what stands before it is a list of 7"},
-    {"a key below a text", "prompt.a=1", "--set: prompt.a: there is no 'a' to set: what stands before it is no mapping"},
+    {"a key below a text", "prompt.a=1",
+     "--set: prompt.a: there is no 'a' to set: what stands before it is no mapping"},
     {"a bad value", "version=v9", "--set: version: 'v9' is none of: v1, v2"},
 };
 
@@ -122,7 +133,8 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(std::get<sqlite_query_options>(s.tools[3].options).path == "/data/a.db");
   BOOST_TEST(std::get<read_file_options>(s.tools[4].options).root == "/agents/notes");
   const auto& command = std::get<command_options>(s.tools[5].options);
-  BOOST_TEST(command.argv == (std::vector<std::string>{"wc", "-w"}), boost::test_tools::per_element());
+  BOOST_TEST(command.argv == (std::vector<std::string>{"wc", "-w"}),
+             boost::test_tools::per_element());
   BOOST_TEST(to_text(json::value(command.args_schema)) ==
              R"({"type":"object","properties":{"text":{"type":"string"}}})");
   const auto& simulated = std::get<simulated_options>(s.tools[6].options);
@@ -133,7 +145,8 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(s.limits.row_deadline.count() == 5);
 }
 
-BOOST_DATA_TEST_CASE(every_fault_is_told_with_its_line, boost::unit_test::data::make(bad_files), c) {
+BOOST_DATA_TEST_CASE(every_fault_is_told_with_its_line, boost::unit_test::data::make(bad_files),
+                     c) {
   BOOST_TEST(to_text(read(c.text).faults) == c.faults);
 }
 
@@ -154,12 +167,14 @@ BOOST_AUTO_TEST_CASE(an_override_may_make_what_the_file_leaves_out) {
   BOOST_TEST(std::get<openai_model_options>(got.spec.model).stream);
 }
 
-BOOST_DATA_TEST_CASE(a_bad_override_is_told_as_one, boost::unit_test::data::make(bad_overrides), c) {
+BOOST_DATA_TEST_CASE(a_bad_override_is_told_as_one, boost::unit_test::data::make(bad_overrides),
+                     c) {
   BOOST_TEST(to_text(read(full, {std::string{c.option}}).faults) == c.faults);
 }
 
 BOOST_AUTO_TEST_CASE(overrides_change_the_fingerprint_of_the_tools) {
-  BOOST_TEST(read(full).spec.tools_text != read(full, {"tools.6.simulated.seed=8"}).spec.tools_text);
+  BOOST_TEST(read(full).spec.tools_text !=
+             read(full, {"tools.6.simulated.seed=8"}).spec.tools_text);
 }
 
 BOOST_AUTO_TEST_CASE(anchors_cannot_blow_a_small_file_up) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+
 #include <unistd.h>
 
 using namespace superstep;
@@ -18,7 +19,8 @@ public:
     auto name = (std::filesystem::temp_directory_path() / "superstep-XXXXXX").string();
     BOOST_REQUIRE(mkdtemp(name.data()) != nullptr);
     path_ = name;
-    std::ofstream{path_ / "turns.jsonl"} << R"({"id":"r","turns":[{"role":"assistant","content":"hi"}]})" << '\n';
+    std::ofstream{path_ / "turns.jsonl"}
+        << R"({"id":"r","turns":[{"role":"assistant","content":"hi"}]})" << '\n';
   }
   folder(const folder&) = delete;
   folder& operator=(const folder&) = delete;
@@ -57,9 +59,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_made_is_a_fault_with_its_line) {
 }
 
 BOOST_AUTO_TEST_CASE(faults_of_the_file_and_of_its_parts_are_told_together) {
-  const auto got = build_agent(
-      read_agent_text("version: v9\nmodel: {provider: recorded, path: missing.jsonl}\n", "a.yaml", "/nowhere"),
-      std::make_shared<io_runtime>());
+  const auto got =
+      build_agent(read_agent_text("version: v9\nmodel: {provider: recorded, path: missing.jsonl}\n",
+                                  "a.yaml", "/nowhere"),
+                  std::make_shared<io_runtime>());
   BOOST_REQUIRE(got.faults.size() == 2U);
   BOOST_TEST(got.faults[0].key == "version");
   BOOST_TEST(got.faults[1].key == "model");

@@ -7,7 +7,9 @@ using namespace superstep;
 
 namespace {
 
-message calling(std::string id) { return ai_message("", {tool_call{std::move(id), "add", {}}}); }
+message calling(std::string id) {
+  return ai_message("", {tool_call{std::move(id), "add", {}}});
+}
 
 } // namespace
 
@@ -25,7 +27,8 @@ BOOST_AUTO_TEST_CASE(answered_calls_are_fine) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unanswered_call_is_named) {
-  const auto fault = unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
+  const auto fault =
+      unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
   BOOST_REQUIRE(fault.has_value());
   BOOST_TEST(fault->starts_with("message 2 calls tool 'add' (id 'a')"));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agents/limited_model.hpp"
-
 #include "agents/fake_model.hpp"
+#include "agents/limited_model.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
@@ -52,14 +51,14 @@ BOOST_AUTO_TEST_CASE(no_more_calls_than_the_limit_are_inside_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(limits_are_no_part_of_the_fingerprint) {
-  const auto limited = detail::limit_model(
-      std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
+  const auto limited =
+      detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
   BOOST_TEST(limited->fingerprint() == "fake");
 }
 
 BOOST_AUTO_TEST_CASE(errors_pass_through) {
-  const auto limited = detail::limit_model(
-      std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
+  const auto limited =
+      detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
   const auto reply = sync_wait(limited->complete({}));
   BOOST_REQUIRE(!reply);
   BOOST_TEST((reply.error().code == model_errc::server_error));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/react_agent.hpp>
-
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
+#include <superstep/agents/react_agent.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -109,8 +108,10 @@ BOOST_DATA_TEST_CASE(an_answer_without_calls_ends_the_run, data::make(versions),
   BOOST_TEST(got.ended.state->tool_calls == 0U);
 }
 
-BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::make(versions), version) {
-  const auto calls = std::vector{call_of("echo", "c1", 1), call_of("echo", "c2", 2), call_of("echo", "c3", 3)};
+BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::make(versions),
+                     version) {
+  const auto calls =
+      std::vector{call_of("echo", "c1", 1), call_of("echo", "c2", 2), call_of("echo", "c3", 3)};
   const auto got = run({ai_message("", calls), ai_message("done")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_REQUIRE(got.messages().size() == 6U);
@@ -127,7 +128,8 @@ BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::mak
 }
 
 // No clock: the latch opens only when all eight bodies are inside.
-BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::make(versions),
+                     version) {
   auto all_inside = std::latch{8};
   auto calls = std::vector<tool_call>{};
   for (auto i = 0; i < 8; ++i)
@@ -141,15 +143,19 @@ BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::
   BOOST_TEST(got.ended.state->tool_calls == 8U);
 }
 
-BOOST_DATA_TEST_CASE(a_failing_or_unknown_tool_is_an_answer_to_the_model, data::make(versions), version) {
-  const auto bad = make_test_tool("bad", [](const tool_call&) -> std::string { throw std::runtime_error{"boom"}; });
-  const auto calls = std::vector{call_of("bad", "c1"), call_of("nope", "c2"), call_of("echo", "c3")};
+BOOST_DATA_TEST_CASE(a_failing_or_unknown_tool_is_an_answer_to_the_model, data::make(versions),
+                     version) {
+  const auto bad = make_test_tool(
+      "bad", [](const tool_call&) -> std::string { throw std::runtime_error{"boom"}; });
+  const auto calls =
+      std::vector{call_of("bad", "c1"), call_of("nope", "c2"), call_of("echo", "c3")};
   const auto got = run({ai_message("", calls), ai_message("done")}, {bad, echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_REQUIRE(got.messages().size() == 6U);
   BOOST_TEST(got.messages()[2].is_error);
   BOOST_TEST(got.messages()[2].content.find("boom") != std::string::npos);
-  BOOST_TEST(got.messages()[3].content == "Error: nope is not a valid tool, try one of [bad, echo].");
+  BOOST_TEST(got.messages()[3].content ==
+             "Error: nope is not a valid tool, try one of [bad, echo].");
   BOOST_TEST(!got.messages()[4].is_error);
 }
 
@@ -165,13 +171,15 @@ BOOST_DATA_TEST_CASE(calls_that_cannot_be_parsed_are_answered_too, data::make(ve
 }
 
 BOOST_DATA_TEST_CASE(a_call_without_an_id_gets_one, data::make(versions), version) {
-  const auto got = run({ai_message("", {call_of("echo", "")}), ai_message("done")}, {echo()}, version);
+  const auto got =
+      run({ai_message("", {call_of("echo", "")}), ai_message("done")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(!got.messages()[1].tool_calls[0].id.empty());
   BOOST_TEST(got.messages()[2].tool_call_id == got.messages()[1].tool_calls[0].id);
 }
 
-BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::make(versions),
+                     version) {
   auto endless = ai_message("", {call_of("echo", "c1")});
   const auto got = run({endless}, {echo()}, version,
                        [](auto&, run_config& config) { config.recursion_limit = 4; });
@@ -181,8 +189,9 @@ BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::ma
 }
 
 BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), version) {
-  const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
-                       [](react_agent_options& o, run_config&) { o.prompt = "Be brief."; });
+  const auto got =
+      run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
+          [](react_agent_options& o, run_config&) { o.prompt = "Be brief."; });
   BOOST_REQUIRE(!got.ended.error);
   const auto asked = got.model->asked();
   BOOST_REQUIRE(asked.size() == 2U);
@@ -194,8 +203,8 @@ BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), vers
 }
 
 BOOST_DATA_TEST_CASE(the_model_is_told_run_turn_and_parameters, data::make(versions), version) {
-  const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
-                       [](react_agent_options& o, run_config& config) {
+  const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()},
+                       version, [](react_agent_options& o, run_config& config) {
                          o.name = "math";
                          auto context = agent_context{};
                          context.parameters["temperature"] = 0.5;
@@ -211,8 +220,9 @@ BOOST_DATA_TEST_CASE(the_model_is_told_run_turn_and_parameters, data::make(versi
 }
 
 BOOST_DATA_TEST_CASE(usage_is_summed, data::make(versions), version) {
-  const auto got = run({with_usage(ai_message("", {call_of("echo", "c1")}), 10), with_usage(ai_message("done"), 5)},
-                       {echo()}, version);
+  const auto got = run(
+      {with_usage(ai_message("", {call_of("echo", "c1")}), 10), with_usage(ai_message("done"), 5)},
+      {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(got.ended.state->usage.total_tokens == 15);
 }
@@ -241,7 +251,8 @@ BOOST_AUTO_TEST_CASE(both_versions_are_drawn_alike) {
     pictures.push_back(make_react_agent(std::move(options)).mermaid());
   }
   BOOST_TEST(pictures[0] == pictures[1]);
-  for (const auto* line : {"\tagent(agent)\n", "\ttools(tools)\n", "\t__start__ --> agent;\n",
-                           "\ttools --> agent;\n", "\tagent -.-> tools;\n", "\tagent -.-> __end__;\n"})
+  for (const auto* line :
+       {"\tagent(agent)\n", "\ttools(tools)\n", "\t__start__ --> agent;\n", "\ttools --> agent;\n",
+        "\tagent -.-> tools;\n", "\tagent -.-> __end__;\n"})
     BOOST_TEST(pictures[1].find(line) != std::string::npos, line << " is not in\n" << pictures[1]);
 }

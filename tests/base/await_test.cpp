@@ -11,7 +11,9 @@ namespace ss = superstep;
 
 namespace {
 
-ss::task<int> number(int n) { co_return n; }
+ss::task<int> number(int n) {
+  co_return n;
+}
 
 ss::task<int> sum(int a, int b) {
   const auto left = co_await number(a);
@@ -34,7 +36,9 @@ ss::task<int> from_thread(std::thread& worker) {
 
 BOOST_AUTO_TEST_SUITE(coroutines)
 
-BOOST_AUTO_TEST_CASE(a_task_runs_its_children) { BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7); }
+BOOST_AUTO_TEST_CASE(a_task_runs_its_children) {
+  BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7);
+}
 
 BOOST_AUTO_TEST_CASE(an_exception_goes_to_whoever_awaits) {
   BOOST_CHECK_THROW(ss::sync_wait(failing()), std::runtime_error);
@@ -75,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_destroyed_frame_is_told_to_who_would_complete_it) {
   }
   BOOST_TEST(told == 1);
   BOOST_TEST(kept->abandoned());
-  (*kept)(5);  // too late, and harmless
+  (*kept)(5); // too late, and harmless
   auto late = 0;
   kept->on_abandon([&late] { ++late; });
   BOOST_TEST(late == 1);

@@ -19,7 +19,8 @@ BOOST_AUTO_TEST_CASE(every_code_has_a_message) {
 BOOST_AUTO_TEST_CASE(the_value_of_a_failed_result_throws_its_text) {
   const auto failed = ss::result<int>{ss::error{ss::errc::not_found, "no row 'x' in the file"}};
   BOOST_CHECK_EXCEPTION(static_cast<void>(failed.value()), std::system_error, [](const auto& e) {
-    return std::string{e.what()}.find("no row 'x' in the file") == 0 && e.code() == ss::errc::not_found;
+    return std::string{e.what()}.find("no row 'x' in the file") == 0 &&
+           e.code() == ss::errc::not_found;
   });
 }
 

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(no_limit_lets_everybody_in) {
 BOOST_AUTO_TEST_CASE(permits_may_come_back_on_any_thread) {
   const auto few = limiter{3};
   auto inside = std::atomic<int>{0};
-  auto too_many = std::atomic<bool>{false};  // Boost.Test's own macros are not for other threads
+  auto too_many = std::atomic<bool>{false}; // Boost.Test's own macros are not for other threads
   auto threads = std::vector<std::jthread>{};
   for (auto t = 0; t < 4; ++t)
     threads.emplace_back([&] {

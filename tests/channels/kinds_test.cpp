@@ -21,7 +21,7 @@ struct append {
       into.push_back(std::move(m));
   }
 };
-struct named {  // a reducer that gives ids to what it adds
+struct named { // a reducer that gives ids to what it adds
   void operator()(lines& into, lines&& more, id_source& ids) const {
     for (auto& m : more)
       into.push_back(m + '=' + ids.next());
@@ -31,15 +31,16 @@ struct refuse {
   void operator()(int&, int&&) const { throw std::runtime_error{"no more"}; }
 };
 
-const auto concurrent_help =
-    std::string{"\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-                "INVALID_CONCURRENT_GRAPH_UPDATE"};
+const auto concurrent_help = std::string{
+    "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
+    "INVALID_CONCURRENT_GRAPH_UPDATE"};
 
 /// One channel on one slot.
 template <class Channel, class Held>
 struct on_slot {
   template <class... Args>
-  explicit on_slot(Held initial, Args... args) : kind{"key", slot_place<Held>{0}, std::move(args)...} {
+  explicit on_slot(Held initial, Args... args)
+      : kind{"key", slot_place<Held>{0}, std::move(args)...} {
     block.add(std::make_unique<slot_block::slot_of<Held>>(std::move(initial)));
   }
   result<changed> update(std::vector<superstep::write> writes) {
@@ -64,7 +65,9 @@ template <class T>
 superstep::write over(T v) {
   return {0, true, value{std::move(v)}};
 }
-lines items(std::initializer_list<const char*> list) { return {list.begin(), list.end()}; }
+lines items(std::initializer_list<const char*> list) {
+  return {list.begin(), list.end()};
+}
 
 using maybe = std::optional<int>;
 using last = on_slot<last_value<slot_place<maybe>, int>, maybe>;
@@ -92,9 +95,11 @@ BOOST_AUTO_TEST_CASE(two_writes_in_one_step_are_refused_in_the_words_of_the_refe
   const auto done = c.update({put(8), put(8)});
   BOOST_TEST_REQUIRE(done.has_error());
   BOOST_TEST(done.error().code == make_error_code(channel_errc::invalid_update));
-  BOOST_TEST(done.error().text ==
-             "At key 'key': Can receive only one value per step. Use an Annotated key to handle multiple "
-             "values." + concurrent_help);
+  BOOST_TEST(
+      done.error().text ==
+      "At key 'key': Can receive only one value per step. Use an Annotated key to handle multiple "
+      "values." +
+          concurrent_help);
   BOOST_TEST(*c.held() == 7);
 }
 
@@ -107,19 +112,28 @@ struct fold_case {
   std::vector<superstep::write> writes;
   lines expected;
 };
-std::ostream& operator<<(std::ostream& out, const fold_case& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const fold_case& c) {
+  return out << c.name;
+}
 
 const auto fold_cases = std::vector<fold_case>{
     {"no write changes nothing", {}, items({"0"})},
-    {"writes fold left to right", {put(items({"a"})), put(items({"b", "c"}))}, items({"0", "a", "b", "c"})},
+    {"writes fold left to right",
+     {put(items({"a"})), put(items({"b", "c"}))},
+     items({"0", "a", "b", "c"})},
     {"an overwrite replaces", {over(items({"x"}))}, items({"x"})},
-    {"what comes before an overwrite is lost", {put(items({"a"})), over(items({"x"}))}, items({"x"})},
-    {"what comes after an overwrite is skipped", {over(items({"x"})), put(items({"a"}))}, items({"x"})},
+    {"what comes before an overwrite is lost",
+     {put(items({"a"})), over(items({"x"}))},
+     items({"x"})},
+    {"what comes after an overwrite is skipped",
+     {over(items({"x"})), put(items({"a"}))},
+     items({"x"})},
 };
 
 BOOST_DATA_TEST_CASE(it_folds, boost::unit_test::data::make(fold_cases), sample) {
   auto c = folded<append>{items({"0"})};
-  BOOST_CHECK(c.update(sample.writes).value() == (sample.writes.empty() ? changed::no : changed::yes));
+  BOOST_CHECK(c.update(sample.writes).value() ==
+              (sample.writes.empty() ? changed::no : changed::yes));
   BOOST_TEST(c.held() == sample.expected, boost::test_tools::per_element());
 }
 
@@ -128,7 +142,8 @@ BOOST_AUTO_TEST_CASE(two_overwrites_in_one_step_are_refused) {
   const auto done = c.update({over(items({"x"})), put(items({"a"})), over(items({"y"}))});
   BOOST_TEST_REQUIRE(done.has_error());
   BOOST_TEST(done.error().text ==
-             "At key 'key': Can receive only one Overwrite value per super-step." + concurrent_help);
+             "At key 'key': Can receive only one Overwrite value per super-step." +
+                 concurrent_help);
   BOOST_TEST(c.held() == items({"0"}), boost::test_tools::per_element());
 }
 
@@ -142,7 +157,8 @@ BOOST_AUTO_TEST_CASE(a_reducer_may_name_what_it_adds) {
   auto c = folded<named>{{}};
   c.ids.begin_step(4);
   BOOST_CHECK(c.update({put(items({"a", "b"})), put(items({"c"}))}).value() == changed::yes);
-  BOOST_TEST(c.held() == items({"a=run-4-0", "b=run-4-1", "c=run-4-2"}), boost::test_tools::per_element());
+  BOOST_TEST(c.held() == items({"a=run-4-0", "b=run-4-1", "c=run-4-2"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_reducer_throws_becomes_an_error_that_names_the_channel) {
@@ -154,7 +170,8 @@ BOOST_AUTO_TEST_CASE(what_a_reducer_throws_becomes_an_error_that_names_the_chann
 }
 
 BOOST_AUTO_TEST_CASE(an_absent_start_keeps_the_first_write_as_it_is) {
-  auto c = on_slot<binary_operator_aggregate<slot_place<maybe>, int, std::multiplies<>>, maybe>{std::nullopt};
+  auto c = on_slot<binary_operator_aggregate<slot_place<maybe>, int, std::multiplies<>>, maybe>{
+      std::nullopt};
   BOOST_TEST(!c.is_available());
   BOOST_CHECK(c.update({put(3), put(4)}).value() == changed::yes);
   BOOST_TEST(*c.held() == 12);

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(who_arrives_twice_counts_once) {
 BOOST_AUTO_TEST_CASE(consuming_empties_it_so_that_loops_work) {
   auto b = named_barrier_value{2};
   static_cast<void>(b.arrive(0));
-  BOOST_CHECK(b.consume() == changed::no);  // not complete: stays as it is
+  BOOST_CHECK(b.consume() == changed::no); // not complete: stays as it is
   static_cast<void>(b.arrive(1));
   BOOST_CHECK(b.consume() == changed::yes);
   BOOST_TEST(!b.is_available());

@@ -76,7 +76,8 @@ void check_none(const std::vector<std::string>& found) {
 }
 
 const auto caf = std::vector<std::string_view>{"caf/"};
-const auto asio = std::vector<std::string_view>{"boost/asio", "boost/beast", "boost/process", "asio"};
+const auto asio =
+    std::vector<std::string_view>{"boost/asio", "boost/beast", "boost/process", "asio"};
 
 } // namespace
 

@@ -43,7 +43,8 @@ std::vector<include_line> includes_of(const source_file& file) {
   for (auto i = std::size_t{0}; i < file.lines.size(); ++i) {
     const auto& line = file.lines[i];
     const auto hash = line.find_first_not_of(" \t");
-    if (hash == std::string::npos || line[hash] != '#' || line.find("include", hash) == std::string::npos)
+    if (hash == std::string::npos || line[hash] != '#' ||
+        line.find("include", hash) == std::string::npos)
       continue;
     const auto open = line.find_first_of("<\"", hash);
     const auto close = open == std::string::npos ? open : line.find_first_of(">\"", open + 1);

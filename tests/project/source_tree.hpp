@@ -25,7 +25,8 @@ std::vector<source_file> read_folder(const std::string& folder);
 /// All includes of a file.
 std::vector<include_line> includes_of(const source_file&);
 
-/// The component that a path belongs to: `base` for `base/error.cpp` and `include/superstep/base/…`.
+/// The component that a path belongs to: `base` for `base/error.cpp` and
+/// `include/superstep/base/…`.
 std::string component_of(const std::string& path);
 
 } // namespace project

@@ -12,9 +12,13 @@ namespace {
 
 using lines = std::vector<std::string>;
 struct append {
-  void operator()(lines& into, lines&& more) const { into.insert(into.end(), more.begin(), more.end()); }
+  void operator()(lines& into, lines&& more) const {
+    into.insert(into.end(), more.begin(), more.end());
+  }
 };
-task<int> later(int n) { co_return n; }
+task<int> later(int n) {
+  co_return n;
+}
 
 } // namespace
 
@@ -29,20 +33,25 @@ BOOST_AUTO_TEST_CASE(nodes_are_called_with_the_values_of_what_they_read) {
   const auto work = g.worker<int>("work", [=](const int& n, runtime rt) {
     return step_result{{sum <<= n, log <<= {"w" + std::to_string(rt.task_index())}}};
   });
-  const auto close = g.node("close", reads{sum, last, flag}, [=](int s, std::optional<int> l, bool f) {
-    return step_result{{log <<= {std::to_string(s) + (l ? "!" : "?") + (f ? "t" : "f")}, last <<= s}};
-  });
-  const auto open = g.node("open", reads{last}, [=](const std::optional<int>& l, const run_config& c) {
-    return step_result{{log <<= {c.run_id + std::to_string(l.value_or(0))}}, {{work, 1}, {work, 2}, close}};
-  });
+  const auto close =
+      g.node("close", reads{sum, last, flag}, [=](int s, std::optional<int> l, bool f) {
+        return step_result{
+            {log <<= {std::to_string(s) + (l ? "!" : "?") + (f ? "t" : "f")}, last <<= s}};
+      });
+  const auto open =
+      g.node("open", reads{last}, [=](const std::optional<int>& l, const run_config& c) {
+        return step_result{{log <<= {c.run_id + std::to_string(l.value_or(0))}},
+                           {{work, 1}, {work, 2}, close}};
+      });
   g.edge(start, open).edge(work, close);
   auto run = pure_run{g.compile()};
   BOOST_CHECK(run.finish(g.input({log <<= {"in"}, last <<= 7})) == next_step::done);
-  BOOST_TEST(get(log, *run.state.state()) ==
-                 (lines{"in", "run7", "100!t", "w0", "w1", "103!t"}),
+  BOOST_TEST(get(log, *run.state.state()) == (lines{"in", "run7", "100!t", "w0", "w1", "103!t"}),
              boost::test_tools::per_element());
   BOOST_TEST(*get(last, *run.state.state()) == 103);
-  struct { state_ptr state; } const result{run.state.state()};
+  struct {
+    state_ptr state;
+  } const result{run.state.state()};
   BOOST_TEST(get(sum, result) == 103);
 }
 
@@ -81,7 +90,9 @@ BOOST_AUTO_TEST_CASE(topics_ephemerals_joins_and_overwrites) {
   const auto seen = g.reduce<lines>("seen", append{});
   const auto mail = g.topic<std::string>("mail");
   const auto note = g.ephemeral<std::string>("note");
-  const auto a = g.node("a", reads{}, [=] { return step_result{{mail <<= {"m"}, note <<= "n", seen <<= {"a"}}}; });
+  const auto a = g.node("a", reads{}, [=] {
+    return step_result{{mail <<= {"m"}, note <<= "n", seen <<= {"a"}}};
+  });
   const auto b = g.node("b", reads{}, [=] { return step_result{{mail <<= {"k"}}}; });
   const auto look = [=](const lines& m, const std::optional<std::string>& n) {
     return step_result{{seen <<= {std::to_string(m.size()) + n.value_or("-")}}};
@@ -109,7 +120,8 @@ BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_refused) {
   const auto is_told = [](const graph_error& e) {
     return std::string_view{e.what()}.find("of another graph") != std::string_view::npos;
   };
-  BOOST_CHECK_EXCEPTION(g.node("a", reads{theirs}, [](const std::optional<int>&) {}), graph_error, is_told);
+  BOOST_CHECK_EXCEPTION(g.node("a", reads{theirs}, [](const std::optional<int>&) {}), graph_error,
+                        is_told);
   BOOST_CHECK_EXCEPTION(static_cast<void>(g.input({theirs <<= 1})), graph_error, is_told);
   const auto a = g.node("b", reads{n}, [=](const auto&) { return step_result{{theirs <<= 1}}; });
   g.edge(start, a);
@@ -126,7 +138,8 @@ BOOST_AUTO_TEST_CASE(the_program_outlives_the_builder_and_a_send_is_checked) {
   };
   auto run = pure_run{make()};
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish({})), graph_error, [](const auto& e) {
-    return std::string_view{e.what()} == "node 'a' reads channels: go to it, or make it a worker to send it an input";
+    return std::string_view{e.what()} ==
+           "node 'a' reads channels: go to it, or make it a worker to send it an input";
   });
 }
 

@@ -21,7 +21,9 @@ constexpr auto a = node<nothing>{"a"};
 constexpr auto b = node<nothing>{"b"};
 constexpr auto worker = node<int>{"worker"};
 void idle(const nothing&) {}
-destination at(std::string_view name) { return name; }
+destination at(std::string_view name) {
+  return name;
+}
 
 std::vector<fault> faults_of(graph<nothing>& g) {
   try {
@@ -36,23 +38,32 @@ struct wrong_graph {
   const char* text;
   std::function<void(graph<nothing>&)> build;
 };
-std::ostream& operator<<(std::ostream& out, const wrong_graph& w) { return out << w.text; }
+std::ostream& operator<<(std::ostream& out, const wrong_graph& w) {
+  return out << w.text;
+}
 
 const auto wrong_graphs = std::vector<wrong_graph>{
     {"Graph must have an entrypoint: add at least one edge from START to another node",
      [](auto& g) { g.add(a, idle); }},
     {"Node `a` already present.", [](auto& g) { g.add(a, idle).add(a, idle).edge(start, a); }},
-    {"Node `__start__` is reserved.", [](auto& g) { g.add(a, idle).add(node<nothing>{start}, idle).edge(start, a); }},
-    {"Node `__end__` is reserved.", [](auto& g) { g.add(a, idle).add(node<nothing>{end}, idle).edge(start, a); }},
+    {"Node `__start__` is reserved.",
+     [](auto& g) { g.add(a, idle).add(node<nothing>{start}, idle).edge(start, a); }},
+    {"Node `__end__` is reserved.",
+     [](auto& g) { g.add(a, idle).add(node<nothing>{end}, idle).edge(start, a); }},
     {"'|' is a reserved character and is not allowed in the node names.",
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x|y"}, idle).edge(start, a); }},
     {"':' is a reserved character and is not allowed in the node names.",
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x:y"}, idle).edge(start, a); }},
     {"END cannot be a start node", [](auto& g) { g.add(a, idle).edge(start, a).edge(end, a); }},
     {"START cannot be an end node", [](auto& g) { g.add(a, idle).edge(start, a).edge(a, start); }},
-    {"START cannot be part of a join", [](auto& g) { g.add(a, idle).add(b, idle).edge(start, a).edge({start, a}, b); }},
-    {"Found edge starting at unknown node 'b'", [](auto& g) { g.add(a, idle).edge(start, a).edge(b, a); }},
-    {"Found edge ending at unknown node `b`", [](auto& g) { g.add(a, idle).edge(start, a).edge(a, b); }},
+    {"START cannot be part of a join",
+     [](auto& g) {
+       g.add(a, idle).add(b, idle).edge(start, a).edge({start, a}, b);
+     }},
+    {"Found edge starting at unknown node 'b'",
+     [](auto& g) { g.add(a, idle).edge(start, a).edge(b, a); }},
+    {"Found edge ending at unknown node `b`",
+     [](auto& g) { g.add(a, idle).edge(start, a).edge(a, b); }},
     {"Found edge ending at unknown node `c`",
      [](auto& g) {
        auto options = node_options{};
@@ -60,9 +71,13 @@ const auto wrong_graphs = std::vector<wrong_graph>{
        g.add(a, idle, options).edge(start, a);
      }},
     {"At 'a' node, a branch found unknown target 'b'",
-     [](auto& g) { g.add(a, idle).edge(start, a).branch(a, [](const nothing&) { return at("b"); }, {b}); }},
+     [](auto& g) {
+       g.add(a, idle).edge(start, a).branch(a, [](const nothing&) { return at("b"); }, {b});
+     }},
     {"Found edge starting at unknown node 'b'",
-     [](auto& g) { g.add(a, idle).edge(start, a).branch(b, [](const nothing&) { return at("a"); }); }},
+     [](auto& g) {
+       g.add(a, idle).edge(start, a).branch(b, [](const nothing&) { return at("a"); });
+     }},
     {"node 'worker' takes an input of its own: reach it by a Send, not by an edge",
      [](auto& g) { g.add(a, idle).add(worker, [](const int&) {}).edge(start, a).edge(a, worker); }},
 };
@@ -71,7 +86,8 @@ const auto wrong_graphs = std::vector<wrong_graph>{
 
 BOOST_AUTO_TEST_SUITE(compile)
 
-BOOST_DATA_TEST_CASE(a_fault_is_told_in_the_words_of_the_reference, boost::unit_test::data::make(wrong_graphs), w) {
+BOOST_DATA_TEST_CASE(a_fault_is_told_in_the_words_of_the_reference,
+                     boost::unit_test::data::make(wrong_graphs), w) {
   auto g = graph<nothing>{};
   w.build(g);
   const auto faults = faults_of(g);
@@ -86,7 +102,8 @@ BOOST_AUTO_TEST_CASE(all_faults_are_told_at_once) {
     static_cast<void>(g.compile());
     BOOST_ERROR("compiled");
   } catch (const compile_error& e) {
-    BOOST_TEST(e.faults().size() == 5u);  // twice a, the colon, unknown b, the end as a start, no entry
+    BOOST_TEST(e.faults().size() ==
+               5u); // twice a, the colon, unknown b, the end as a start, no entry
     BOOST_TEST(e.code() == make_error_code(graph_errc::invalid_graph));
     for (const auto& f : e.faults())
       BOOST_TEST(std::string_view{e.what()}.find(f.text) != std::string_view::npos);
@@ -130,7 +147,10 @@ BOOST_AUTO_TEST_CASE(the_drawing_is_the_text_of_the_reference) {
   auto g = graph<nothing>{};
   auto options = node_options{};
   options.destinations = {"worker"};
-  g.add(b, idle).add(node<nothing>{"a b"}, idle, options).add(node<nothing>{"_x_"}, idle).add(worker, [](const int&) {});
+  g.add(b, idle)
+      .add(node<nothing>{"a b"}, idle, options)
+      .add(node<nothing>{"_x_"}, idle)
+      .add(worker, [](const int&) {});
   g.edge(start, b).edge(b, at("a b")).edge({b, at("a b")}, at("_x_"));
   g.branch(b, [](const nothing&) { return at("_x_"); }, {at("a b"), at(end)});
   BOOST_TEST(g.compile().mermaid() ==

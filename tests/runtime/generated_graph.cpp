@@ -32,12 +32,15 @@ public:
   digest& operator<<(const std::string& text) { return *this << std::string_view{text}; }
   digest& operator<<(std::int64_t n) { return *this << std::to_string(n); }
   digest& operator<<(const lines& l) {
-    for (auto i = l.size() > 3 ? l.size() - 3 : 0; i < l.size(); ++i)  // long lists: the last will do
+    for (auto i = l.size() > 3 ? l.size() - 3 : 0; i < l.size();
+         ++i) // long lists: the last will do
       *this << l[i];
     return *this << static_cast<std::int64_t>(l.size());
   }
-  digest& operator<<(const std::optional<std::string>& o) { return *this << std::string_view{o ? *o : "nothing"}; }
-  [[nodiscard]] std::uint64_t value() const { return hash_ >> 8; }  // low bits of FNV are weak
+  digest& operator<<(const std::optional<std::string>& o) {
+    return *this << std::string_view{o ? *o : "nothing"};
+  }
+  [[nodiscard]] std::uint64_t value() const { return hash_ >> 8; } // low bits of FNV are weak
 
 private:
   std::uint64_t hash_ = 0xcbf29ce484222325;
@@ -52,12 +55,9 @@ struct channels {
   channel_handle<lines> all;
 
   explicit channels(channel_graph& g)
-      : log{g.reduce<lines>("log", append{})},
-        sum{g.reduce<std::int64_t>("sum", std::plus<>{})},
-        last{g.last_value<std::string>("last")},
-        mark{g.ephemeral<std::string>("mark", false)},
-        latest{g.topic<std::string>("latest")},
-        all{g.topic<std::string>("all", true)} {}
+      : log{g.reduce<lines>("log", append{})}, sum{g.reduce<std::int64_t>("sum", std::plus<>{})},
+        last{g.last_value<std::string>("last")}, mark{g.ephemeral<std::string>("mark", false)},
+        latest{g.topic<std::string>("latest")}, all{g.topic<std::string>("all", true)} {}
   [[nodiscard]] auto everything() const { return reads{log, sum, last, mark, latest, all}; }
   [[nodiscard]] std::string text_of(const state_block& s) const {
     auto text = std::string{};
@@ -159,9 +159,9 @@ private:
       p.fails_one_in = is_broken && random_.one_in(3) ? 5 : 0;
       plans_.push_back(std::move(p));
     }
-    random_.shuffle(plans_);  // declared in another order than that of the names
+    random_.shuffle(plans_); // declared in another order than that of the names
     plans_[random_.below(count)].writes_last = true;
-    if (random_.one_in(20))  // two writers: refused as soon as both run in one step
+    if (random_.one_in(20)) // two writers: refused as soon as both run in one step
       plans_[random_.below(count)].writes_last = true;
     for (auto& p : plans_) {
       if (random_.one_in(3))
@@ -172,7 +172,8 @@ private:
   workers add_workers() {
     const auto ch = ch_;
     auto first = g_.worker<std::string>("w_text", [ch](const std::string& in, runtime rt) {
-      return step_result{{ch.log <<= lines{"w:" + in}, ch.mark <<= in + std::to_string(rt.task_index())}};
+      return step_result{
+          {ch.log <<= lines{"w:" + in}, ch.mark <<= in + std::to_string(rt.task_index())}};
     });
     auto second = g_.worker<int>("w_number", [ch](const int& in) {
       return step_result{{ch.sum <<= in, ch.latest <<= lines{"n" + std::to_string(in)}}};
@@ -185,13 +186,16 @@ private:
     if (p.fails_one_in != 0 && random_.one_in(2)) {
       options.on_failure = [ch = ch_](const body_input& in, const run_error& e) {
         auto instead = node_output{};
-        instead.writes.push_back((ch.log <<= lines{"!" + e.text + std::to_string(in.step)}).content);
+        instead.writes.push_back(
+            (ch.log <<= lines{"!" + e.text + std::to_string(in.step)}).content);
         return std::optional{std::move(instead)};
       };
     }
     const auto body = [p, to, ch = ch_](const auto& log, std::int64_t sum, const auto& last,
-                                        const auto& mark, const auto& latest, const auto& all, runtime rt) {
-      const auto seen = (digest{} << p.name << rt.step() << log << sum << last << mark << latest << all).value();
+                                        const auto& mark, const auto& latest, const auto& all,
+                                        runtime rt) {
+      const auto seen =
+          (digest{} << p.name << rt.step() << log << sum << last << mark << latest << all).value();
       auto r = act(p, ch, seen, rt.step());
       to.add(r.go_to, seen / 7, p.sends_max);
       if (!p.goes_to.empty() && seen % 3 == 0)
@@ -209,7 +213,7 @@ private:
     for (auto i = std::size_t{0}; i < at_once; ++i)
       g_.edge(start, std::string_view{plans_[i].name});
     for (auto i = std::size_t{0}; i + 1 < count; ++i) {
-      if (random_.one_in(2))  // forwards: no loop
+      if (random_.one_in(2)) // forwards: no loop
         g_.edge(std::string_view{plans_[i].name},
                 std::string_view{plans_[i + 1 + random_.below(count - i - 1)].name});
     }
@@ -231,15 +235,16 @@ private:
       const auto bound = 12 + random_.below(30);
       const auto back = std::string{any()};
       const auto sends_max = random_.below(4);
-      g_.branch(any(), reads{ch_.log, ch_.last},
-                [bound, back, to, sends_max](const lines& log, const std::optional<std::string>& last) {
-                  auto chosen = destinations{};
-                  const auto seen = (digest{} << log << last).value();
-                  if (log.size() < bound && seen % 3 != 0)
-                    chosen.emplace_back(std::string_view{back});
-                  to.add(chosen, seen / 11, sends_max);
-                  return chosen;
-                });
+      g_.branch(
+          any(), reads{ch_.log, ch_.last},
+          [bound, back, to, sends_max](const lines& log, const std::optional<std::string>& last) {
+            auto chosen = destinations{};
+            const auto seen = (digest{} << log << last).value();
+            if (log.size() < bound && seen % 3 != 0)
+              chosen.emplace_back(std::string_view{back});
+            to.add(chosen, seen / 11, sends_max);
+            return chosen;
+          });
     }
   }
 
@@ -251,6 +256,8 @@ private:
 
 } // namespace
 
-scenario generate_graph(std::uint64_t seed) { return generator{seed}.make(); }
+scenario generate_graph(std::uint64_t seed) {
+  return generator{seed}.make();
+}
 
 } // namespace superstep::test

@@ -34,9 +34,13 @@ tally run_alone(F body) {
   static_cast<void>(run.finish(input_writes(tally{1, "in"})));
   return state_of(run);
 }
-update<tally> add(std::int64_t n) { return update{set<&tally::n>(static_cast<int>(n))}; }
+update<tally> add(std::int64_t n) {
+  return update{set<&tally::n>(static_cast<int>(n))};
+}
 
-task<int> later(int n) { co_return n; }
+task<int> later(int n) {
+  co_return n;
+}
 task<update<tally>> coroutine_body(const tally& s, runtime rt) {
   const auto n = co_await later(s.n * 10);
   co_return add(n + rt.step());
@@ -45,8 +49,12 @@ task<command<tally>> coroutine_command(const tally&) {
   auto c = command<tally>{add(5), {}};
   co_return c;
 }
-task<void> coroutine_of_nothing(const tally&) { co_return; }
-int member_calls(const run_config& c) { return static_cast<int>(c.recursion_limit); }
+task<void> coroutine_of_nothing(const tally&) {
+  co_return;
+}
+int member_calls(const run_config& c) {
+  return static_cast<int>(c.recursion_limit);
+}
 
 } // namespace graph_test
 
@@ -56,7 +64,8 @@ BOOST_AUTO_TEST_SUITE(graph_of_a_struct)
 
 BOOST_AUTO_TEST_CASE(a_body_takes_config_and_runtime_in_any_combination) {
   BOOST_TEST(run_alone([](const tally& s) { return add(s.n); }).n == 2);
-  BOOST_TEST(run_alone([](const tally&, const run_config& c) { return add(member_calls(c)); }).n == 26);
+  BOOST_TEST(run_alone([](const tally&, const run_config& c) { return add(member_calls(c)); }).n ==
+             26);
   BOOST_TEST(run_alone([](const tally&, runtime rt) { return add(rt.remaining_steps()); }).n == 25);
   BOOST_TEST(run_alone([](const tally&, const runtime& rt) { return add(rt.step()); }).n == 2);
   BOOST_TEST(run_alone([](const tally&, const run_config& c, runtime rt) {
@@ -74,17 +83,20 @@ BOOST_AUTO_TEST_CASE(a_body_returns_an_update_a_command_or_nothing) {
                return update{set<&tally::n>(3), set<&tally::said>("out")};
              }).said == "out");
   BOOST_TEST(run_alone([](const tally&) { return update{overwrite<&tally::n>(3)}; }).n == 3);
-  BOOST_TEST(run_alone([](const tally&) { return command<tally>{add(3), {destination{end}}}; }).n == 4);
+  BOOST_TEST(run_alone([](const tally&) {
+               return command<tally>{add(3), {destination{end}}};
+             }).n == 4);
 }
 
 BOOST_AUTO_TEST_CASE(a_body_may_be_a_coroutine) {
   BOOST_TEST(run_alone(coroutine_body).n == 12);
   BOOST_TEST(run_alone(coroutine_command).n == 6);
   BOOST_TEST(run_alone(coroutine_of_nothing).n == 1);
-  BOOST_TEST(run_alone([by = 4](const tally&) -> task<update<tally>> {  // stored, so it may capture
+  BOOST_TEST(run_alone([by = 4](const tally&) -> task<update<tally>> { // stored, so it may capture
                const auto n = co_await later(by);
                co_return add(n);
-             }).n == 5);
+             })
+                 .n == 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
@@ -103,7 +115,8 @@ BOOST_AUTO_TEST_CASE(a_runtime_says_where_it_is) {
   auto g = graph<tally>{};
   static constexpr auto w = node<int>{"w"};
   g.add(w, [seen](const int& n, runtime rt) {
-    *seen += std::string{rt.node()} + std::to_string(rt.task_index()) + '=' + std::to_string(n) + ' ';
+    *seen +=
+        std::string{rt.node()} + std::to_string(rt.task_index()) + '=' + std::to_string(n) + ' ';
   });
   g.branch(start, [](const tally&, const run_config& c) {
     return destinations{{w, static_cast<int>(c.metadata.size())}, {w, 9}};
@@ -114,7 +127,8 @@ BOOST_AUTO_TEST_CASE(a_runtime_says_where_it_is) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_body_throws_reaches_whoever_runs_it) {
-  BOOST_CHECK_THROW(run_alone([](const tally&) { throw std::domain_error{"no"}; }), std::domain_error);
+  BOOST_CHECK_THROW(run_alone([](const tally&) { throw std::domain_error{"no"}; }),
+                    std::domain_error);
   BOOST_CHECK_THROW(run_alone([](const tally&) -> task<void> {
                       co_await later(1);
                       throw std::domain_error{"no"};

@@ -24,7 +24,9 @@ std::string after(std::string_view rule, const json::value& first, const json::v
   g.edge("__start__", "a");
   return end_of(g.compile(), {{"c", first}});
 }
-task<json::value> later(json::value v) { co_return v; }
+task<json::value> later(json::value v) {
+  co_return v;
+}
 
 bool tells(const std::exception& e, std::string_view text) {
   return std::string_view{e.what()}.find(text) != std::string_view::npos;
@@ -41,18 +43,22 @@ BOOST_AUTO_TEST_CASE(channels_combine_by_their_rule) {
   BOOST_TEST(after("max", 7, 2) == R"({"c":7})");
   BOOST_TEST(after("concat", "a", "b") == R"({"c":"ab"})");
   BOOST_TEST(after("append", {1, 2}, json::array{3}) == R"({"c":[1,2,3]})");
-  BOOST_TEST(after("merge", json::object{{"x", 1}, {"y", 1}}, json::object{{"y", 2}}) == R"({"c":{"x":1,"y":2}})");
+  BOOST_TEST(after("merge", json::object{{"x", 1}, {"y", 1}}, json::object{{"y", 2}}) ==
+             R"({"c":{"x":1,"y":2}})");
   BOOST_TEST(after("topic", 1, json::array{2, 3}) == R"({"c":[2,3]})");
   BOOST_TEST(after("accumulating_topic", 1, json::array{2, 3}) == R"({"c":[1,2,3]})");
   BOOST_TEST(after("ephemeral", 1, 2) == R"({"c":2})");
   BOOST_TEST(after("append", {1}, json::object{{"__overwrite__", {9}}}) == R"({"c":[9]})");
-  BOOST_TEST(after("append", {1}, json::object{{"type", "__overwrite__"}, {"value", {8}}}) == R"({"c":[8]})");
-  BOOST_TEST(after("last", 1, json::object{{"__overwrite__", 9}}) == R"({"c":{"__overwrite__":9}})");
+  BOOST_TEST(after("append", {1}, json::object{{"type", "__overwrite__"}, {"value", {8}}}) ==
+             R"({"c":[8]})");
+  BOOST_TEST(after("last", 1, json::object{{"__overwrite__", 9}}) ==
+             R"({"c":{"__overwrite__":9}})");
 }
 
 BOOST_AUTO_TEST_CASE(a_value_that_a_rule_cannot_combine_is_an_error) {
   const auto refused = [](std::string_view rule, const json::value& v, std::string_view text) {
-    BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error, [&](const auto& e) { return tells(e, text); });
+    BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error,
+                          [&](const auto& e) { return tells(e, text); });
   };
   refused("add", "one", "the reducer of 'c' failed: add wants numbers, got \"one\"");
   refused("append", 1, "append wants lists, got 1");
@@ -63,10 +69,11 @@ BOOST_AUTO_TEST_CASE(a_value_that_a_rule_cannot_combine_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(any_function_is_a_reducer) {
   auto g = json_graph{};
-  g.channel("c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });
+  g.channel(
+      "c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });
   g.node("a", [](const json::value& s) { return json::object{{"c", s.at("c").as_int64() * 10}}; });
   g.edge("__start__", "a");
-  BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})");  // the first write is kept as it is
+  BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})"); // the first write is kept as it is
 }
 
 BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
@@ -77,7 +84,12 @@ BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
   });
   auto only_n = json_node_options{};
   only_n.reads = {"n"};
-  g.node("b", [](const json::value& s) { return json_command{json::object{{"log", {s}}}, {"c"}}; }, only_n);
+  g.node(
+      "b",
+      [](const json::value& s) {
+        return json_command{json::object{{"log", {s}}}, {"c"}};
+      },
+      only_n);
   g.node("c", [](const json::value& s) -> task<json::object> {
     auto v = co_await later(s.at("n"));
     auto update = json::object{};
@@ -86,7 +98,8 @@ BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
   });
   g.node("d", [](const json::value&) {});
   g.edge("__start__", "a").edge("a", "b").edge("c", "d");
-  BOOST_TEST(end_of(g.compile(), {{"n", 1}}) == R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
+  BOOST_TEST(end_of(g.compile(), {{"n", 1}}) ==
+             R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
 }
 
 BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_joins_and_branches_work) {
@@ -99,8 +112,10 @@ BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_joins_and_branches_work) {
     return std::vector<json_target>{{"w", 1}, {"w", json::object{{"k", 2}}}, "x"};
   });
   g.edge("x", "y").join({"x", "y"}, "z");
-  g.branch("z", [](const json::value& s) { return s.at("log").as_array().size() < 4 ? "again" : "stop"; },
-           {{"again", "z"}, {"stop", "__end__"}});
+  g.branch(
+      "z",
+      [](const json::value& s) { return s.at("log").as_array().size() < 4 ? "again" : "stop"; },
+      {{"again", "z"}, {"stop", "__end__"}});
   const auto graph = g.compile();
   BOOST_TEST(end_of(graph, {}) == R"({"log":[1,{"k":2},"z","z"]})");
   BOOST_TEST(graph.mermaid().find("z -. &nbsp;again&nbsp; .-> z;") != std::string::npos);
@@ -110,7 +125,9 @@ BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_
   const auto make = [](bool lenient) {
     auto g = json_graph{{.ignore_unknown_channels = lenient}};
     g.channel("c");
-    g.node("a", [](const json::value&) { return json_command{json::object{{"cc", 1}}, {"nobody"}}; });
+    g.node("a", [](const json::value&) {
+      return json_command{json::object{{"cc", 1}}, {"nobody"}};
+    });
     g.edge("__start__", "a");
     return g.compile({.name = "g", .ignore_unknown_targets = lenient});
   };
@@ -128,15 +145,18 @@ BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference
   g.node("a", [](const json::value&) { return json::value(7); });
   g.edge("__start__", "a");
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
-    return tells(e, "Expected dict, got 7\nFor troubleshooting, visit: "
-                    "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE");
+    return tells(
+        e,
+        "Expected dict, got 7\nFor troubleshooting, visit: "
+        "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE");
   });
 }
 
 BOOST_AUTO_TEST_CASE(a_branch_must_choose_what_its_path_map_has) {
   auto g = json_graph{};
   g.node("a", [](const json::value&) {}).edge("__start__", "a");
-  g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; }, {{"right", "a"}});
+  g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; },
+           {{"right", "a"}});
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
     return tells(e, "a branch chose 'left', which its path map does not have");
   });
@@ -152,7 +172,9 @@ BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
   g.channel("c", "sum").channel("d");
   auto options = json_node_options{};
   options.reads = {"e"};
-  g.node("a", [](const json::value&) {}, options).edge("a", "b");
+  g.node(
+       "a", [](const json::value&) {}, options)
+      .edge("a", "b");
   try {
     static_cast<void>(g.compile());
     BOOST_ERROR("compiled");
@@ -171,7 +193,8 @@ BOOST_AUTO_TEST_CASE(updates_are_shown_as_the_reference_shows_them) {
   g.node("n", [](const json::value&) {}).edge("__start__", "n");
   const auto graph = g.compile();
   BOOST_TEST(graph.update({}).is_null());
-  BOOST_TEST(to_text(graph.update(graph.input({{"a", 1}, {"log", {2}}}))) == R"({"a":1,"log":[2]})");
+  BOOST_TEST(to_text(graph.update(graph.input({{"a", 1}, {"log", {2}}}))) ==
+             R"({"a":1,"log":[2]})");
   auto twice = graph.input({{"a", 1}});
   twice.push_back(graph.input({{"a", 2}}).front());
   BOOST_TEST(to_text(graph.update(twice)) == R"([{"a":1},{"a":2}])");

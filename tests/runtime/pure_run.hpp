@@ -52,7 +52,7 @@ struct pure_run {
   next_step last = next_step::run;
   bool reversed = false;
   bool keep_writes = false;
-  std::vector<std::string> steps;  ///< the tasks of each step: "a b tools#0"
+  std::vector<std::string> steps; ///< the tasks of each step: "a b tools#0"
 
 private:
   void note_tasks() {

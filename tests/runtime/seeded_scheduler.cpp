@@ -11,7 +11,9 @@ namespace {
 
 constexpr auto never = ~std::size_t{0};
 
-void mix(std::uint64_t& hash, std::uint64_t more) { hash = (hash ^ more) * 0x100000001b3; }
+void mix(std::uint64_t& hash, std::uint64_t more) {
+  hash = (hash ^ more) * 0x100000001b3;
+}
 
 } // namespace
 
@@ -39,7 +41,7 @@ seeded_end seeded_scheduler::run(std::uint64_t seed) {
   auto end = seeded_end{};
   if (random.one_in(2)) {
     auto lost = seeded_end{};
-    const auto stop_after = random.below(40);  // may lie behind the end: then nothing is lost
+    const auto stop_after = random.below(40); // may lie behind the end: then nothing is lost
     static_cast<void>(attempt(random, stop_after, random.one_in(2), lost));
     end.snapshots_changed = lost.snapshots_changed;
   }
@@ -48,8 +50,8 @@ seeded_end seeded_scheduler::run(std::uint64_t seed) {
   return end;
 }
 
-seeded_scheduler::fate seeded_scheduler::attempt(dice& random, std::size_t stop_after, bool fails_there,
-                                                 seeded_end& end) {
+seeded_scheduler::fate seeded_scheduler::attempt(dice& random, std::size_t stop_after,
+                                                 bool fails_there, seeded_end& end) {
   ending_.clear();
   snapshots_.clear();
   state_.reset(scenario_.table, config_->run_id, scenario_.recursion_limit);
@@ -67,8 +69,8 @@ seeded_scheduler::fate seeded_scheduler::attempt(dice& random, std::size_t stop_
 }
 
 /// Bodies, barrier and what comes next. Sets ending_ when the run has ended.
-seeded_scheduler::fate seeded_scheduler::run_step(dice& random, std::size_t& stop_after, bool fails_there,
-                                                  seeded_end& end) {
+seeded_scheduler::fate seeded_scheduler::run_step(dice& random, std::size_t& stop_after,
+                                                  bool fails_there, seeded_end& end) {
   answers_.clear();
   start_bodies(random);
   auto order = std::vector<std::uint32_t>(step_.tasks.size());
@@ -97,9 +99,14 @@ seeded_scheduler::fate seeded_scheduler::run_step(dice& random, std::size_t& sto
   if (random.one_in(3))
     snapshots_.push_back({state_.state(), scenario_.text_of(*state_.state())});
   switch (prepare(state_, step_)) {
-  case next_step::done: ending_ = "done"; break;
-  case next_step::out_of_steps: ending_ = "out of steps"; break;
-  case next_step::run: break;
+  case next_step::done:
+    ending_ = "done";
+    break;
+  case next_step::out_of_steps:
+    ending_ = "out of steps";
+    break;
+  case next_step::run:
+    break;
   }
   auto line = std::to_string(state_.step()) + " activates";
   for (const auto& t : step_.tasks)
@@ -141,8 +148,13 @@ bool seeded_scheduler::finish(std::uint32_t task) {
   auto output = std::move(body.outcome.output);
   if (body.failed) {
     const auto& handler = scenario_.table->node(t.node).options.on_failure;
-    const auto error = run_error{make_error_code(graph_errc::node_failed), describe(body.failed), path_of(t),
-                                 state_.step(), path_of(t), 1, body.failed};
+    const auto error = run_error{make_error_code(graph_errc::node_failed),
+                                 describe(body.failed),
+                                 path_of(t),
+                                 state_.step(),
+                                 path_of(t),
+                                 1,
+                                 body.failed};
     auto instead = handler ? handler(body.input, error) : std::nullopt;
     if (!instead)
       return false;

@@ -39,10 +39,10 @@ struct scenario {
 
 /// How a run ended, and what happened in it.
 struct seeded_end {
-  std::string ending;              ///< done, out of steps, failed in step n, refused: text
-  std::string state;               ///< of the last barrier, as text
-  std::vector<std::string> trace;  ///< per step: who was activated; per task: what it gave. Sorted
-  std::uint64_t order = 0;         ///< hash of the order in which tasks ended
+  std::string ending;             ///< done, out of steps, failed in step n, refused: text
+  std::string state;              ///< of the last barrier, as text
+  std::vector<std::string> trace; ///< per step: who was activated; per task: what it gave. Sorted
+  std::uint64_t order = 0;        ///< hash of the order in which tasks ended
   std::size_t snapshots_changed = 0;
 
   /// Everything that must not depend on the order.
@@ -81,7 +81,7 @@ private:
   super_step step_;
   std::vector<started> bodies_;
   std::vector<snapshot> snapshots_;
-  std::vector<std::string> answers_;  ///< of this step's tasks, for the trace
+  std::vector<std::string> answers_; ///< of this step's tasks, for the trace
   std::string ending_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/seeded_scheduler.hpp"
-
 #include "runtime/generated_graph.hpp"
+#include "runtime/seeded_scheduler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +13,8 @@ using namespace superstep::test;
 BOOST_AUTO_TEST_SUITE(seeded_scheduler)
 
 /// The property that determinism is: whatever the order in which tasks end, and whether the run was
-/// killed or failed before and started again, the same state, ending and trace come out, byte for byte.
+/// killed or failed before and started again, the same state, ending and trace come out, byte for
+/// byte.
 BOOST_AUTO_TEST_CASE(every_schedule_of_a_graph_ends_the_same) {
   constexpr auto graphs = std::uint64_t{320};
   constexpr auto orders_wanted = std::size_t{32};
@@ -29,20 +29,24 @@ BOOST_AUTO_TEST_CASE(every_schedule_of_a_graph_ends_the_same) {
     const auto first = scheduler.run(0);
     ++endings[first.ending.substr(0, first.ending.find_first_of(":0123456789"))];
     auto orders = std::set<std::uint64_t>{first.order};
-    for (auto seed = std::uint64_t{1}; seed <= schedules_max && orders.size() < orders_wanted; ++seed) {
+    for (auto seed = std::uint64_t{1}; seed <= schedules_max && orders.size() < orders_wanted;
+         ++seed) {
       const auto other = scheduler.run(seed);
       ++schedules;
       if (other.text() != first.text()) {
         BOOST_ERROR("graph " << graph << " under schedule " << seed
                              << " does not end as it does under schedule 0\n-- schedule 0:\n"
-                             << first.text() << "-- schedule " << seed << ":\n" << other.text());
+                             << first.text() << "-- schedule " << seed << ":\n"
+                             << other.text());
         return;
       }
-      BOOST_TEST(other.snapshots_changed == 0u, "graph " << graph << ", schedule " << seed
-                                                         << ": a snapshot that was held has changed");
+      BOOST_TEST(other.snapshots_changed == 0u, "graph "
+                                                    << graph << ", schedule " << seed
+                                                    << ": a snapshot that was held has changed");
       orders.insert(other.order);
     }
-    BOOST_TEST(orders.size() >= 30u, "graph " << graph << " has only " << orders.size() << " orders");
+    BOOST_TEST(orders.size() >= 30u,
+               "graph " << graph << " has only " << orders.size() << " orders");
     fewest = std::min(fewest, orders.size());
     all_orders += orders.size();
   }

@@ -24,14 +24,17 @@ struct journal {
   int last = 0;
   std::string mark;
   lines latest;
-  using reducers = superstep::reducers<by<&journal::log, append>, by<&journal::mark, ephemeral_rule>,
-                                       by<&journal::latest, topic_rule>>;
+  using reducers =
+      superstep::reducers<by<&journal::log, append>, by<&journal::mark, ephemeral_rule>,
+                          by<&journal::latest, topic_rule>>;
 };
 BOOST_DESCRIBE_STRUCT(journal, (), (log, last, mark, latest))
 
 constexpr auto worker = node<int>{"worker"};
 
-update<journal> say(std::string what) { return update{set<&journal::log>({std::move(what)})}; }
+update<journal> say(std::string what) {
+  return update{set<&journal::log>({std::move(what)})};
+}
 
 /// A node that writes its name.
 void add_echo(graph<journal>& g, std::string_view name) {
@@ -43,7 +46,9 @@ graph<journal> echoes(std::initializer_list<std::string_view> names) {
     add_echo(g, n);
   return g;
 }
-destination at(std::string_view name) { return name; }
+destination at(std::string_view name) {
+  return name;
+}
 
 const journal& state_of(const pure_run& r) {
   return static_cast<const struct_block<journal>&>(*r.state.state()).state;
@@ -54,7 +59,9 @@ std::string joined(const lines& l) {
     text += (text.empty() ? "" : " ") + s;
   return text;
 }
-superstep::write_list no_input() { return input_writes(update<journal>{}); }
+superstep::write_list no_input() {
+  return input_writes(update<journal>{});
+}
 
 } // namespace
 
@@ -106,7 +113,8 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_sources_in_whatever_steps_and_works_ag
   });
   auto run = pure_run{g.compile().table()};
   BOOST_CHECK(run.finish(no_input()) == next_step::done);
-  BOOST_TEST(run.steps == (lines{"a b", "b2", "c", "a b", "b2", "c"}), boost::test_tools::per_element());
+  BOOST_TEST(run.steps == (lines{"a b", "b2", "c", "a b", "b2", "c"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_join_consumed_by_another_edge_starts_anew) {
@@ -128,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_nodes_needs_a_limit_of_n_plus_one) {
   BOOST_CHECK(enough.finish(no_input()) == next_step::done);
   auto too_few = pure_run{make(), 3};
   BOOST_CHECK(too_few.finish(no_input()) == next_step::out_of_steps);
-  BOOST_TEST(joined(state_of(too_few).log) == "a b c");  // what was done stays
+  BOOST_TEST(joined(state_of(too_few).log) == "a b c"); // what was done stays
 }
 
 BOOST_AUTO_TEST_CASE(branches_of_the_entry_see_the_input) {
@@ -182,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_is_held_never_changes) {
   BOOST_TEST(before.get() != run.state.state().get());
   BOOST_TEST((static_cast<const struct_block<journal>&>(*before).state.log.empty()));
   const auto* const alone = run.state.state().get();
-  run.advance();  // nobody holds it: changed in place
+  run.advance(); // nobody holds it: changed in place
   BOOST_TEST(alone == run.state.state().get());
 }
 
@@ -220,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_run_state_can_be_used_for_one_run_after_another) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge({at("a"), at("b")}, at("c"));
   auto run = pure_run{g.compile().table()};
-  run.start(no_input());  // and left in the middle
+  run.start(no_input()); // and left in the middle
   for (auto i = 0; i < 2; ++i) {
     run.state.reset(run.table, "run", 25);
     run.steps.clear();
@@ -240,7 +248,8 @@ const auto bad_targets = std::vector<bad_target>{
     {"a Send to the end", {node<int>{end_node}, 1}, "Cannot send a packet to the END node"},
     {"a worker without an input", at("worker"),
      "node 'worker' takes an input of its own: reach it by a Send with one"},
-    {"a worker with an input of another type", {node<double>{"worker"}, 1.0},
+    {"a worker with an input of another type",
+     {node<double>{"worker"}, 1.0},
      "the input of the Send to node 'worker' is not of the type that the node takes"},
 };
 
@@ -258,7 +267,9 @@ BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_reached_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(unknown_targets_may_be_ignored_as_the_reference_does) {
   auto g = echoes({"a"});
-  g.edge(start, at("a")).branch(at("a"), [](const journal&) { return destinations{at("nobody"), at(end)}; });
+  g.edge(start, at("a")).branch(at("a"), [](const journal&) {
+    return destinations{at("nobody"), at(end)};
+  });
   auto run = pure_run{g.compile({.name = "lenient", .ignore_unknown_targets = true}).table()};
   BOOST_CHECK(run.finish(no_input()) == next_step::done);
 }

@@ -37,15 +37,16 @@ struct actor_info {
   actor_ref actor;
   actor_kind kind;
   call_state state;
-  std::string node;  ///< empty for the coordinator
-  std::string task;  ///< task path of the running call, e.g. `tools#3`
+  std::string node; ///< empty for the coordinator
+  std::string task; ///< task path of the running call, e.g. `tools#3`
 };
 
 /// Looks into an engine from outside. For tests and for finding out what hangs.
 class engine_debug {
 public:
   explicit engine_debug(std::shared_ptr<engine_core> core) : core_{std::move(core)} {}
-  /// The actors of a run as they are now; empty when it has ended. Blocks for a moment; not for bodies.
+  /// The actors of a run as they are now; empty when it has ended. Blocks for a moment; not for
+  /// bodies.
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
   /// Runs that have not ended.
   [[nodiscard]] std::size_t live_runs() const;

@@ -64,7 +64,8 @@ public:
   template <class State, class Input = State>
   event_stream stream(const compiled_graph<State>& graph, Input input, stream_mode modes,
                       run_config config = {}, std::size_t buffer_max = 1'024) {
-    return open_stream(graph.table(), input_writes(std::move(input)), modes, std::move(config), buffer_max);
+    return open_stream(graph.table(), input_writes(std::move(input)), modes, std::move(config),
+                       buffer_max);
   }
 
   /// The same for tables of other front ends.

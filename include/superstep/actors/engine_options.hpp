@@ -11,7 +11,8 @@ namespace superstep {
 struct engine_options {
   /// Lanes; each owns its runs and is served by one thread. 0: one per core.
   std::size_t workers = 0;
-  /// How often the watcher looks. A body found on a lane at two looks is left to a thread of its own.
+  /// How often the watcher looks. A body found on a lane at two looks is left to a thread of its
+  /// own.
   std::chrono::microseconds watcher_tick{500};
   /// All threads of the engine. At the bound a lane waits for its body.
   std::size_t threads_max = 256;

@@ -16,7 +16,8 @@ class event_sink {
 public:
   virtual ~event_sink() = default;
   virtual void push(run_event) = 0;
-  /// Whether the run should pause before its next step. When the answer turns to no, resume() is due.
+  /// Whether the run should pause before its next step. When the answer turns to no, resume() is
+  /// due.
   [[nodiscard]] virtual bool is_full() const { return false; }
   /// Given by the engine: to be called when a full sink has room again. Any thread.
   virtual void on_room(std::function<void()>) {}

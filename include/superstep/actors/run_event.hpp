@@ -16,10 +16,10 @@ namespace superstep {
 /// What a stream tells. Combined with |.
 enum class stream_mode : std::uint8_t {
   none = 0,
-  values = 1,   ///< the state after each step that changed it, the first after the input
-  updates = 2,  ///< what each task wrote, as it ends
-  custom = 4,   ///< what bodies emit, at once
-  debug = 8,    ///< who was activated, who voted to halt, when the barrier closed
+  values = 1,  ///< the state after each step that changed it, the first after the input
+  updates = 2, ///< what each task wrote, as it ends
+  custom = 4,  ///< what bodies emit, at once
+  debug = 8,   ///< who was activated, who voted to halt, when the barrier closed
 };
 [[nodiscard]] constexpr stream_mode operator|(stream_mode a, stream_mode b) noexcept {
   return static_cast<stream_mode>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -33,11 +33,11 @@ enum class stream_mode : std::uint8_t {
 struct run_event {
   stream_mode mode = stream_mode::none;
   std::int64_t step = 0;
-  std::string node;           ///< updates, custom
+  std::string node; ///< updates, custom
   std::uint32_t task_index = 0;
-  state_view state;           ///< values: a snapshot, shared, never changed
-  write_list writes;  ///< updates: channel and value
-  json::value data;           ///< custom; debug: {"event": "step" | "barrier" | "end", …}
+  state_view state;  ///< values: a snapshot, shared, never changed
+  write_list writes; ///< updates: channel and value
+  json::value data;  ///< custom; debug: {"event": "step" | "barrier" | "end", …}
 };
 
 /// What counts as cost of a run.
@@ -50,7 +50,7 @@ struct run_stats {
 
 /// How a run ended, for front ends: the typed ones are in engine.hpp.
 struct raw_result {
-  state_ptr state;                 ///< null when the run never began
+  state_ptr state; ///< null when the run never began
   std::optional<run_error> error;
   run_stats stats;
 };

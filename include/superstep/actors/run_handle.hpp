@@ -20,7 +20,7 @@ public:
 private:
   friend class engine;
   friend class engine_debug;
-  std::shared_ptr<const std::weak_ptr<engine_core>> core_;  // one count per lane, not per engine
+  std::shared_ptr<const std::weak_ptr<engine_core>> core_; // one count per lane, not per engine
   std::uint64_t run_ = 0;
   std::uint32_t lane_ = 0;
 };

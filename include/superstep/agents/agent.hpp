@@ -25,8 +25,8 @@ public:
   [[nodiscard]] const compiled_graph<chat_state>& graph() const noexcept { return graph_; }
 
   // What guards the journal of a job: texts that differ when results may differ.
-  [[nodiscard]] std::string fingerprint() const;        ///< prompt, version, limits of a run
-  [[nodiscard]] std::string tools_fingerprint() const;  ///< definitions of the tools
+  [[nodiscard]] std::string fingerprint() const;       ///< prompt, version, limits of a run
+  [[nodiscard]] std::string tools_fingerprint() const; ///< definitions of the tools
 
 private:
   agent_spec spec_;
@@ -37,12 +37,13 @@ private:
 
 /// The agent, or everything wrong with it.
 struct agent_building {
-  std::optional<superstep::agent> agent;  ///< set when there is no fault
+  std::optional<superstep::agent> agent; ///< set when there is no fault
   std::vector<agent_fault> faults;
 };
 
 /// Makes model and tools of what a file says; `reading` may have faults already, then the rest is
 /// looked at all the same, so that all of them are told at once.
-[[nodiscard]] agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io);
+[[nodiscard]] agent_building build_agent(agent_reading reading,
+                                         const std::shared_ptr<io_runtime>& io);
 
 } // namespace superstep

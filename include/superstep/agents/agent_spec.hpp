@@ -32,7 +32,7 @@ struct tool_spec {
                read_file_options, command_options, simulated_options>
       options;
   std::size_t line = 0;
-  std::string key;  ///< dotted path, e.g. `tools.0`
+  std::string key; ///< dotted path, e.g. `tools.0`
 };
 
 /// Bounds over all runs of one process; 0 = no limit.
@@ -52,9 +52,9 @@ struct agent_spec {
   react_version version = react_version::v2;
   std::uint32_t recursion_limit = 25;
   std::vector<tool_spec> tools;
-  std::string tools_text;      ///< `tools` as canonical JSON: options that no definition shows
+  std::string tools_text; ///< `tools` as canonical JSON: options that no definition shows
   agent_limits limits;
-  std::string file;            ///< as the caller named it; for messages
+  std::string file; ///< as the caller named it; for messages
   std::size_t model_line = 0;
 };
 

@@ -32,8 +32,8 @@ struct add_usage {
 struct chat_state {
   message_list messages;
   std::uint32_t model_calls = 0;
-  std::uint32_t tool_calls = 0;  ///< answered, with an error or without
-  token_usage usage;             ///< summed over the model calls of the run
+  std::uint32_t tool_calls = 0; ///< answered, with an error or without
+  token_usage usage;            ///< summed over the model calls of the run
 
   using reducers = superstep::reducers<
       by<&chat_state::messages, add_messages>, by<&chat_state::model_calls, std::plus<>>,
@@ -72,22 +72,22 @@ enum class react_version : std::uint8_t {
 
 /// Everything a ReAct agent is made of.
 struct react_agent_options {
-  std::string name;    ///< of the graph and of the AI messages; empty: the messages have none
+  std::string name; ///< of the graph and of the AI messages; empty: the messages have none
   chat_model_ptr model;
   tool_list tools;
-  std::string prompt;  ///< put before the messages as a system message; never part of the state
+  std::string prompt; ///< put before the messages as a system message; never part of the state
   react_version version = react_version::v2;
-  limiter tool_limit{256};  ///< tool calls in flight, over all runs of this agent; 0 = no limit
+  limiter tool_limit{256}; ///< tool calls in flight, over all runs of this agent; 0 = no limit
 };
 
 /// Names of the nodes; the reference's.
 inline constexpr auto react_agent_node = node<chat_state>{"agent"};
-inline constexpr auto react_tools_node = node<tool_call>{"tools"};        // v2
-inline constexpr auto react_all_tools_node = node<chat_state>{"tools"};   // v1
+inline constexpr auto react_tools_node = node<tool_call>{"tools"};      // v2
+inline constexpr auto react_all_tools_node = node<chat_state>{"tools"}; // v1
 
 /// Builds the agent: `agent` asks the model; while its answer has tool calls, `tools` runs them and
-/// `agent` is asked again. The run's key (run_config::run_id) and the number of the model's call are
-/// what the model is told about the run.
+/// `agent` is asked again. The run's key (run_config::run_id) and the number of the model's call
+/// are what the model is told about the run.
 ///
 /// A tool's failure, whatever it is, becomes an error message to the model. A failing model ends
 /// the run; the error it gave is nested.

@@ -53,7 +53,7 @@ public:
   T take() { return std::move(*value_); }
 
 private:
-  std::mutex mutex_;  // on_abandon() may be called by the I/O thread while the frame goes away
+  std::mutex mutex_; // on_abandon() may be called by the I/O thread while the frame goes away
   std::function<void()> stop_;
   std::optional<T> value_;
 };
@@ -65,7 +65,8 @@ private:
 template <class T>
 class completer {
 public:
-  explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait) : wait_{std::move(wait)} {}
+  explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
+      : wait_{std::move(wait)} {}
 
   void operator()(T value) const { wait_->complete(std::move(value)); }
   [[nodiscard]] bool abandoned() const noexcept { return wait_->abandoned(); }
@@ -92,8 +93,8 @@ public:
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
-    auto keep = boost::intrusive_ptr<callback_wait<T>>{
-        new callback_wait<T>{frame, *frame.promise().at}};
+    auto keep =
+        boost::intrusive_ptr<callback_wait<T>>{new callback_wait<T>{frame, *frame.promise().at}};
     wait_ = keep;
     // It may complete on another thread, and the frame, this awaiter in it, may be gone before the
     // call returns: what is called lives on the stack.
@@ -142,8 +143,7 @@ protected:
 /// The same, counted from now.
 class [[nodiscard]] sleep_for : public sleep_until {
 public:
-  explicit sleep_for(std::chrono::nanoseconds length) noexcept
-      : sleep_until{{}}, length_{length} {}
+  explicit sleep_for(std::chrono::nanoseconds length) noexcept : sleep_until{{}}, length_{length} {}
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
     when_ = frame.promise().at->where->now() + length_;
@@ -205,7 +205,8 @@ struct join_awaiter {
 
 } // namespace detail
 
-/// What became of one call of when_all(): a value, or the exception it threw. Neither: it was killed.
+/// What became of one call of when_all(): a value, or the exception it threw. Neither: it was
+/// killed.
 template <class T>
 struct settled {
   std::optional<T> value;

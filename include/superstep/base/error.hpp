@@ -10,14 +10,14 @@ namespace superstep {
 /// What can go wrong below the graph: input and output, parsing, limits, time.
 /// Each component adds an enum and a category of its own beside this one.
 enum class errc {
-  invalid_argument = 1,  ///< a value that the caller must change
-  not_found,             ///< a name, file or key that does not exist
-  parse_failed,          ///< text that is not what its format says
-  io_failed,             ///< the operating system refused or failed
-  timed_out,             ///< a deadline passed
-  cancelled,             ///< somebody asked for the end
-  too_large,             ///< a bound of an options struct was reached
-  killed,                ///< the actor that ran it was told to exit
+  invalid_argument = 1, ///< a value that the caller must change
+  not_found,            ///< a name, file or key that does not exist
+  parse_failed,         ///< text that is not what its format says
+  io_failed,            ///< the operating system refused or failed
+  timed_out,            ///< a deadline passed
+  cancelled,            ///< somebody asked for the end
+  too_large,            ///< a bound of an options struct was reached
+  killed,               ///< the actor that ran it was told to exit
 };
 
 [[nodiscard]] std::error_code make_error_code(errc) noexcept;
@@ -28,7 +28,7 @@ struct error {
   std::error_code code;
   std::string text;
 
-  error() = default;  // no error at all; what result<void> wants to be able to make
+  error() = default; // no error at all; what result<void> wants to be able to make
   error(std::error_code c, std::string t) : code{c}, text{std::move(t)} {}
   template <class Enum>
     requires std::is_error_code_enum_v<Enum>

@@ -59,7 +59,7 @@ public:
 
   // For the queue of the execution that holds it; in one queue at a time.
   wait* next = nullptr;
-  std::chrono::steady_clock::time_point due{};  ///< of an alarm; zero for anything else
+  std::chrono::steady_clock::time_point due{}; ///< of an alarm; zero for anything else
 
 private:
   enum class state : std::uint8_t { waiting, claimed, ended, abandoned };

@@ -16,8 +16,8 @@ namespace json = boost::json;
 
 /// Bounds of one parse: what comes from outside must not exhaust the memory or the stack.
 struct json_limits {
-  std::size_t bytes_max = 256 * 1024 * 1024;  ///< length of the text
-  std::size_t depth_max = 200;                ///< arrays and objects inside one another
+  std::size_t bytes_max = 256 * 1024 * 1024; ///< length of the text
+  std::size_t depth_max = 200;               ///< arrays and objects inside one another
 };
 
 /// Parses one JSON text (simdjson underneath). The error carries byte offset and an excerpt.
@@ -37,7 +37,8 @@ void append_text(std::string& out, const json::array&);
 /// One JSON string, quotes included.
 void append_quoted(std::string& out, std::string_view text);
 
-/// The same with object keys sorted by code point and no other choice left: for keys and fingerprints.
+/// The same with object keys sorted by code point and no other choice left: for keys and
+/// fingerprints.
 [[nodiscard]] std::string to_canonical_text(const json::value&);
 
 } // namespace superstep

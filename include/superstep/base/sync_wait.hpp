@@ -20,7 +20,8 @@ T sync_wait(task<T> body) {
   auto where = detail::make_thread_execution();
   auto at = home{where.get(), nullptr};
   body.start_in(at);
-  detail::drive(at, body.handle(), [](void* b) { return static_cast<task<T>*>(b)->done(); }, &body);
+  detail::drive(
+      at, body.handle(), [](void* b) { return static_cast<task<T>*>(b)->done(); }, &body);
   return body.take();
 }
 

@@ -19,15 +19,15 @@ namespace superstep {
 
 /// What can be wrong with the writes of a super-step.
 enum class channel_errc {
-  invalid_update = 1,  ///< more than one value, or two overwrites, where one is allowed
-  reducer_failed,      ///< the reducer of a channel threw
+  invalid_update = 1, ///< more than one value, or two overwrites, where one is allowed
+  reducer_failed,     ///< the reducer of a channel threw
 };
 [[nodiscard]] std::error_code make_error_code(channel_errc) noexcept;
 
 /// One value on its way to a channel: applied at the barrier, never before.
 struct write {
   std::uint32_t channel = 0;
-  bool overwrite = false;  ///< replaces the value of a reducing channel instead of folding into it
+  bool overwrite = false; ///< replaces the value of a reducing channel instead of folding into it
   value content;
 };
 

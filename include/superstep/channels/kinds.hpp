@@ -87,7 +87,7 @@ public:
       }
       for (auto* w : writes)
         fold(fn_, value_of(held), w->content.template take<Value>(), ids);
-    } catch (const std::exception& e) {  // a reducer is user code
+    } catch (const std::exception& e) { // a reducer is user code
       return error{channel_errc::reducer_failed,
                    "the reducer of '" + name() + "' failed: " + e.what()};
     }

@@ -13,11 +13,10 @@ namespace superstep {
 ///   void fn(T& into, T&& more, id_source& ids)   in place, may name what it adds
 ///   T    fn(const T& into, const T& more)        like std::plus<>
 template <class Fn, class T>
-concept reducer_for =
-    std::invocable<const Fn&, T&, T&&, id_source&> ||
-    (std::invocable<const Fn&, T&, T&&> &&
-     (std::is_void_v<std::invoke_result_t<const Fn&, T&, T &&>> ||
-      std::convertible_to<std::invoke_result_t<const Fn&, T&, T &&>, T>));
+concept reducer_for = std::invocable<const Fn&, T&, T&&, id_source&> ||
+                      (std::invocable<const Fn&, T&, T&&> &&
+                       (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>> ||
+                        std::convertible_to<std::invoke_result_t<const Fn&, T&, T&&>, T>));
 
 /// Folds one value into another by a reducer of any of the three forms.
 template <class T, reducer_for<T> Fn>
@@ -32,7 +31,8 @@ void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
 
 // Rules of channels that are not folds, named in a state's `reducers` list.
 
-/// Holds the one value written in the latest step; two writes in one step are an error. The default.
+/// Holds the one value written in the latest step; two writes in one step are an error. The
+/// default.
 struct last_value_rule {};
 /// Holds a value for the one step after it was written.
 struct ephemeral_rule {};

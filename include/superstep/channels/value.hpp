@@ -25,9 +25,9 @@ struct value_ops {
 inline constexpr std::size_t value_inline_size = 24;
 
 template <class T>
-inline constexpr bool fits_inline = sizeof(T) <= value_inline_size &&
-                                    alignof(T) <= alignof(void*) &&
-                                    std::is_nothrow_move_constructible_v<T>;
+inline constexpr bool fits_inline =
+    sizeof(T) <= value_inline_size && alignof(T) <= alignof(void*) &&
+    std::is_nothrow_move_constructible_v<T>;
 
 /// Large objects live once, behind a count; copies of the value share them.
 template <class T>

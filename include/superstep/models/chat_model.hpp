@@ -14,20 +14,20 @@ namespace superstep {
 
 /// One question to a model. Owned by the call; the messages share structure with the state.
 struct model_request {
-  message_ptr system;         ///< read before the messages; null: none. Apart from them, because the
-                              ///< list is the state's own and is shared, not copied, at every turn
-  message_list messages;      ///< what the model reads
+  message_ptr system;    ///< read before the messages; null: none. Apart from them, because the
+                         ///< list is the state's own and is shared, not copied, at every turn
+  message_list messages; ///< what the model reads
   tool_definitions tools;
-  std::string run_key;        ///< key of the row or run: what `recorded` looks up
-  std::uint32_t turn = 0;     ///< number of the model's call in this run, from 0
-  json::object parameters;    ///< overrides of the model's own: temperature, max_tokens, model, …
+  std::string run_key;     ///< key of the row or run: what `recorded` looks up
+  std::uint32_t turn = 0;  ///< number of the model's call in this run, from 0
+  json::object parameters; ///< overrides of the model's own: temperature, max_tokens, model, …
 };
 
 /// A chat model. Immutable for its callers and shared by all runs.
 ///
-/// complete() may be awaited by any number of actors at once. All waiting is suspended, not blocked.
-/// An error is final: the model has done its own retries. The message is of type ai; its usage is
-/// set when the provider told it.
+/// complete() may be awaited by any number of actors at once. All waiting is suspended, not
+/// blocked. An error is final: the model has done its own retries. The message is of type ai; its
+/// usage is set when the provider told it.
 class chat_model {
 public:
   virtual ~chat_model() = default;

@@ -4,6 +4,7 @@
 #include <superstep/channels/kinds.hpp>
 #include <superstep/runtime/detail/channel_body.hpp>
 
+#include <array>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -24,7 +25,8 @@ namespace superstep {
 ///                         return step_result{.writes = {last <<= n.value_or(0) + 1}};
 ///                       });
 ///     g.edge(start, add);
-///     auto table = g.compile();   // runs in the engine: e.wait_for(table, g.input({last <<= 1}), {})
+///     auto table = g.compile();   // runs in the engine: e.wait_for(table, g.input({last <<= 1}),
+///     {})
 ///
 /// A channel that may be empty is read as `const std::optional<T>&`, so that a body always runs and
 /// says itself what an absent value means; every other one as `const T&`.
@@ -47,8 +49,8 @@ public:
   /// Folds the writes of a step into its value, in task order; see channels/rules.hpp.
   template <class T, reducer_for<T> Fn>
   channel_handle<T> reduce(std::string name, Fn fn, T initial = {}) {
-    return add<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(std::move(name),
-                                                                   std::move(initial), std::move(fn));
+    return add<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(
+        std::move(name), std::move(initial), std::move(fn));
   }
   /// Holds a value for the one step after it was written. Unguarded, the last of several wins.
   template <class T>
@@ -60,14 +62,16 @@ public:
   template <class Item>
   channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {
     using items = std::vector<Item>;
-    return add<superstep::topic<slot_place<items>, Item>, items>(std::move(name), items{}, accumulate);
+    return add<superstep::topic<slot_place<items>, Item>, items>(std::move(name), items{},
+                                                                 accumulate);
   }
 
   /// Adds a node. The body takes the values of the channels and, if it likes, `const run_config&`
   /// and `runtime`; it returns step_result or nothing, or a task<> of one of these.
   template <class... H, class F>
     requires detail::channel_body_for<F, typename H::held_type...>
-  superstep::node<void> node(std::string name, reads<H...> from, F body, node_options options = {}) {
+  superstep::node<void> node(std::string name, reads<H...> from, F body,
+                             node_options options = {}) {
     check_own(from);
     const auto view = keep(name);
     builder_.add_node(std::move(name),
@@ -95,7 +99,9 @@ public:
   channel_graph& branch(destination from, reads<H...> what, R route,
                         std::initializer_list<destination> declared = {}) {
     check_own(what);
-    add_branch(from, std::make_unique<detail::channel_router<R, H...>>(std::move(route), std::move(what.handles)),
+    add_branch(from,
+               std::make_unique<detail::channel_router<R, H...>>(std::move(route),
+                                                                 std::move(what.handles)),
                declared);
     return *this;
   }
@@ -108,7 +114,8 @@ public:
 private:
   template <class Channel, class T, class Held, class... Args>
   channel_handle<T, Held> add(std::string name, Held initial, Args... args) {
-    const auto slot = layout_->blank.add(std::make_unique<slot_block::slot_of<Held>>(std::move(initial)));
+    const auto slot =
+        layout_->blank.add(std::make_unique<slot_block::slot_of<Held>>(std::move(initial)));
     const auto index = builder_.add_channel(
         std::make_unique<Channel>(std::move(name), slot_place<Held>{slot}, std::move(args)...));
     SUPERSTEP_ASSERT(index == slot);
@@ -116,7 +123,10 @@ private:
   }
   template <class... H>
   void check_own(const reads<H...>& from) const {
-    std::apply([this](const auto&... h) { (check_own(h.graph()), ...); }, from.handles);
+    using owners = std::array<const detail::channel_layout*, sizeof...(H)>;
+    for (const auto* graph :
+         std::apply([](const auto&... h) { return owners{h.graph()...}; }, from.handles))
+      check_own(graph);
   }
   void check_own(const detail::channel_layout* graph) const;
   std::string_view keep(const std::string& name);

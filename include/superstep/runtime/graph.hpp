@@ -46,8 +46,8 @@ public:
     builder_.set_state([] { return state_ptr{new struct_block<State>}; });
   }
 
-  /// Adds a node. The body takes `const Input&` and, if it likes, `const run_config&` and `runtime`;
-  /// it returns update<State>, command<State> or nothing, or a task<> of one of these.
+  /// Adds a node. The body takes `const Input&` and, if it likes, `const run_config&` and
+  /// `runtime`; it returns update<State>, command<State> or nothing, or a task<> of one of these.
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
     builder_.add_node(std::string{n.name},
@@ -112,7 +112,8 @@ template <class State>
 }
 template <class State>
 [[nodiscard]] write_list input_writes(update<State> input) {
-  return {std::make_move_iterator(input.writes().begin()), std::make_move_iterator(input.writes().end())};
+  return {std::make_move_iterator(input.writes().begin()),
+          std::make_move_iterator(input.writes().end())};
 }
 
 } // namespace superstep

@@ -12,15 +12,15 @@ namespace superstep {
 
 /// Why a graph cannot be compiled or a run cannot go on. docs/errors.md is the list.
 enum class graph_errc {
-  recursion_limit = 1,  ///< more super-steps needed than the run may take
-  invalid_update,       ///< the writes of a step do not fit their channels
-  unknown_node,         ///< a target that the graph does not have
-  node_failed,          ///< a body or a router threw; the exception is nested
-  actor_exited,         ///< the actor of a node or a call was told to exit
-  cancelled,            ///< somebody cancelled the run
-  deadline,             ///< the deadline of the run passed
-  empty_input,          ///< the input wrote nothing and nothing was left to do
-  invalid_graph,        ///< faults found by compile()
+  recursion_limit = 1, ///< more super-steps needed than the run may take
+  invalid_update,      ///< the writes of a step do not fit their channels
+  unknown_node,        ///< a target that the graph does not have
+  node_failed,         ///< a body or a router threw; the exception is nested
+  actor_exited,        ///< the actor of a node or a call was told to exit
+  cancelled,           ///< somebody cancelled the run
+  deadline,            ///< the deadline of the run passed
+  empty_input,         ///< the input wrote nothing and nothing was left to do
+  invalid_graph,       ///< faults found by compile()
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 
@@ -28,11 +28,11 @@ enum class graph_errc {
 struct run_error {
   std::error_code code;
   std::string text;
-  std::string node;        ///< empty when no single node is to blame
-  std::int64_t step = 0;   ///< super-step it happened in
-  std::string task;        ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
+  std::string node;      ///< empty when no single node is to blame
+  std::int64_t step = 0; ///< super-step it happened in
+  std::string task;      ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
   std::uint32_t attempts = 1;
-  std::exception_ptr cause;  ///< what a body threw, if one did
+  std::exception_ptr cause; ///< what a body threw, if one did
 };
 
 /// A run that could not go on, thrown to the caller of invoke(). Nests the exception of the body.

@@ -25,8 +25,8 @@ struct json_graph_options {
 
 /// What a JSON node may be told beside its body.
 struct json_node_options {
-  std::vector<std::string> reads;         ///< channels of its input; empty: all
-  std::vector<std::string> destinations;  ///< nodes its commands may go to: drawn, and checked
+  std::vector<std::string> reads;        ///< channels of its input; empty: all
+  std::vector<std::string> destinations; ///< nodes its commands may go to: drawn, and checked
   json::object metadata;
 };
 
@@ -59,9 +59,10 @@ private:
 ///     g.edge("__start__", "greet");
 ///     auto graph = g.compile();  // e.wait_for(graph.table(), graph.input({{"last", "?"}}), {})
 ///
-/// A body takes `const json::value&` (the object of the channels that hold something, or what a Send
-/// carried) and, if it likes, `const run_config&` and `runtime`; it returns nothing, a json::object or
-/// json::value (an update; null: none) or a json_command, or a task<> of one of these.
+/// A body takes `const json::value&` (the object of the channels that hold something, or what a
+/// Send carried) and, if it likes, `const run_config&` and `runtime`; it returns nothing, a
+/// json::object or json::value (an update; null: none) or a json_command, or a task<> of one of
+/// these.
 class json_graph {
 public:
   explicit json_graph(json_graph_options options = {});
@@ -72,7 +73,8 @@ public:
   /// Writes `{"__overwrite__": value}` replace the value of the last five.
   json_graph& channel(std::string name, std::string_view rule = "last");
   /// The same by a function. Without an initial value the first write is kept as it is.
-  json_graph& channel(std::string name, json_reducer reduce, std::optional<json::value> initial = {});
+  json_graph& channel(std::string name, json_reducer reduce,
+                      std::optional<json::value> initial = {});
 
   template <detail::json_body F>
   json_graph& node(std::string name, F body, json_node_options options = {}) {
@@ -82,9 +84,9 @@ public:
   json_graph& edge(std::string from, std::string to);
   /// The target runs when all of the sources have run, in whatever steps.
   json_graph& join(std::vector<std::string> from, std::string to);
-  /// After `from` (or at the entry: __start__) the router chooses where to go: a json_target or text,
-  /// or a list of these. It sees the state with the node's own writes applied. A path map turns what
-  /// it says into nodes; saying anything else is then an error.
+  /// After `from` (or at the entry: __start__) the router chooses where to go: a json_target or
+  /// text, or a list of these. It sees the state with the node's own writes applied. A path map
+  /// turns what it says into nodes; saying anything else is then an error.
   template <detail::json_router F>
   json_graph& branch(std::string from, F route, json_path_map map = {}) {
     add_branch(std::move(from), detail::erase_router(std::move(route)), std::move(map));
@@ -102,7 +104,7 @@ private:
   struct node_reads {
     std::string node;
     std::vector<std::string> names;
-    std::shared_ptr<std::vector<std::uint32_t>> numbers;  ///< known to the body, filled by compile()
+    std::shared_ptr<std::vector<std::uint32_t>> numbers; ///< known to the body, filled by compile()
   };
 
   std::shared_ptr<detail::json_layout> layout_;

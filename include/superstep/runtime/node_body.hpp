@@ -24,7 +24,7 @@ struct send {
 /// What one activation gave: nothing of it is visible to anybody before the barrier.
 struct node_output {
   boost::container::small_vector<write, 1> writes;
-  boost::container::small_vector<std::uint32_t, 2> targets;  ///< nodes to activate besides the edges
+  boost::container::small_vector<std::uint32_t, 2> targets; ///< nodes to activate besides the edges
   std::vector<send> sends;
   /// The state with the writes of this task applied, when routers had to see it and no other task
   /// ran in the step: adopted as the new state instead of applying `writes` a second time.
@@ -47,14 +47,14 @@ protected:
 struct body_input {
   const program* table = nullptr;
   const state_block* state = nullptr;
-  const value* payload = nullptr;  ///< of the Send; null for a node triggered by edges
+  const value* payload = nullptr; ///< of the Send; null for a node triggered by edges
   const std::shared_ptr<const run_config>* config = nullptr;
   call_services* services = nullptr;
   std::uint32_t node = 0;
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
-  bool sole_task = false;    ///< no other task runs in this step
-  bool keep_writes = false;  ///< somebody wants to see the writes after the routers have run
+  bool sole_task = false;   ///< no other task runs in this step
+  bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
 
   [[nodiscard]] runtime make_runtime() const;
 };
@@ -67,7 +67,7 @@ class node_body {
 public:
   struct outcome {
     node_output output;
-    task<node_output> rest;  ///< set when the body is a coroutine; `output` is empty then
+    task<node_output> rest; ///< set when the body is a coroutine; `output` is empty then
   };
 
   virtual ~node_body();
@@ -81,14 +81,17 @@ public:
   virtual void route(const body_input&, const state_block& fresh, node_output&) const = 0;
 };
 
-/// Runs the routers of a node, on the state with the task's own writes applied. Throws what they throw.
+/// Runs the routers of a node, on the state with the task's own writes applied. Throws what they
+/// throw.
 void run_routers(const body_input&, node_output&);
 
 /// Runs a plain body, or begins a coroutine: resumes it in `at` until it first waits or ends.
 /// The one place where exceptions of user code are caught: a failure goes to `failed`.
 /// True when the body has ended (output, routers included, or failure stands), false when it waits.
-[[nodiscard]] bool start_body(const body_input&, node_body::outcome&, home& at, std::exception_ptr& failed);
+[[nodiscard]] bool start_body(const body_input&, node_body::outcome&, home& at,
+                              std::exception_ptr& failed);
 /// After a resume of the coroutine's innermost frame: the same for the rest.
-[[nodiscard]] bool continue_body(const body_input&, node_body::outcome&, std::exception_ptr& failed);
+[[nodiscard]] bool continue_body(const body_input&, node_body::outcome&,
+                                 std::exception_ptr& failed);
 
 } // namespace superstep

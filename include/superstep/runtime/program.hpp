@@ -30,7 +30,8 @@ struct node_options {
 
 struct compile_options {
   std::string name = "graph";
-  /// What a Command or router may name that the graph does not have: an error, or nothing (the reference).
+  /// What a Command or router may name that the graph does not have: an error, or nothing (the
+  /// reference).
   bool ignore_unknown_targets = false;
 };
 
@@ -49,7 +50,7 @@ struct node_entry {
   std::string name;
   std::unique_ptr<const node_body> body;
   node_options options;
-  bool takes_payload = false;  ///< fed by Sends only: its input is not the state
+  bool takes_payload = false; ///< fed by Sends only: its input is not the state
   std::vector<std::uint32_t> edges;
   std::vector<join_member> joins;
   std::vector<branch_entry> branches;
@@ -73,7 +74,9 @@ public:
   [[nodiscard]] const std::vector<std::unique_ptr<const channel>>& channels() const noexcept {
     return channels_;
   }
-  [[nodiscard]] const std::vector<std::unique_ptr<node_entry>>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<node_entry>>& nodes() const noexcept {
+    return nodes_;
+  }
   /// A node by number; no_node is the entry.
   [[nodiscard]] const node_entry& node(std::uint32_t i) const noexcept {
     return i == no_node ? entry_ : *nodes_[i];
@@ -82,9 +85,13 @@ public:
   /// The hidden entry: its edges and branches, no body.
   [[nodiscard]] const node_entry& entry() const noexcept { return entry_; }
   /// Channels that want an empty update in steps that do not write them.
-  [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept { return transient_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept {
+    return transient_;
+  }
   [[nodiscard]] state_ptr make_state() const { return make_state_(); }
-  [[nodiscard]] bool ignores_unknown_targets() const noexcept { return options_.ignore_unknown_targets; }
+  [[nodiscard]] bool ignores_unknown_targets() const noexcept {
+    return options_.ignore_unknown_targets;
+  }
 
   /// Index of a node by name, no_node when there is none.
   [[nodiscard]] std::uint32_t find(std::string_view name) const noexcept;
@@ -95,7 +102,9 @@ public:
   /// The graph as Mermaid text (the reference's layout).
   [[nodiscard]] std::string mermaid() const;
   /// Names in the order of declaration, for drawing.
-  [[nodiscard]] const std::vector<std::uint32_t>& declaration_order() const noexcept { return declared_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& declaration_order() const noexcept {
+    return declared_;
+  }
 
 private:
   friend class program_builder;
@@ -113,8 +122,8 @@ private:
 
 using program_ptr = std::shared_ptr<const program>;
 
-/// Collects a graph from any front end and checks it. Not for users: graph<State>, channel_graph and
-/// json_graph stand in front of it.
+/// Collects a graph from any front end and checks it. Not for users: graph<State>, channel_graph
+/// and json_graph stand in front of it.
 class program_builder {
 public:
   std::uint32_t add_channel(std::unique_ptr<const channel> c);

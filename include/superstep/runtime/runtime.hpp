@@ -49,7 +49,7 @@ public:
 
 private:
   std::shared_ptr<const run_config> config_;
-  std::string_view node_;  // of the graph's table, which outlives every call
+  std::string_view node_; // of the graph's table, which outlives every call
   std::int64_t step_;
   std::uint32_t task_index_;
   std::uint32_t attempt_ = 1;

@@ -12,7 +12,8 @@ namespace superstep {
 
 // The super-step as pure functions over a run's state: no threads, no I/O, no clock.
 //
-//   begin ─► (bodies run, in any order: record) ─► apply ─► prepare ─► (bodies run) ─► … ─► nothing left
+//   begin ─► (bodies run, in any order: record) ─► apply ─► prepare ─► (bodies run) ─► … ─► nothing
+//   left
 //
 // The engine's coordinator drives them, and so does the seeded scheduler of the tests.
 // Rules: docs/super-step.md; source of the rules: the reference's prepare_next_tasks/apply_writes.
@@ -27,7 +28,7 @@ struct range {
 struct step_task {
   static constexpr std::uint32_t pull = ~std::uint32_t{0};
   std::uint32_t node = 0;
-  std::uint32_t push_index = pull;  ///< position among the step's Sends
+  std::uint32_t push_index = pull; ///< position among the step's Sends
   range writes;
   range targets;
   range sends;
@@ -40,11 +41,11 @@ struct super_step {
   /// The Sends that made the push tasks, by push_index. Shared with bodies that were given up and
   /// may still read their input; the next step then takes a fresh one.
   std::shared_ptr<std::vector<send>> inputs = std::make_shared<std::vector<send>>();
-  std::vector<std::uint32_t> finished;   ///< task numbers, in the order they ended
+  std::vector<std::uint32_t> finished; ///< task numbers, in the order they ended
   write_list writes;
   std::vector<std::uint32_t> targets;
   std::vector<send> sends;
-  state_ptr adopted;                     ///< see node_output::adopted
+  state_ptr adopted; ///< see node_output::adopted
   std::vector<std::uint32_t> adopted_changes;
 
   void clear();
@@ -84,12 +85,12 @@ private:
 
   program_ptr table_;
   state_ptr state_;
-  std::vector<std::uint8_t> is_triggered_;   // by node
-  std::vector<std::uint32_t> triggered_;     // nodes, unordered
+  std::vector<std::uint8_t> is_triggered_; // by node
+  std::vector<std::uint32_t> triggered_;   // nodes, unordered
   std::vector<named_barrier_value> joins_;
-  std::vector<send> sends_;                  // for the next step
+  std::vector<send> sends_; // for the next step
   std::vector<std::uint32_t> changes_;
-  std::vector<write*> ordered_;              // scratch of apply
+  std::vector<write*> ordered_; // scratch of apply
   std::int64_t step_ = -1;
   std::int64_t stop_ = 0;
   id_source ids_{{}};

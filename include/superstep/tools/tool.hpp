@@ -22,11 +22,11 @@ struct tool_output {
 
 /// What a tool may know about the call it serves. Owned by the call; copied freely.
 struct tool_context {
-  std::string run_key;      ///< key of the row or run, for logs and effects
+  std::string run_key; ///< key of the row or run, for logs and effects
   std::string tool_call_id;
   std::string node;
   std::uint32_t attempt = 1;
-  std::stop_token stop;     ///< set when the call is cancelled; a blocking tool may look at it
+  std::stop_token stop; ///< set when the call is cancelled; a blocking tool may look at it
   const superstep::clock* time = &system_clock();
 };
 

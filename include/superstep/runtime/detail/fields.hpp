@@ -78,9 +78,8 @@ struct rule_for {
 };
 template <auto Member, auto M, class Rule, class... Rest>
 struct rule_for<Member, superstep::reducers<by<M, Rule>, Rest...>> {
-  using type = typename std::conditional_t<
-      same_member<Member, M>(), std::type_identity<Rule>,
-      rule_for<Member, superstep::reducers<Rest...>>>::type;
+  using type = typename std::conditional_t<same_member<Member, M>(), std::type_identity<Rule>,
+                                           rule_for<Member, superstep::reducers<Rest...>>>::type;
 };
 
 /// The channel of one field under one rule.

@@ -18,7 +18,8 @@ namespace superstep {
 struct json_target {
   json_target(std::string node) : to{std::move(node)} {}
   json_target(const char* node) : to{node} {}
-  json_target(std::string node, json::value payload) : to{std::move(node)}, input{std::move(payload)} {}
+  json_target(std::string node, json::value payload)
+      : to{std::move(node)}, input{std::move(payload)} {}
 
   std::string to;
   std::optional<json::value> input;
@@ -26,7 +27,7 @@ struct json_target {
 
 /// An update and where to go next, in one result; the node's own edges fire as well.
 struct json_command {
-  json::value update;  ///< an object, or null for none
+  json::value update; ///< an object, or null for none
   std::vector<json_target> go_to{};
 };
 
@@ -40,23 +41,29 @@ struct json_layout;
 /// What a body gave, before it is turned into writes.
 using json_body_function =
     std::function<task<json_command>(const body_input&, const json::value&, json_command& now)>;
-using json_router_function = std::function<std::vector<json_target>(const body_input&, const json::value&)>;
+using json_router_function =
+    std::function<std::vector<json_target>(const body_input&, const json::value&)>;
 
 template <class R>
 concept json_result = std::is_void_v<R> || std::same_as<R, json::object> ||
                       std::same_as<R, json::value> || std::same_as<R, json_command>;
 template <class F>
-concept json_body = body_arguments<F, json::value> && json_result<awaited_t<body_result<F, json::value>>>;
+concept json_body =
+    body_arguments<F, json::value> && json_result<awaited_t<body_result<F, json::value>>>;
 
 template <class R>
-concept json_route = std::convertible_to<R, json_target> ||
-                     std::convertible_to<R, std::vector<json_target>> ||
-                     std::convertible_to<R, std::vector<std::string>>;
+concept json_route =
+    std::convertible_to<R, json_target> || std::convertible_to<R, std::vector<json_target>> ||
+    std::convertible_to<R, std::vector<std::string>>;
 template <class F>
 concept json_router = body_arguments<F, json::value> && json_route<body_result<F, json::value>>;
 
-inline json_command as_command(json_command c) { return c; }
-inline json_command as_command(json::value update) { return {std::move(update), {}}; }
+inline json_command as_command(json_command c) {
+  return c;
+}
+inline json_command as_command(json::value update) {
+  return {std::move(update), {}};
+}
 
 template <class T>
 task<json_command> command_later(task<T> body) {

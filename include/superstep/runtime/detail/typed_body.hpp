@@ -15,11 +15,11 @@ namespace superstep::detail {
 // Front ends without a state struct pass several inputs: one for each channel that is read.
 
 template <class F, class... In>
-concept body_arguments =
-    std::invocable<const F&, const In&...> || std::invocable<const F&, const In&..., const run_config&> ||
-    std::invocable<const F&, const In&..., runtime> ||
-    std::invocable<const F&, const In&..., const run_config&, runtime> ||
-    std::invocable<const F&, const In&..., runtime, const run_config&>;
+concept body_arguments = std::invocable<const F&, const In&...> ||
+                         std::invocable<const F&, const In&..., const run_config&> ||
+                         std::invocable<const F&, const In&..., runtime> ||
+                         std::invocable<const F&, const In&..., const run_config&, runtime> ||
+                         std::invocable<const F&, const In&..., runtime, const run_config&>;
 
 template <class F, class... In>
 decltype(auto) call_body(const F& f, const body_input& given, const In&... in) {
@@ -40,7 +40,8 @@ using body_result = decltype(call_body(std::declval<const F&>(), std::declval<co
                                        std::declval<const In&>()...));
 
 template <class R, class State>
-concept node_result = std::is_void_v<R> || std::same_as<R, update<State>> || std::same_as<R, command<State>>;
+concept node_result =
+    std::is_void_v<R> || std::same_as<R, update<State>> || std::same_as<R, command<State>>;
 
 template <class F, class In, class State>
 concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<F, In>>, State>;
@@ -70,11 +71,12 @@ task<node_output> finish_later(task<T> body, const program& table) {
 template <class In>
 const In& input_of(const body_input& given) {
   if (given.payload) {
-    if (!given.payload->holds<In>())  // a second node constant of this name, with another type
+    if (!given.payload->holds<In>()) // a second node constant of this name, with another type
       throw_wrong_input(given);
     return given.payload->as<In>();
   }
-  // A node whose input is the state can only be of that state's graph: graph<State>::add sees to it.
+  // A node whose input is the state can only be of that state's graph: graph<State>::add sees to
+  // it.
   return static_cast<const struct_block<In>*>(given.state)->state;
 }
 
