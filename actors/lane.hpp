@@ -141,7 +141,9 @@ private:
   void end_run(run& r, std::optional<run_error> error);
   void queue(run& r);
   void task_ended(run& r, std::uint32_t number, node_output&& output);
-  void task_failed(run& r, std::uint32_t number, const body_input& input, run_error error);
+  void task_failed(run& r, std::uint32_t number, const body_input& input, node_output&& written,
+                   run_error error);
+  void tell_update(run& r, std::uint32_t number, const node_output& output);
   [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code,
                                    std::exception_ptr cause);
   void emit_values(run& r);

@@ -110,8 +110,10 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.task_number = number;
   if (c.config != r.request.config)
     c.config = r.request.config;
-  if (c.sink != r.request.sink)
+  if (r.streams(stream_mode::custom) && c.sink != r.request.sink)
     c.sink = r.request.sink;
+  else if (!r.streams(stream_mode::custom) && c.sink)
+    c.sink.reset(); // the record was another run's
   c.begun = true;
   c.ended = false;
   auto& in = c.input;
@@ -157,8 +159,8 @@ void lane::after_in_place(run& r, call& c) {
   }
   if (died || c.failed) {
     const auto failed = std::exchange(c.failed, nullptr);
-    c.out.output = {};
-    task_failed(r, number, c.input,
+    auto written = std::exchange(c.out.output, {});
+    task_failed(r, number, c.input, std::move(written),
                 error_of(r, number, died ? graph_errc::actor_exited : graph_errc::node_failed,
                          died ? nullptr : failed));
     return;
@@ -224,7 +226,8 @@ void lane::finish_flight(call& c) {
   if (r.first_end_ns == 0 && r.flights > 0)
     r.first_end_ns = static_cast<std::uint64_t>(now().time_since_epoch().count());
   if (c.failed) {
-    task_failed(r, number, c.input, error_of(r, number, graph_errc::node_failed, c.failed));
+    task_failed(r, number, c.input, std::move(c.out.output),
+                error_of(r, number, graph_errc::node_failed, c.failed));
   } else {
     c.state_hold.reset(); // so that the barrier need not copy the state
     c.inputs_hold.reset();
@@ -330,7 +333,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.parent_generation = generation;
   c.join = std::move(join);
   c.config = r.request.config;
-  c.sink = r.request.sink;
+  c.sink = parent.sink;
   c.input = parent.input;
   c.input.config = &c.config;
   c.input.services = &c;
@@ -412,7 +415,7 @@ void lane::actor_of_call_died(run& r, call& c) {
     r.node_actors[input.node].reset();
   abandon(c);
   if (!was_fork)
-    task_failed(r, number, input, error_of(r, number, graph_errc::actor_exited, nullptr));
+    task_failed(r, number, input, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
   if (r.live && r.flights == 0)
     queue(r);
 }

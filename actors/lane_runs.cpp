@@ -128,6 +128,10 @@ lane::kept lane::drive(run& r) {
     }
     if (!r.live)
       return kept::yes;
+    if (r.failure) {
+      end_run(r, std::move(*r.failure));
+      return kept::yes;
+    }
     if (r.flights > 0) {
       if (r.first_end_ns == 0 && !r.step.finished.empty())
         r.first_end_ns = nanoseconds(now());
@@ -218,7 +222,7 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
       }
       // Killed while it was idle. The death notice, still in the inbox, finds its run over.
       c.actor.reset();
-      task_failed(r, number, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
+      task_failed(r, number, {}, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
       return kept::yes;
     }
     if (node.slowness.load(std::memory_order_relaxed) >= slow_node) {
@@ -248,7 +252,8 @@ run_error lane::error_of(run& r, std::uint32_t number, graph_errc code, std::exc
   return error;
 }
 
-void lane::task_failed(run& r, std::uint32_t number, const body_input& input, run_error error) {
+void lane::task_failed(run& r, std::uint32_t number, const body_input& input, node_output&& written,
+                       run_error error) {
   const auto& handler = r.table().node(r.step.tasks[number].node).options.on_failure;
   if (handler && input.table != nullptr) {
     try {
@@ -260,20 +265,31 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, ru
       error.text += "; its failure handler failed too: " + describe(std::current_exception());
     }
   }
-  end_run(r, std::move(error));
+  if (!written.writes.empty())
+    tell_update(r, number, written);
+  // All tasks of a step start together, so one that fails at once must not keep its siblings from
+  // starting: the run ends when the last of them has.
+  if (r.next_task == r.step.tasks.size())
+    end_run(r, std::move(error));
+  else if (!r.failure)
+    r.failure = std::make_unique<run_error>(std::move(error));
+}
+
+void lane::tell_update(run& r, std::uint32_t number, const node_output& output) {
+  const auto& t = r.step.tasks[number];
+  if (!r.streams(stream_mode::updates) || t.node == program::no_node)
+    return;
+  auto event = run_event{};
+  event.mode = stream_mode::updates;
+  event.step = r.state.step();
+  event.node = r.table().node(t.node).name;
+  event.task_index = t.is_push() ? t.push_index : 0;
+  event.writes.assign(output.writes.begin(), output.writes.end());
+  r.request.sink->push(std::move(event));
 }
 
 void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
-  const auto& t = r.step.tasks[number];
-  if (r.streams(stream_mode::updates) && t.node != program::no_node) {
-    auto event = run_event{};
-    event.mode = stream_mode::updates;
-    event.step = r.state.step();
-    event.node = r.table().node(t.node).name;
-    event.task_index = t.is_push() ? t.push_index : 0;
-    event.writes.assign(output.writes.begin(), output.writes.end());
-    r.request.sink->push(std::move(event));
-  }
+  tell_update(r, number, output);
   r.step.record(number, std::move(output));
 }
 
@@ -312,6 +328,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
   SUPERSTEP_ASSERT(error || r.flights == 0);
   r.live = false;
+  r.failure.reset();
   ++r.generation;
   live_.erase(r.number);
   while (!r.open.empty())

@@ -41,7 +41,8 @@ struct alignas(64) run {
   shell_ptr coordinator;
   std::vector<shell_ptr> node_actors; ///< by node; made when first activated
   run_stats stats;
-  std::uint64_t first_end_ns = 0; ///< of the step: when its first task ended while others flew
+  std::unique_ptr<run_error> failure; ///< ends the run once the step's last task has begun
+  std::uint64_t first_end_ns = 0;     ///< of the step: when its first task ended while others flew
 
   [[nodiscard]] const program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }

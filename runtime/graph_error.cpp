@@ -28,6 +28,10 @@ public:
       return "the run received no input";
     case graph_errc::invalid_graph:
       return "the graph has faults";
+    case graph_errc::unknown_label:
+      return "a branch said what its path map does not have";
+    case graph_errc::bad_destination:
+      return "a branch chose no node";
     }
     return "unknown graph error";
   }

@@ -5,6 +5,7 @@
 #include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace superstep {
 
@@ -17,8 +18,16 @@ using items_place = slot_place<std::vector<json::value>>;
 
 void add_outcome(json_command&& c, const program& table, const json_layout& layout,
                  node_output& out) {
-  for (auto& w : layout.writes_of(std::move(c.update)))
-    out.writes.push_back(std::move(w));
+  auto unknown = json::object{};
+  const auto take = [&](json::value&& update) {
+    for (auto& w : layout.writes_of(std::move(update), unknown))
+      out.writes.push_back(std::move(w));
+  };
+  take(std::move(c.update));
+  for (auto& update : c.more)
+    take(std::move(update));
+  if (!unknown.empty()) // no channel takes them, but the node's branches may ask for them
+    out.for_routers = std::make_shared<const json::object>(std::move(unknown));
   for (auto& t : c.go_to) {
     if (t.input)
       table.send_to(out, t.to, value{std::move(*t.input)});
@@ -47,7 +56,7 @@ public:
     if (given.payload && !given.payload->holds<json::value>())
       throw_wrong_input(given);
     const auto input = std::make_shared<const json::value>(
-        given.payload ? given.payload->as<json::value>() : layout_->read(*given.state, *reads_));
+        given.payload ? given.payload->as<json::value>() : layout_->input_of(given, *reads_));
     auto now = json_command{};
     if (auto rest = f_(given, *input, now))
       out.rest = finish_later(input, std::move(rest), *given.table, *layout_);
@@ -63,17 +72,22 @@ private:
 
 class json_branch final : public router {
 public:
-  json_branch(detail::json_router_function f, const json_layout& layout, json_path_map map)
-      : f_{std::move(f)}, layout_{&layout}, map_{std::move(map)} {}
+  json_branch(detail::json_router_function f, const json_layout& layout, json_path_map map,
+              std::shared_ptr<std::vector<std::uint32_t>> reads)
+      : f_{std::move(f)}, layout_{&layout}, map_{std::move(map)}, reads_{std::move(reads)} {}
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
     auto chosen = json_command{};
-    chosen.go_to = f_(given, layout_->read(fresh, {}));
+    auto seen = layout_->read(fresh, *reads_);
+    if (const auto* more = static_cast<const json::object*>(out.for_routers.get()))
+      for (const auto& [key, v] : *more)
+        seen[key] = v;
+    chosen.go_to = f_(given, std::move(seen));
     for (auto& t : chosen.go_to) {
       if (!t.input)
         t.to = node_for(std::move(t.to));
-      if (t.to == start_node)
-        throw_route("Branch did not return a valid destination");
+      if (t.to == start_node || t.to.empty())
+        throw_route(graph_errc::bad_destination, "Branch did not return a valid destination");
     }
     add_outcome(std::move(chosen), *given.table, *layout_, out);
   }
@@ -85,17 +99,18 @@ private:
     const auto found =
         std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == said; });
     if (found == map_.end())
-      throw_route("a branch chose '" + said + "', which its path map does not have");
+      throw_route(graph_errc::unknown_label,
+                  "a branch chose '" + said + "', which its path map does not have");
     return found->second;
   }
-  [[noreturn]] static void throw_route(std::string text) {
-    throw graph_error{
-        run_error{make_error_code(graph_errc::unknown_node), std::move(text), {}, 0, {}, 1, {}}};
+  [[noreturn]] static void throw_route(graph_errc code, std::string text) {
+    throw graph_error{run_error{make_error_code(code), std::move(text), {}, 0, {}, 1, {}}};
   }
 
   detail::json_router_function f_;
   const json_layout* layout_;
   json_path_map map_;
+  std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
 
 } // namespace
@@ -105,7 +120,8 @@ compiled_json_graph::compiled_json_graph(program_ptr table,
     : table_{std::move(table)}, layout_{std::move(layout)} {}
 
 write_list compiled_json_graph::input(const json::object& values) const {
-  return layout_->writes_of(values);
+  auto unknown = json::object{};
+  return layout_->writes_of(values, unknown);
 }
 
 json::object compiled_json_graph::state(const state_block& state) const {
@@ -139,29 +155,41 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
     return channel(std::move(name), std::move(found->reduce), std::move(found->initial));
   const auto number = layout_->channels.size();
   const auto is_topic = rule == "topic" || rule == "accumulating_topic";
+  const auto is_managed = rule == "remaining_steps" || rule == "is_last_step";
   if (is_topic) {
     using slot = slot_block::slot_of<std::vector<json::value>>;
     layout_->blank.add(std::make_unique<slot>(std::vector<json::value>{}));
-    builder_.add_channel(std::make_unique<topic<items_place, json::value>>(
+    builder_.add_channel(std::make_unique<topic<items_place, json::value, detail::json_items>>(
         name, items_place{number}, rule != "topic"));
   } else {
     using slot = slot_block::slot_of<std::optional<json::value>>;
     layout_->blank.add(std::make_unique<slot>(std::nullopt));
-    if (rule == "ephemeral")
-      builder_.add_channel(
-          std::make_unique<ephemeral_value<single_place, json::value>>(name, single_place{number}));
+    const auto place = single_place{number};
+    if (rule == "ephemeral" || rule == "any")
+      builder_.add_channel(std::make_unique<ephemeral_value<single_place, json::value>>(
+          name, place, rule == "ephemeral"));
+    else if (rule == "untracked" || rule == "untracked_any")
+      builder_.add_channel(std::make_unique<untracked_value<single_place, json::value>>(
+          name, place, rule == "untracked"));
     else
       builder_.add_channel(
           std::make_unique<last_value<single_place, json::value>>(name, single_place{number}));
-    if (rule != "ephemeral" && rule != "last")
+    constexpr auto known =
+        std::array<std::string_view, 5>{"last", "ephemeral", "any", "untracked", "untracked_any"};
+    if (!is_managed && std::ranges::find(known, rule) == known.end())
       faults_.push_back({graph_errc::invalid_graph,
                          {},
                          "channel '" + name + "' has the rule '" + std::string{rule} +
-                             "'; rules are last, ephemeral, topic, accumulating_topic, add, max, "
-                             "concat, append, merge"});
+                             "'; rules are last, ephemeral, any, untracked, untracked_any, topic, "
+                             "accumulating_topic, add, max, concat, append, merge, "
+                             "remaining_steps, is_last_step"});
   }
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
-  layout_->channels.push_back({std::move(name), is_topic ? json_kind::items : json_kind::single});
+  layout_->channels.push_back({std::move(name), is_topic     ? json_kind::items
+                                                : is_managed ? json_kind::managed
+                                                             : json_kind::single});
+  if (is_managed)
+    layout_->managed.emplace_back(static_cast<std::uint32_t>(number), rule == "is_last_step");
   return *this;
 }
 
@@ -182,6 +210,7 @@ void json_graph::add_node(std::string name, detail::json_body_function body,
   auto node = node_options{};
   node.destinations = std::move(options.destinations);
   node.metadata = std::move(options.metadata);
+  node.defer = options.defer;
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
   reads_.push_back({name, std::move(options.reads), reads});
   builder_.add_node(std::move(name),
@@ -195,13 +224,17 @@ json_graph& json_graph::edge(std::string from, std::string to) {
 }
 
 json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
+  if (from.size() == 1 && from.front() == start_node) // one source looks like a plain edge below
+    faults_.push_back({graph_errc::invalid_graph, from.front(), "START cannot be part of a join"});
   builder_.add_edge(std::move(from), std::move(to));
   return *this;
 }
 
 void json_graph::add_branch(std::string from, detail::json_router_function route,
                             json_path_map map) {
-  auto router = std::make_unique<json_branch>(std::move(route), *layout_, map);
+  auto reads = std::make_shared<std::vector<std::uint32_t>>();
+  branch_reads_.push_back({from, {}, reads});
+  auto router = std::make_unique<json_branch>(std::move(route), *layout_, map, std::move(reads));
   builder_.add_branch(std::move(from), std::move(router), std::move(map));
 }
 
@@ -217,6 +250,12 @@ void json_graph::resolve_reads() {
              "node '" + node + "' reads '" + name + "', which is no channel of the graph"});
     }
     std::sort(numbers->begin(), numbers->end());
+  }
+  // What a branch sees is what its node reads.
+  for (auto& branch : branch_reads_) {
+    const auto found = std::ranges::find(reads_, branch.node, &node_reads::node);
+    if (found != reads_.end())
+      *branch.numbers = *found->numbers;
   }
 }
 

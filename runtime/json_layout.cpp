@@ -24,16 +24,6 @@ json::value* overwritten(json::value& v) {
 }
 
 write write_of(std::uint32_t number, json_kind kind, json::value v) {
-  if (kind == json_kind::items) {
-    auto items = item_slot{};
-    if (v.is_array()) {
-      for (auto& item : v.as_array())
-        items.push_back(std::move(item));
-    } else {
-      items.push_back(std::move(v));
-    }
-    return {number, false, value{std::move(items)}};
-  }
   if (kind == json_kind::folded) {
     if (auto* instead = overwritten(v); instead != nullptr)
       return {number, true, value{json::value(std::move(*instead))}};
@@ -52,6 +42,13 @@ json::array as_array(const item_slot& items) {
 
 } // namespace
 
+std::vector<json::value> json_items::operator()(json::value&& v) const {
+  if (!v.is_array())
+    return {std::move(v)};
+  const auto& items = v.as_array();
+  return {items.begin(), items.end()};
+}
+
 json::object json_layout::read(const state_block& state,
                                const std::vector<std::uint32_t>& only) const {
   const auto& slots = static_cast<const slot_block&>(state);
@@ -61,6 +58,8 @@ json::object json_layout::read(const state_block& state,
     if (channel.kind == json_kind::items) {
       if (const auto& items = slots.at<item_slot>(i); !items.empty())
         object.emplace(channel.name, as_array(items));
+    } else if (channel.kind == json_kind::managed) {
+      return;
     } else if (const auto& held = slots.at<single_slot>(i)) {
       object.emplace(channel.name, *held);
     }
@@ -75,7 +74,20 @@ json::object json_layout::read(const state_block& state,
   return object;
 }
 
-write_list json_layout::writes_of(json::value update) const {
+json::object json_layout::input_of(const body_input& given,
+                                   const std::vector<std::uint32_t>& only) const {
+  auto object = read(*given.state, only);
+  for (const auto& [number, is_flag] : managed) {
+    if (!only.empty() && std::ranges::find(only, number) == only.end())
+      continue;
+    const auto told = given.make_runtime();
+    object[channels[number].name] =
+        is_flag ? json::value(told.is_last_step()) : json::value(told.remaining_steps());
+  }
+  return object;
+}
+
+write_list json_layout::writes_of(json::value update, json::object& unknown) const {
   auto writes = write_list{};
   if (update.is_null())
     return writes;
@@ -86,9 +98,11 @@ write_list json_layout::writes_of(json::value update) const {
         "INVALID_GRAPH_NODE_RETURN_VALUE");
   for (auto& [key, v] : update.as_object()) {
     const auto found = numbers.find(std::string_view{key});
-    if (found != numbers.end())
+    if (found != numbers.end() && channels[found->second].kind != json_kind::managed)
       writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
-    else if (!ignore_unknown)
+    else if (ignore_unknown)
+      unknown[key] = std::move(v);
+    else
       throw_invalid("the update names '" + std::string{key} +
                     "', which is no channel of the graph");
   }
@@ -96,8 +110,6 @@ write_list json_layout::writes_of(json::value update) const {
 }
 
 json::value json_layout::value_of(const write& w) const {
-  if (channels[w.channel].kind == json_kind::items)
-    return as_array(w.content.as<item_slot>());
   if (w.overwrite)
     return json::object{{"__overwrite__", w.content.as<json::value>()}};
   return w.content.as<json::value>();

@@ -15,9 +15,16 @@ namespace superstep::detail {
 
 /// How the value of a JSON channel lies in its slot and what a write to it is.
 enum class json_kind : std::uint8_t {
-  single, ///< std::optional<json::value>; written as it is
-  folded, ///< the same, but a write may say that it overwrites
-  items,  ///< std::vector<json::value>; a list contributes its items, anything else itself
+  single,  ///< std::optional<json::value>; written as it is
+  folded,  ///< the same, but a write may say that it overwrites
+  managed, ///< nothing: the engine tells it to the nodes that read it
+  items,   ///< std::vector<json::value>; a list contributes its items, anything else itself
+};
+
+/// What is written to a topic: a list contributes its items, anything else itself.
+struct json_items {
+  using written = json::value;
+  std::vector<json::value> operator()(json::value&& v) const;
 };
 
 /// The channels of a JSON graph by name. Immutable once the graph is compiled.
@@ -28,13 +35,18 @@ struct json_layout {
   };
   std::vector<entry> channels; ///< number i is slot i and channel i
   std::map<std::string, std::uint32_t, std::less<>> numbers;
+  std::vector<std::pair<std::uint32_t, bool>> managed; ///< channel, and whether it is is_last_step
   slot_block blank;
   bool ignore_unknown = false;
 
   /// The named channels that hold something (empty list: all), in the order of declaration.
   [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;
+  /// The same, with what the engine tells.
+  [[nodiscard]] json::object input_of(const body_input&,
+                                      const std::vector<std::uint32_t>& only) const;
   /// The writes of an update; throws graph_error for what is no update or names no channel.
-  [[nodiscard]] write_list writes_of(json::value update) const;
+  /// Unless they are ignored: then `unknown` gets what they were to hold.
+  [[nodiscard]] write_list writes_of(json::value update, json::object& unknown) const;
   /// What a write says, as JSON.
   [[nodiscard]] json::value value_of(const write&) const;
 };

@@ -67,6 +67,7 @@ namespace {
 template <class Advance>
 bool guarded(const body_input& input, node_body::outcome& out, std::exception_ptr& failed,
              Advance advance) {
+  auto has_ended = false;
   try {
     advance();
     if (out.rest) {
@@ -75,10 +76,13 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
       out.output = out.rest.take();
       out.rest = {};
     }
+    has_ended = true;
     run_routers(input, out.output);
   } catch (...) { // user code throws what it likes; it goes no further than here
     failed = std::current_exception();
     out.rest = {};
+    if (!has_ended) // what a body wrote before its router failed is still told to streams
+      out.output = {};
   }
   return true;
 }

@@ -18,6 +18,7 @@ void program_builder::add_node(std::string name, std::unique_ptr<const node_body
   entry->name = std::move(name);
   entry->body = std::move(body);
   entry->takes_payload = takes_payload;
+  entry->is_deferred = options.defer;
   entry->options = std::move(options);
   nodes_.push_back(std::move(entry));
 }

@@ -59,6 +59,7 @@ void run_state::reset(program_ptr table, std::string run_id, std::uint32_t recur
   state_ = table_->make_state();
   is_triggered_.assign(table_->nodes().size(), 0);
   triggered_.clear();
+  deferred_.clear();
   joins_.clear();
   for (const auto& j : table_->joins())
     joins_.emplace_back(static_cast<std::uint32_t>(j.sources.size()));
@@ -78,7 +79,7 @@ void run_state::clear() noexcept {
 void run_state::trigger(std::uint32_t node) {
   if (is_triggered_[node] == 0) {
     is_triggered_[node] = 1;
-    triggered_.push_back(node);
+    (table_->node(node).is_deferred ? deferred_ : triggered_).push_back(node);
   }
 }
 
@@ -190,6 +191,9 @@ result<void> apply(run_state& run, super_step& step) {
     for (auto i = t.sends.begin; i != t.sends.begin + t.sends.count; ++i)
       run.sends_.push_back(std::move(step.sends[i]));
   }
+  // The run would end here but for Sends: now the deferred ones get their turn, all at once.
+  if (run.triggered_.empty())
+    std::swap(run.triggered_, run.deferred_);
   return {};
 }
 

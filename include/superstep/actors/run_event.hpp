@@ -35,9 +35,9 @@ struct run_event {
   std::int64_t step = 0;
   std::string node; ///< updates, custom
   std::uint32_t task_index = 0;
-  state_view state;  ///< values: a snapshot, shared, never changed
-  write_list writes; ///< updates: channel and value
-  json::value data;  ///< custom; debug: {"event": "step" | "barrier" | "end", …}
+  state_view state;                   ///< values: a snapshot, shared, never changed
+  write_list writes;                  ///< updates: channel and value
+  json::value data;                   ///< custom; debug: {"event": "step" | "barrier" | "end", …}
 };
 
 /// What counts as cost of a run.

@@ -55,6 +55,32 @@ private:
   Place place_;
 };
 
+/// The same, but for what is not worth keeping: savers leave it out. Without a guard several writes
+/// in one step are allowed and the last one, in task order, stays.
+template <class Place, class Value>
+class untracked_value final : public channel {
+public:
+  untracked_value(std::string name, Place place, bool guard = true)
+      : channel{std::move(name)}, place_{place}, guard_{guard} {}
+
+  result<changed> update(state_block& state, std::span<write* const> writes,
+                         id_source&) const override {
+    if (guard_ && writes.size() > 1)
+      return guarded_value_only("UntrackedValue");
+    if (writes.empty())
+      return changed::no;
+    place_.of(state) = writes.back()->content.template take<Value>();
+    return changed::yes;
+  }
+  bool is_available(const state_block& state) const noexcept override {
+    return detail::holder<typename Place::value_type>::has(place_.of(state));
+  }
+
+private:
+  Place place_;
+  bool guard_;
+};
+
 /// Folds all writes of a step, in task order, into its value. Where the place may be absent it
 /// starts so, and the first write ever is kept as it is.
 /// An overwrite replaces the value: writes before it are lost, those after it are skipped.
@@ -152,9 +178,20 @@ private:
   bool guard_;
 };
 
+namespace detail {
+
+/// What is written to a topic, and the items in it: here a list of them.
+template <class Item>
+struct listed_items {
+  using written = std::vector<Item>;
+  written operator()(written&& items) const { return std::move(items); }
+};
+
+} // namespace detail
+
 /// Collects the items written in one step (or, accumulating, in all steps), in task order.
-/// A write is a list of items.
-template <class Place, class Item>
+/// A write is a list of items, or what `Items` makes one.
+template <class Place, class Item, class Items = detail::listed_items<Item>>
 class topic final : public channel {
 public:
   topic(std::string name, Place place, bool accumulate = false)
@@ -167,7 +204,7 @@ public:
     if (!accumulate_)
       items.clear();
     for (auto* w : writes) {
-      for (auto& item : w->content.template take<std::vector<Item>>())
+      for (auto& item : Items{}(w->content.template take<typename Items::written>()))
         items.push_back(std::move(item));
     }
     return before != 0 || !items.empty() ? changed::yes : changed::no;

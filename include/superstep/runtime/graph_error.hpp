@@ -21,6 +21,8 @@ enum class graph_errc {
   deadline,            ///< the deadline of the run passed
   empty_input,         ///< the input wrote nothing and nothing was left to do
   invalid_graph,       ///< faults found by compile()
+  unknown_label,       ///< a branch said what its path map does not have
+  bad_destination,     ///< a branch chose nothing, or START
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 

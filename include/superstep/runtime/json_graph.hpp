@@ -28,6 +28,7 @@ struct json_node_options {
   std::vector<std::string> reads;        ///< channels of its input; empty: all
   std::vector<std::string> destinations; ///< nodes its commands may go to: drawn, and checked
   json::object metadata;
+  bool defer = false; ///< see node_options::defer
 };
 
 /// A compiled JSON graph: the same program table as every other front end makes, and how its
@@ -68,9 +69,12 @@ public:
   explicit json_graph(json_graph_options options = {});
 
   /// Adds a channel that combines the writes of a step by a named rule:
-  ///   last (the default), ephemeral, topic, accumulating_topic,
+  ///   last (the default), ephemeral, any (the last write of a step, empty after a step without
+  ///   one), untracked and untracked_any (one write per step; any number), topic,
+  ///   accumulating_topic,
   ///   add (numbers, from 0), concat (text), append (lists), merge (objects), max (numbers, from 0)
-  /// Writes `{"__overwrite__": value}` replace the value of the last five.
+  ///   remaining_steps, is_last_step (read only, of the run)
+  /// Writes `{"__overwrite__": value}` replace the value of the five that fold.
   json_graph& channel(std::string name, std::string_view rule = "last");
   /// The same by a function. Without an initial value the first write is kept as it is.
   json_graph& channel(std::string name, json_reducer reduce,
@@ -111,6 +115,7 @@ private:
   program_builder builder_;
   std::vector<fault> faults_;
   std::vector<node_reads> reads_;
+  std::vector<node_reads> branch_reads_;
 };
 
 } // namespace superstep

@@ -30,6 +30,8 @@ struct node_output {
   /// ran in the step: adopted as the new state instead of applying `writes` a second time.
   state_ptr adopted;
   std::vector<std::uint32_t> adopted_changes;
+  /// What a front end's body tells the routers of its own node; nobody else reads it.
+  std::shared_ptr<const void> for_routers;
 };
 
 /// What the engine does for a running body; asked only by bodies that want it.

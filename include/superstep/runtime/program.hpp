@@ -23,6 +23,9 @@ struct node_options {
   /// Nodes that its Commands may go to: drawn, and checked by compile().
   std::vector<std::string> destinations;
   json::object metadata;
+  /// Holds the node back, however often it is triggered, until a step would leave nothing else to
+  /// run (the reference's `defer`).
+  bool defer = false;
   /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
   /// when the whole run ends. Empty result: the run fails.
   std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure;
@@ -51,6 +54,7 @@ struct node_entry {
   std::unique_ptr<const node_body> body;
   node_options options;
   bool takes_payload = false; ///< fed by Sends only: its input is not the state
+  bool is_deferred = false;   ///< see node_options::defer
   std::vector<std::uint32_t> edges;
   std::vector<join_member> joins;
   std::vector<branch_entry> branches;

@@ -87,6 +87,7 @@ private:
   state_ptr state_;
   std::vector<std::uint8_t> is_triggered_; // by node
   std::vector<std::uint32_t> triggered_;   // nodes, unordered
+  std::vector<std::uint32_t> deferred_;    // triggered too, but held until nothing else is
   std::vector<named_barrier_value> joins_;
   std::vector<send> sends_; // for the next step
   std::vector<std::uint32_t> changes_;

@@ -29,6 +29,7 @@ struct json_target {
 struct json_command {
   json::value update; ///< an object, or null for none
   std::vector<json_target> go_to{};
+  std::vector<json::value> more{}; ///< further updates, applied after the first
 };
 
 /// Pairs of what a router says and the node that is meant.
@@ -62,7 +63,7 @@ inline json_command as_command(json_command c) {
   return c;
 }
 inline json_command as_command(json::value update) {
-  return {std::move(update), {}};
+  return {std::move(update), {}, {}};
 }
 
 template <class T>

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_cases/case_graph.hpp"
+
+#include "graph_cases/message_rule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::graph_cases {
+
+namespace {
+
+using names = std::set<std::string, std::less<>>;
+
+[[noreturn]] void throw_wrong_type(const json::value& v) {
+  throw std::invalid_argument{"a value of the wrong type: " + to_text(v)};
+}
+
+void unite(json::value& into, json::value&& more) {
+  if (!more.is_array())
+    throw_wrong_type(more);
+  auto items = std::map<std::string, json::value>{};
+  for (auto* list : {&into, &more})
+    for (auto& item : list->as_array())
+      items.emplace(to_canonical_text(item), std::move(item));
+  auto out = json::array{};
+  for (auto& [key, item] : items)
+    out.push_back(std::move(item));
+  into = std::move(out);
+}
+
+void add_channel(json_graph& g, const std::string& name, const json::object& spec) {
+  static const auto rules =
+      std::map<std::string, std::string, std::less<>>{{"last", "last"},
+                                                      {"int_add", "add"},
+                                                      {"str_cat", "concat"},
+                                                      {"list_cat", "append"},
+                                                      {"max", "max"},
+                                                      {"dict_merge", "merge"},
+                                                      {"any", "any"},
+                                                      {"remaining_steps", "remaining_steps"},
+                                                      {"is_last_step", "is_last_step"}};
+  const auto kind = text_member(spec, "kind");
+  const auto* guard = spec.if_contains("guard");
+  const auto is_guarded = guard == nullptr || is_true(*guard);
+  if (const auto rule = rules.find(kind); rule != rules.end())
+    g.channel(name, rule->second);
+  else if (kind == "ephemeral")
+    g.channel(name, is_guarded ? "ephemeral" : "any");
+  else if (kind == "untracked")
+    g.channel(name, is_guarded ? "untracked" : "untracked_any");
+  else if (kind == "topic")
+    g.channel(name, is_true(member(spec, "accumulate")) ? "accumulating_topic" : "topic");
+  else if (kind == "set_union")
+    g.channel(name, unite, json::array{});
+  else if (kind == "keep_first")
+    g.channel(name, [](json::value&, json::value&&) {});
+  else if (kind == "messages")
+    g.channel(name, add_json_messages, json::array{});
+  else
+    throw unsupported{"the channel kind '" + kind + "'"};
+}
+
+std::vector<std::string> texts(const json::value& list) {
+  auto out = std::vector<std::string>{};
+  if (list.is_array())
+    for (const auto& v : list.get_array())
+      out.emplace_back(v.as_string());
+  return out;
+}
+
+/// Which channels there are and who sees them.
+struct channel_views {
+  names existing; ///< private ones only where a node reads them
+  std::vector<std::string> open;
+  names managed;
+};
+
+channel_views view_channels(const json::object& graph) {
+  auto out = channel_views{};
+  auto read = names{};
+  for (const auto& n : graph.at("nodes").as_array())
+    for (auto& name : texts(member(n.as_object(), "reads")))
+      read.insert(std::move(name));
+  for (const auto& [key, spec] : graph.at("channels").as_object()) {
+    const auto kind = text_member(spec.as_object(), "kind");
+    const auto is_private = is_true(member(spec.as_object(), "private"));
+    if (!is_private || read.contains(std::string_view{key}))
+      out.existing.emplace(key);
+    if (!is_private)
+      out.open.emplace_back(key);
+    if (kind == "remaining_steps" || kind == "is_last_step")
+      out.managed.emplace(key);
+  }
+  return out;
+}
+
+void add_node(json_graph& g, const json::object& node, const channel_views& channels,
+              const std::shared_ptr<execution_counts>& counts) {
+  for (const auto* feature : {"subgraph", "retry", "cache"})
+    if (is_true(member(node, feature)))
+      throw unsupported{std::string{"a node with "} + feature};
+  const auto name = text_member(node, "name");
+  auto options = json_node_options{};
+  options.defer = is_true(member(node, "defer"));
+  options.reads = node.contains("reads") ? texts(node.at("reads")) : channels.open;
+  const auto program = std::make_shared<const node_program>(
+      node_program{"main/" + name, node.at("ops").as_array(), counts});
+  g.node(
+      name,
+      [program](const json::value& in, runtime rt) { return program->run(in, std::move(rt)); },
+      std::move(options));
+}
+
+json_path_map path_map_of(const json::object& branch) {
+  auto out = json_path_map{};
+  const auto& map = member(branch, "path_map");
+  if (map.is_object())
+    for (const auto& [label, to] : map.get_object())
+      out.emplace_back(label, to.as_string());
+  for (const auto& name : texts(map))
+    out.emplace_back(name, name);
+  return out;
+}
+
+void add_branches(json_graph& g, const json::object& graph) {
+  auto taken = std::set<std::pair<std::string, std::string>>{};
+  auto number = 0;
+  for (const auto& each : graph.at("branches").as_array()) {
+    const auto& branch = each.as_object();
+    const auto source = text_member(branch, "source");
+    auto name = "branch" + std::to_string(number++);
+    if (branch.contains("name"))
+      name = text_member(branch, "name");
+    if (!taken.emplace(source, name).second)
+      throw compile_error{
+          {{graph_errc::invalid_graph, source,
+            "Branch with name `" + name + "` already exists for node `" + source + "`"}}};
+    g.branch(
+        source,
+        [path = member(branch, "path")](const json::value& state, const run_config& config) {
+          auto in = scope{};
+          in.input = &state;
+          in.context = static_cast<const json::object*>(config.context.get());
+          return targets_of(evaluate(path, in));
+        },
+        path_map_of(branch));
+  }
+}
+
+} // namespace
+
+case_graph build(const json::object& test_case, std::shared_ptr<execution_counts> counts) {
+  const auto& graph = test_case.at("graphs").at("main").as_object();
+  for (const auto* feature : {"interrupt_before", "interrupt_after"})
+    if (is_true(member(graph, feature)))
+      throw unsupported{std::string{feature}};
+  const auto channels = view_channels(graph);
+  auto g = json_graph{{.ignore_unknown_channels = true}};
+  for (const auto& [name, spec] : graph.at("channels").as_object())
+    if (channels.existing.contains(std::string_view{name}))
+      add_channel(g, name, spec.as_object());
+  for (const auto& n : graph.at("nodes").as_array())
+    add_node(g, n.as_object(), channels, counts);
+  for (const auto& e : graph.at("edges").as_array()) {
+    const auto& from = e.at(0);
+    if (from.is_array())
+      g.join(texts(from), std::string{e.at(1).as_string()});
+    else
+      g.edge(std::string{from.as_string()}, std::string{e.at(1).as_string()});
+  }
+  add_branches(g, graph);
+  auto seen = [&](std::string_view which) {
+    const auto given = graph.contains(which) ? texts(graph.at(which)) : channels.open;
+    auto out = names{};
+    std::ranges::copy_if(given, std::inserter(out, out.end()),
+                         [&](const auto& n) { return !channels.managed.contains(n); });
+    return out;
+  };
+  return {g.compile({.name = "main", .ignore_unknown_targets = true}), seen("input"),
+          seen("output")};
+}
+
+} // namespace superstep::graph_cases

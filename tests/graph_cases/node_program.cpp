@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_cases/node_program.hpp"
+
+#include <superstep/base/await.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace superstep::graph_cases {
+
+namespace {
+
+/// What the ops of one execution have built so far.
+struct building {
+  scope in;
+  json::object update;
+  std::vector<json_target> go_to;
+  bool is_command = false;
+  bool has_ended = false;
+  std::optional<json_command> returned;
+  std::int64_t count = 0;
+};
+
+[[noreturn]] void throw_bad_return(const json::value& v) {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "Expected dict, got " + to_text(v) +
+                                  "\nFor troubleshooting, visit: https://docs.langchain.com/oss/"
+                                  "python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE",
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
+}
+
+json_command as_command(json::value v) {
+  if (!v.is_object() && !v.is_null())
+    throw_bad_return(v);
+  return {std::move(v), {}, {}};
+}
+
+json::object evaluate_members(const json::object& of, scope& in) {
+  auto out = json::object{};
+  for (const auto& [key, e] : of)
+    out[key] = evaluate(e, in);
+  return out;
+}
+
+json_command several(const json::array& items, scope& in) {
+  auto out = json_command{};
+  const auto is_command = [](const json::value& item) {
+    return !item.as_object().contains("dict");
+  };
+  if (std::ranges::none_of(items, is_command)) // a list without a command is no update
+    throw_bad_return(items);
+  for (const auto& item : items) {
+    const auto& o = item.as_object();
+    if (is_true(member(o, "parent")))
+      throw unsupported{"a command to the parent"};
+    const auto* update = o.if_contains("dict");
+    if (update == nullptr)
+      update = o.if_contains("update");
+    if (update != nullptr)
+      out.more.emplace_back(evaluate_members(update->as_object(), in));
+    if (const auto* to = o.if_contains("goto"))
+      for (auto& t : targets_of(evaluate(*to, in)))
+        out.go_to.push_back(std::move(t));
+  }
+  return out;
+}
+
+/// An op that neither waits nor holds other ops. False: it is not known here.
+bool run_plain(const json::object& op, building& b, const runtime& rt) {
+  const auto what = text_member(op, "op");
+  const auto value = [&](std::string_view name) { return evaluate(member(op, name), b.in); };
+  if (what == "set") {
+    b.update[text_member(op, "key")] = value("value");
+  } else if (what == "overwrite") {
+    b.update[text_member(op, "key")] = json::object{{"__overwrite__", value("value")}};
+  } else if (what == "let") {
+    b.in.locals[text_member(op, "name")] = value("value");
+  } else if (what == "end") {
+    b.has_ended = true;
+  } else if (what == "fail") {
+    if (b.count <= member(op, "times").as_int64())
+      throw case_error{text_member(op, "error"), "case:fail " + std::to_string(b.count)};
+  } else if (what == "raise") {
+    throw case_error{text_member(op, "error"), "case:" + as_text(value("message"))};
+  } else if (what == "write") {
+    rt.emit(value("value"));
+  } else if (what == "goto") {
+    b.go_to = targets_of(value("to"));
+    b.is_command = true;
+  } else if (what == "return") {
+    b.returned = as_command(value("value"));
+  } else if (what == "multi") {
+    b.returned = several(member(op, "items").as_array(), b.in);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+task<void> run_ops(const json::array& ops, building& b, const runtime& rt) {
+  for (const auto& each : ops) {
+    if (b.has_ended || b.returned)
+      co_return;
+    const auto& op = each.as_object();
+    const auto what = text_member(op, "op");
+    if (what == "if") {
+      const auto chosen = is_true(evaluate(member(op, "cond"), b.in)) ? "then" : "else";
+      if (const auto* inner = op.if_contains(chosen); inner != nullptr && inner->is_array()) {
+        auto running = run_ops(inner->get_array(), b, rt);
+        co_await running;
+      }
+    } else if (what == "sleep") {
+      const auto length = std::chrono::milliseconds{member(op, "ms").as_int64()};
+      co_await sleep_for{length};
+    } else if (!run_plain(op, b, rt)) {
+      throw unsupported{"the op '" + what + "'"};
+    }
+  }
+}
+
+/// Case files have the keys of objects in sorted order, and that is the order of updates.
+json::object sorted_by_key(const json::object& of) {
+  auto ordered = std::map<std::string, json::value>{};
+  for (const auto& [key, v] : of)
+    ordered.emplace(key, v);
+  auto out = json::object{};
+  for (auto& [key, v] : ordered)
+    out[key] = std::move(v);
+  return out;
+}
+
+} // namespace
+
+std::int64_t execution_counts::start(const std::string& node) {
+  const auto lock = std::scoped_lock{mutex_};
+  return ++counts_[node];
+}
+
+json::object execution_counts::all() const {
+  const auto lock = std::scoped_lock{mutex_};
+  auto out = json::object{};
+  for (const auto& [node, count] : counts_)
+    out[node] = count;
+  return out;
+}
+
+std::vector<json_target> targets_of(const json::value& v) {
+  auto out = std::vector<json_target>{};
+  if (v.is_array()) {
+    for (const auto& one : v.get_array())
+      for (auto& t : targets_of(one))
+        out.push_back(std::move(t));
+  } else if (v.is_object() && v.get_object().contains("$send")) {
+    out.emplace_back(text_member(v.get_object(), "$send"), member(v.get_object(), "arg"));
+  } else {
+    // What is no name cannot be a destination; an empty one says so.
+    out.emplace_back(v.is_string() ? std::string{v.get_string()} : std::string{});
+  }
+  return out;
+}
+
+task<json_command> node_program::run(json::value input, runtime rt) const {
+  auto b = building{};
+  b.count = counts->start(name);
+  b.in.input = &input;
+  b.in.context = rt.context<json::object>();
+  b.in.attempt = rt.attempt();
+  auto running = run_ops(ops, b, rt);
+  co_await running;
+  if (b.returned)
+    co_return std::move(*b.returned);
+  auto out = json_command{};
+  if (!b.update.empty())
+    out.update = sorted_by_key(b.update);
+  out.go_to = std::move(b.go_to);
+  co_return out;
+}
+
+} // namespace superstep::graph_cases

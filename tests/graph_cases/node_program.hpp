@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph_cases/expression.hpp"
+
+#include <superstep/runtime/json_graph.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+namespace superstep::graph_cases {
+
+/// What a program of a case raises.
+class case_error : public std::runtime_error {
+public:
+  case_error(std::string type, const std::string& message)
+      : runtime_error{message}, type_{std::move(type)} {}
+  [[nodiscard]] const std::string& type() const noexcept { return type_; }
+
+private:
+  std::string type_;
+};
+
+/// A case asks for something that superstep does not do yet.
+class unsupported : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// How often each program of a case has been started; shared by all its calls. Thread-safe.
+class execution_counts {
+public:
+  std::int64_t start(const std::string& node);
+  [[nodiscard]] json::object all() const;
+
+private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::int64_t> counts_;
+};
+
+/// The program of one node: what the recorded cases have instead of code.
+struct node_program {
+  std::string name; ///< graph/node
+  json::array ops;
+  std::shared_ptr<execution_counts> counts;
+
+  /// Throws case_error and graph_error as a body does.
+  [[nodiscard]] task<json_command> run(json::value input, runtime rt) const;
+};
+
+/// Targets as a goto or a branch gives them: a name, a Send, or a list of these.
+[[nodiscard]] std::vector<json_target> targets_of(const json::value&);
+
+} // namespace superstep::graph_cases

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_cases/trace_judge.hpp"
+
+#include "graph_cases/expression.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+namespace superstep::graph_cases {
+
+namespace {
+
+bool steps_go_forward(const json::array& events) {
+  auto last = std::numeric_limits<std::int64_t>::min();
+  for (const auto& event : events) {
+    if (!event.at("ns").as_array().empty() || event.at("mode") == "checkpoints")
+      continue;
+    const auto step = event.at("step").as_int64();
+    if (step < last)
+      return false;
+    last = step;
+  }
+  return true;
+}
+
+json::array sorted_events(const json::array& events) {
+  using key = std::tuple<std::string, std::int64_t, std::string, std::string>;
+  auto keyed = std::vector<std::pair<key, json::value>>{};
+  for (const auto& e : events)
+    keyed.emplace_back(key{to_canonical_text(e.at("ns")), e.at("step").as_int64(),
+                           std::string{e.at("mode").as_string()}, to_canonical_text(e.at("data"))},
+                       e);
+  std::ranges::sort(keyed, {}, [](const auto& k) -> const auto& { return k.first; });
+  auto out = json::array{};
+  for (auto& [k, e] : keyed)
+    out.push_back(std::move(e));
+  return out;
+}
+
+json::object normal_entry(const json::object& entry, bool ordered) {
+  auto out = entry;
+  if (auto* events = out.if_contains("events"); events != nullptr && !ordered) {
+    out["steps_go_forward"] = steps_go_forward(events->as_array());
+    out["events"] = sorted_events(out["events"].as_array());
+  }
+  if (auto* answers = out.if_contains("interrupts")) {
+    auto& list = answers->as_array();
+    std::ranges::sort(list, {}, [](const json::value& v) { return to_canonical_text(v); });
+  }
+  return out;
+}
+
+} // namespace
+
+std::string first_difference(const json::array& expected, const json::array& got, bool ordered) {
+  for (auto i = std::size_t{0}; i < std::min(expected.size(), got.size()); ++i) {
+    const auto want = to_canonical_text(normal_entry(expected[i].as_object(), ordered));
+    const auto have = to_canonical_text(normal_entry(got[i].as_object(), ordered));
+    if (want != have)
+      return "call " + std::to_string(i) + "\n  want " + want + "\n  got  " + have;
+  }
+  if (expected.size() != got.size())
+    return "want " + std::to_string(expected.size()) + " entries, got " +
+           std::to_string(got.size());
+  return {};
+}
+
+bool is_unsupported(const json::array& trace) {
+  return std::ranges::any_of(
+      trace, [](const json::value& entry) { return entry.as_object().contains("unsupported"); });
+}
+
+} // namespace superstep::graph_cases
