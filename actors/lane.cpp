@@ -159,7 +159,7 @@ void lane::drain() {
     if (w->resumable()) {
       ready_.push_back({nullptr, nullptr, std::move(owned)});
     } else if (w->due != time_point{} && !w->abandoned()) {
-      alarms_.push_back({w->due, std::move(owned), nullptr, 0});
+      alarms_.push_back({w->due, std::move(owned), nullptr, 0, no_task});
       std::push_heap(alarms_.begin(), alarms_.end());
     }
     w = following;
@@ -179,8 +179,12 @@ void lane::fire_alarms() {
       due.sleeper->due = {};
       if (due.sleeper->end_in_place())
         ready_.push_back({nullptr, nullptr, std::move(due.sleeper)});
-    } else if (due.deadline_of->generation == due.generation) {
-      auto& r = *due.deadline_of;
+    } else if (due.whose->generation == due.generation) {
+      auto& r = *due.whose;
+      if (due.retried != no_task) {
+        retry_due(r, due.retried);
+        continue;
+      }
       auto error = run_error{};
       error.code = make_error_code(graph_errc::deadline);
       error.text = "the deadline of " + std::to_string(r.request.config->deadline.count()) +

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <variant>
 #include <vector>
 
@@ -110,11 +111,14 @@ public:
   static thread_local lane* current; ///< the lane that this thread serves: a hint for new runs
 
 private:
+  static constexpr std::uint32_t no_task = ~std::uint32_t{0};
+
   struct alarm {
     time_point due;
     wait_ptr sleeper;
-    run* deadline_of = nullptr;
+    run* whose = nullptr; ///< set: the run's deadline, or one of its tasks
     std::uint32_t generation = 0;
+    std::uint32_t retried = no_task; ///< set: the run's task is to be tried again
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
   };
   struct ready_item {
@@ -135,6 +139,7 @@ private:
 
   // lane_runs.cpp: coordinators.
   [[nodiscard]] kept drive(run& r);
+  [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
   bool barrier(run& r);
   bool advance_step(run& r);
@@ -149,6 +154,10 @@ private:
   void emit_values(run& r);
   void emit_step(run& r);
   [[nodiscard]] run& take_run();
+
+  // lane_retry.cpp
+  [[nodiscard]] bool will_retry(run& r, std::uint32_t number, const run_error& error);
+  void retry_due(run& r, std::uint32_t number);
 
   // lane_calls.cpp: calls and actors.
   [[nodiscard]] kept start_fork(call& c);
@@ -189,6 +198,7 @@ private:
   std::vector<program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;
+  std::minstd_rand luck_{std::random_device{}()}; // of jitter alone: no result depends on it
 
   // Shared with other threads: lines of their own.
   alignas(64) std::atomic<std::uint64_t> guard_{0}; // odd while inside a body: sequence << 1 | 1

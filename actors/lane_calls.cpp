@@ -125,6 +125,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.node = t.node;
   in.task_index = t.is_push() ? t.push_index : 0;
   in.step = r.state.step();
+  in.attempt = t.attempt;
   in.sole_task = r.step.tasks.size() == 1;
   in.keep_writes = r.streams(stream_mode::updates);
   if (c.actor) {

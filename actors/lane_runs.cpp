@@ -80,7 +80,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
   if (r.request.config->deadline.count() > 0) {
-    alarms_.push_back({now() + r.request.config->deadline, nullptr, &r, r.generation});
+    alarms_.push_back({now() + r.request.config->deadline, nullptr, &r, r.generation, no_task});
     std::push_heap(alarms_.begin(), alarms_.end());
   }
   if (auto begun = begin(r.state, r.step, r.request.input); !begun) {
@@ -114,13 +114,22 @@ void lane::resume_run(std::uint64_t number) {
   }
 }
 
+/// The next task to be started: a second attempt that is due, or the next of the step.
+std::uint32_t lane::take_task(run& r) noexcept {
+  if (r.again.empty())
+    return r.next_task++;
+  const auto number = r.again.back();
+  r.again.pop_back();
+  return number;
+}
+
 /// Drives a run until it waits, ends or has had its turn.
 lane::kept lane::drive(run& r) {
   if (r.paused)
     return kept::yes;
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
-    while (r.live && r.next_task < r.step.tasks.size()) {
-      const auto number = r.next_task++;
+    while (r.live && (!r.again.empty() || r.next_task < r.step.tasks.size())) {
+      const auto number = take_task(r);
       if (start_task(r, number) == kept::no)
         return kept::no;
       if (r.queued) // its actor was busy with a message: once more later
@@ -132,7 +141,7 @@ lane::kept lane::drive(run& r) {
       end_run(r, std::move(*r.failure));
       return kept::yes;
     }
-    if (r.flights > 0) {
+    if (r.flights > 0 || r.waiting > 0) {
       if (r.first_end_ns == 0 && !r.step.finished.empty())
         r.first_end_ns = nanoseconds(now());
       return kept::yes;
@@ -216,7 +225,7 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
     if (!s.try_acquire()) {
       if (!s.is_dead()) { // it handles a message just now
         c.actor.reset();
-        r.next_task = number;
+        r.again.push_back(number);
         queue(r);
         return kept::yes;
       }
@@ -248,12 +257,15 @@ run_error lane::error_of(run& r, std::uint32_t number, graph_errc code, std::exc
                      std::to_string(error.step) + ")";
   error.text = code == graph_errc::actor_exited ? "the actor of " + where + " was told to exit"
                                                 : where + " failed: " + describe(cause);
+  error.attempts = t.attempt;
   error.cause = std::move(cause);
   return error;
 }
 
 void lane::task_failed(run& r, std::uint32_t number, const body_input& input, node_output&& written,
                        run_error error) {
+  if (will_retry(r, number, error))
+    return;
   const auto& handler = r.table().node(r.step.tasks[number].node).options.on_failure;
   if (handler && input.table != nullptr) {
     try {
@@ -329,6 +341,8 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(error || r.flights == 0);
   r.live = false;
   r.failure.reset();
+  r.again.clear();
+  r.waiting = 0;
   ++r.generation;
   live_.erase(r.number);
   while (!r.open.empty())

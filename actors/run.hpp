@@ -41,6 +41,8 @@ struct alignas(64) run {
   shell_ptr coordinator;
   std::vector<shell_ptr> node_actors; ///< by node; made when first activated
   run_stats stats;
+  std::vector<std::uint32_t> again;   ///< tasks whose next attempt is due
+  std::uint32_t waiting = 0;          ///< tasks whose next attempt is not due yet
   std::unique_ptr<run_error> failure; ///< ends the run once the step's last task has begun
   std::uint64_t first_end_ns = 0;     ///< of the step: when its first task ended while others flew
 

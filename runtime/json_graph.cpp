@@ -211,6 +211,7 @@ void json_graph::add_node(std::string name, detail::json_body_function body,
   node.destinations = std::move(options.destinations);
   node.metadata = std::move(options.metadata);
   node.defer = options.defer;
+  node.retry = std::move(options.retry);
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
   reads_.push_back({name, std::move(options.reads), reads});
   builder_.add_node(std::move(name),

@@ -12,6 +12,7 @@ router::~router() = default;
 
 runtime body_input::make_runtime() const {
   auto rt = runtime{*config, table->node(node).name, step, task_index};
+  rt.set_attempt(attempt);
   if (services) {
     rt.set_stop(services->stop_token());
     rt.set_emit(services->emitter());

@@ -100,7 +100,7 @@ result<void> begin(run_state& run, super_step& step, std::span<write> input) {
   run.ordered_.clear();
   for (auto& w : input)
     run.ordered_.push_back(&w);
-  step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}});
+  step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1});
   return apply_in_order(*run.table_, *run.state_, run.ordered_, run.ids_, run.changes_);
 }
 
@@ -115,9 +115,9 @@ next_step prepare(run_state& run, super_step& step) {
   std::sort(run.triggered_.begin(), run.triggered_.end());
   step.tasks.reserve(step.inputs->size() + run.triggered_.size());
   for (auto i = std::uint32_t{0}; i < step.inputs->size(); ++i)
-    step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}});
+    step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}, 1});
   for (const auto node : run.triggered_) {
-    step.tasks.push_back({node, step_task::pull, {}, {}, {}});
+    step.tasks.push_back({node, step_task::pull, {}, {}, {}, 1});
     run.is_triggered_[node] = 0;
     for (auto& join : run.joins_) { // a join that has fired is consumed by its node
       if (join.is_available() &&

@@ -95,14 +95,62 @@ channel_views view_channels(const json::object& graph) {
   return out;
 }
 
+/// The classes that the cases know, each with what stands above it.
+bool is_a(std::string type, const std::string& wanted) {
+  static const auto above = std::map<std::string, std::string>{{"CaseChildError", "CaseError"}};
+  while (type != wanted) {
+    if (type == "Exception")
+      return false;
+    const auto next = above.find(type);
+    type = next == above.end() ? "Exception" : next->second;
+  }
+  return true;
+}
+
+bool is_retried(const std::exception_ptr& cause, const std::vector<std::string>& wanted) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const case_error& e) {
+    if (wanted.empty())
+      return e.type() != "ValueError" && e.type() != "RuntimeError";
+    return std::ranges::any_of(wanted, [&](const auto& w) { return is_a(e.type(), w); });
+  } catch (const unsupported&) {
+    return false;
+  } catch (const std::system_error& e) {
+    // Of what superstep itself finds wrong only a bad return value is worth another attempt.
+    const auto is_return = std::string_view{e.what()}.find("INVALID_GRAPH_NODE_RETURN_VALUE") !=
+                           std::string_view::npos;
+    return is_return && (wanted.empty() || std::ranges::count(wanted, "Exception") > 0);
+  }
+}
+
+std::vector<retry_policy> policies_of(const json::value& spec) {
+  auto out = std::vector<retry_policy>{};
+  if (spec.is_array()) {
+    for (const auto& one : spec.get_array())
+      for (auto& p : policies_of(one))
+        out.push_back(std::move(p));
+  } else if (spec.is_object()) {
+    auto& policy = out.emplace_back();
+    if (const auto* most = spec.get_object().if_contains("max_attempts"))
+      policy.max_attempts = static_cast<std::uint32_t>(most->as_int64());
+    policy.initial_interval = {};
+    policy.jitter = false;
+    policy.retry_on = [wanted = texts(member(spec.get_object(), "retry_on"))](
+                          const std::exception_ptr& cause) { return is_retried(cause, wanted); };
+  }
+  return out;
+}
+
 void add_node(json_graph& g, const json::object& node, const channel_views& channels,
               const std::shared_ptr<execution_counts>& counts) {
-  for (const auto* feature : {"subgraph", "retry", "cache"})
-    if (is_true(member(node, feature)))
+  for (const auto* feature : {"subgraph", "cache"})
+    if (!member(node, feature).is_null())
       throw unsupported{std::string{"a node with "} + feature};
   const auto name = text_member(node, "name");
   auto options = json_node_options{};
   options.defer = is_true(member(node, "defer"));
+  options.retry = policies_of(member(node, "retry"));
   options.reads = node.contains("reads") ? texts(node.at("reads")) : channels.open;
   const auto program = std::make_shared<const node_program>(
       node_program{"main/" + name, node.at("ops").as_array(), counts});

@@ -28,7 +28,8 @@ struct json_node_options {
   std::vector<std::string> reads;        ///< channels of its input; empty: all
   std::vector<std::string> destinations; ///< nodes its commands may go to: drawn, and checked
   json::object metadata;
-  bool defer = false; ///< see node_options::defer
+  bool defer = false;              ///< see node_options
+  std::vector<retry_policy> retry; ///< see node_options
 };
 
 /// A compiled JSON graph: the same program table as every other front end makes, and how its

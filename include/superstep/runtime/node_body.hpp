@@ -55,6 +55,7 @@ struct body_input {
   std::uint32_t node = 0;
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
+  std::uint32_t attempt = 1;
   bool sole_task = false;   ///< no other task runs in this step
   bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
 

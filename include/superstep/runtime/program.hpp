@@ -3,6 +3,7 @@
 
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/retry_policy.hpp>
 
 #include <atomic>
 #include <functional>
@@ -26,6 +27,8 @@ struct node_options {
   /// Holds the node back, however often it is triggered, until a step would leave nothing else to
   /// run (the reference's `defer`).
   bool defer = false;
+  /// When an activation that failed is tried again; the first policy that fits decides.
+  std::vector<retry_policy> retry;
   /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
   /// when the whole run ends. Empty result: the run fails.
   std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure;

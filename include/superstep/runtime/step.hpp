@@ -32,6 +32,7 @@ struct step_task {
   range writes;
   range targets;
   range sends;
+  std::uint32_t attempt = 1; ///< of the engine: which one runs or ran last
   [[nodiscard]] bool is_push() const noexcept { return push_index != pull; }
 };
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/graph_error.hpp>
+#include <superstep/runtime/retry_policy.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <system_error>
+#include <typeinfo>
+
+namespace superstep {
+
+namespace {
+
+/// A connection may work the next time; a missing file or a full disk will not.
+bool is_worth_a_retry(const std::error_code& code) {
+  using enum std::errc;
+  for (const auto transient : {connection_refused, connection_reset, connection_aborted,
+                               broken_pipe, host_unreachable, network_unreachable, network_down})
+    if (code == transient)
+      return true;
+  return code.category() != std::generic_category() && code.category() != std::system_category() &&
+         code != errc::invalid_argument;
+}
+
+} // namespace
+
+bool is_worth_a_retry(const std::exception_ptr& cause) {
+  if (!cause)
+    return false; // told to exit: somebody wants it gone
+  try {
+    std::rethrow_exception(cause);
+  } catch (const graph_error&) {
+    return false;
+  } catch (const std::system_error& e) {
+    return is_worth_a_retry(e.code());
+  } catch (const std::logic_error&) {
+    return false;
+  } catch (const std::bad_cast&) {
+    return false;
+  } catch (...) {
+    return true;
+  }
+}
+
+std::chrono::milliseconds wait_after(const retry_policy& policy, std::uint32_t attempt) {
+  const auto first = static_cast<double>(policy.initial_interval.count());
+  const auto longest = static_cast<double>(policy.max_interval.count());
+  const auto wait = first * std::pow(policy.backoff_factor, static_cast<double>(attempt) - 1);
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(wait, longest))};
+}
+
+const retry_policy* find_policy(const std::vector<retry_policy>& policies,
+                                const std::exception_ptr& cause, std::uint32_t attempt) {
+  for (const auto& p : policies)
+    if (p.retry_on ? cause && p.retry_on(cause) : is_worth_a_retry(cause))
+      return attempt < p.max_attempts ? &p : nullptr;
+  return nullptr;
+}
+
+} // namespace superstep

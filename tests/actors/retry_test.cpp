@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second attempts, in place and of coroutines, and what becomes of siblings meanwhile.
+#include "graphs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <stdexcept>
+
+using namespace testing;
+
+namespace {
+
+/// Quick attempts for every failure.
+ss::node_options quick(std::uint32_t attempts, std::chrono::milliseconds wait = {}) {
+  auto policy = ss::retry_policy{};
+  policy.max_attempts = attempts;
+  policy.initial_interval = wait;
+  policy.jitter = false;
+  policy.retry_on = [](const std::exception_ptr&) { return true; };
+  auto options = ss::node_options{};
+  options.retry = {policy};
+  return options;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(retry)
+
+BOOST_AUTO_TEST_CASE(a_node_that_fails_is_tried_again_and_told_which_attempt_it_is) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a,
+      [](const numbers&, const ss::runtime& rt) {
+        if (rt.attempt() < 3)
+          throw std::runtime_error{"not yet"};
+        return ss::update{ss::set<&numbers::n>(static_cast<int>(rt.attempt()))};
+      },
+      quick(5, std::chrono::milliseconds{1}));
+  g.edge(ss::start, a);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_attempt_s_error_is_the_run_s_and_says_how_many_there_were) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"never"}; },
+      quick(4));
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  const auto fails_after_four = [](const ss::graph_error& error) {
+    return error.details().attempts == 4U &&
+           error.details().text.find("never") != std::string::npos;
+  };
+  BOOST_CHECK_EXCEPTION(e.invoke(graph, numbers{}), ss::graph_error, fails_after_four);
+}
+
+BOOST_AUTO_TEST_CASE(sends_and_coroutines_are_tried_again_beside_their_siblings) {
+  auto e = ss::engine{{.workers = 2}};
+  auto failures = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      worker,
+      [&failures](const int& i, const ss::runtime& rt) -> ss::task<ss::update<numbers>> {
+        const auto attempt = rt.attempt(); // the references end with the first suspension
+        const auto number = i;
+        co_await ss::sleep_for{std::chrono::microseconds{50}};
+        if (number % 10 == 3 && attempt == 1) {
+          ++failures;
+          throw std::runtime_error{"once"};
+        }
+        co_return ss::update{ss::set<&numbers::seen>({number})};
+      },
+      quick(2, std::chrono::milliseconds{2}));
+  g.branch(ss::start, fan_out);
+  const auto out = e.invoke(g.compile(), numbers{.n = 200, .total = 0, .seen = {}});
+  BOOST_TEST(failures == 20);
+  BOOST_TEST_REQUIRE(out.seen.size() == 200U);
+  for (auto i = 0; i < 200; ++i)
+    BOOST_TEST_REQUIRE(out.seen[static_cast<std::size_t>(i)] == i);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_ends_while_a_task_waits_for_its_next_attempt_forgets_it) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"again"}; },
+      quick(100, std::chrono::milliseconds{20}));
+  g.edge(ss::start, a);
+  auto config = ss::run_config{};
+  config.deadline = std::chrono::milliseconds{5};
+  const auto graph = g.compile();
+  for (auto i = 0; i < 20; ++i)
+    BOOST_CHECK_EXCEPTION(
+        e.invoke(graph, numbers{}, config), ss::graph_error,
+        [](const auto& error) { return error.code() == ss::graph_errc::deadline; });
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_lets_the_rest_of_its_step_start) {
+  auto e = ss::engine{{.workers = 1}};
+  auto started = 0; // one lane: bodies run one after the other
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"first"}; });
+  g.add(b, [&started](const numbers&) { ++started; });
+  g.edge(ss::start, a).edge(ss::start, b);
+  const auto graph = g.compile();
+  BOOST_CHECK_THROW(e.invoke(graph, numbers{}), ss::graph_error);
+  BOOST_TEST(started == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

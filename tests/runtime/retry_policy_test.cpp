@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/graph_error.hpp>
+#include <superstep/runtime/retry_policy.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <system_error>
+
+using namespace superstep;
+
+namespace {
+
+template <class E>
+std::exception_ptr thrown(E e) {
+  return std::make_exception_ptr(std::move(e));
+}
+
+retry_policy policy_for(std::uint32_t attempts, bool fits) {
+  auto p = retry_policy{};
+  p.max_attempts = attempts;
+  p.retry_on = [fits](const std::exception_ptr&) { return fits; };
+  return p;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(retry)
+
+BOOST_AUTO_TEST_CASE(what_the_same_input_must_give_again_is_not_retried) {
+  using std::make_error_code;
+  BOOST_TEST(is_worth_a_retry(thrown(std::runtime_error{"once"})));
+  BOOST_TEST(is_worth_a_retry(thrown(7)));
+  BOOST_TEST(
+      is_worth_a_retry(thrown(std::system_error{make_error_code(std::errc::connection_reset)})));
+  BOOST_TEST(!is_worth_a_retry(nullptr));
+  BOOST_TEST(!is_worth_a_retry(thrown(std::invalid_argument{"bad"})));
+  BOOST_TEST(!is_worth_a_retry(thrown(std::bad_cast{})));
+  BOOST_TEST(!is_worth_a_retry(thrown(graph_error{run_error{}})));
+  BOOST_TEST(
+      !is_worth_a_retry(thrown(std::system_error{make_error_code(std::errc::no_space_on_device)})));
+}
+
+BOOST_AUTO_TEST_CASE(waits_grow_up_to_their_bound) {
+  auto p = retry_policy{};
+  p.initial_interval = std::chrono::milliseconds{100};
+  p.max_interval = std::chrono::milliseconds{350};
+  BOOST_TEST(wait_after(p, 1).count() == 100);
+  BOOST_TEST(wait_after(p, 2).count() == 200);
+  BOOST_TEST(wait_after(p, 3).count() == 350);
+  BOOST_TEST(wait_after(p, 60).count() == 350);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_policy_that_fits_decides_and_attempts_count_across) {
+  const auto policies =
+      std::vector<retry_policy>{policy_for(9, false), policy_for(2, true), policy_for(9, true)};
+  const auto cause = thrown(std::runtime_error{"x"});
+  BOOST_TEST(find_policy(policies, cause, 1) == &policies[1]);
+  BOOST_TEST(find_policy(policies, cause, 2) == nullptr);
+  BOOST_TEST(find_policy({}, cause, 1) == nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
