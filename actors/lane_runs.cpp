@@ -281,10 +281,10 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     tell_update(r, number, written);
   // All tasks of a step start together, so one that fails at once must not keep its siblings from
   // starting: the run ends when the last of them has.
-  if (r.next_task == r.step.tasks.size())
-    end_run(r, std::move(error));
-  else if (!r.failure)
+  if (!r.failure)
     r.failure = std::make_unique<run_error>(std::move(error));
+  if (r.next_task == r.step.tasks.size())
+    end_run(r, std::move(*r.failure));
 }
 
 void lane::tell_update(run& r, std::uint32_t number, const node_output& output) {

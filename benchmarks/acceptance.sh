@@ -10,12 +10,16 @@ bench=${1:-$here/build/release/bin/superstep-bench}
 [ -x "$bench" ] || { echo "no program at $bench: build it, or name it" >&2; exit 1; }
 
 failed=0
+# member NAME: its number in the report on standard input.
+member() { tr ',{' '\n\n' | sed -n "s/^\"$1\":\\([-0-9.eE+]*\\)}*\$/\\1/p" | head -n 1; }
 # figure MEMBER WORKLOAD key=value …: one number of one run.
 figure() {
-  local member=$1
+  local name=$1
   shift
-  "$bench" "$@" | tr ',{' '\n\n' | sed -n "s/^\"$member\":\\([-0-9.eE+]*\\)}*\$/\\1/p" | head -n 1
+  "$bench" "$@" | member "$name"
 }
+# least NUMBER …
+least() { printf '%s\n' "$@" | sort -g | head -n 1; }
 # compute EXPRESSION
 compute() { awk "BEGIN { printf \"%.9g\", $1 }"; }
 is_true() { awk "BEGIN { exit !($1) }"; }
@@ -62,6 +66,16 @@ for version in v1 v2; do
     judge "W4 $version C=$calls, per call T=100 against T=10" "$(compute "$t100 / $t10")" '<=' 1.5
   done
 done
+
+# A process for each: only the first batch of one shows what the runs hold, later ones reuse it.
+resident=() seconds=()
+for i in 1 2 3; do
+  line=$("$bench" W7 R=10000 lat=50 reps=1)
+  resident+=("$(member rss_per_run_kb <<<"$line")")
+  seconds+=("$(member seconds <<<"$line")")
+done
+judge 'W7 R=10000 lat=50, KiB resident per run, best of 3' "$(least "${resident[@]}")" '<=' 16
+judge 'W7 R=10000 lat=50, seconds, best of 3' "$(least "${seconds[@]}")" '<=' 3
 
 a10=$(figure last_us append S=10 runs=3000 reps=9)
 a3000=$(figure last_us append S=3000 runs=10 reps=9)

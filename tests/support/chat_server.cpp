@@ -3,9 +3,9 @@
 //
 //     chat_server --input in.jsonl --recorded turns.jsonl [--latency-ms N] [--port N] [faults]
 //
-// It prints its port and serves until it is killed or its standard input ends. A request is
-// answered with the turn whose number is the count of the request's assistant messages, of the row
-// whose first user message the request has. GET /stats tells what it has seen.
+// It prints its port and serves until it is killed or its standard input ends; then it prints what
+// it has seen, which GET /stats tells as well. A request is answered with the turn whose number is
+// the count of the request's assistant messages, of the row whose first user message it has.
 #include "support/chat_faults.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,12 +16,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -53,7 +55,7 @@ struct statistics {
   std::int64_t faults[5] = {};
   std::int64_t early = 0; ///< before a Retry-After was over, after the grace
   std::int64_t early_in_grace = 0;
-  double earliest_ms = 0; ///< how long before its end the worst of `early` came
+  double after_told_ms_max = 0; ///< how long after a 429 the worst of both came
 };
 
 /// Times between which a key was told to send nothing.
@@ -130,6 +132,21 @@ public:
     }
   }
 
+  [[nodiscard]] std::string stats() const {
+    const auto out = json::value{{"requests", seen_.requests},
+                                 {"answered", seen_.answered},
+                                 {"in_flight_max", seen_.in_flight_max},
+                                 {"connections", seen_.connections},
+                                 {"too_many_requests", seen_.faults[1]},
+                                 {"server_errors", seen_.faults[2]},
+                                 {"dropped", seen_.faults[3]},
+                                 {"half_sent", seen_.faults[4]},
+                                 {"early", seen_.early},
+                                 {"early_in_grace", seen_.early_in_grace},
+                                 {"after_told_ms_max", seen_.after_told_ms_max}};
+    return json::serialize(out);
+  }
+
 private:
   using request_type = http::request<http::string_body>;
   using response_type = http::response<http::string_body>;
@@ -186,18 +203,18 @@ private:
     co_return co_await write(stream, std::move(response));
   }
 
+  /// Every 429 counts for itself: one that prolongs a pause does not excuse what came too early for
+  /// the one before.
   void look_for_early_request(const std::string& key) {
     const auto now = steady::now();
-    const auto told = pauses_.find(key);
-    if (told == pauses_.end() || now >= told->second.over)
+    auto& told = pauses_[key];
+    std::erase_if(told, [now](const pause& p) { return p.over <= now; });
+    if (told.empty())
       return;
-    if (now < told->second.told + milliseconds{options_.grace_ms}) {
-      ++seen_.early_in_grace;
-      return;
-    }
-    ++seen_.early;
-    const auto by = std::chrono::duration<double, std::milli>{told->second.over - now}.count();
-    seen_.earliest_ms = std::max(seen_.earliest_ms, by);
+    const auto first = std::ranges::min(told, {}, &pause::told).told;
+    ++(now < first + milliseconds{options_.grace_ms} ? seen_.early_in_grace : seen_.early);
+    const auto after = std::chrono::duration<double, std::milli>{now - first}.count();
+    seen_.after_told_ms_max = std::max(seen_.after_told_ms_max, after);
   }
 
   response_type refuse(const request_type& request, const std::string& key, double detail) {
@@ -216,10 +233,7 @@ private:
     } else {
       out.set("retry-after-ms", "50");
     }
-    auto& known = pauses_[key];
-    // While an earlier pause is still on, only the part that the new one adds is news.
-    if (over > known.over)
-      known = {now, over};
+    pauses_[key].push_back({now, over});
     return out;
   }
 
@@ -327,28 +341,13 @@ private:
                                asio::redirect_error(asio::use_awaitable, failed));
   }
 
-  [[nodiscard]] std::string stats() const {
-    const auto out = json::value{{"requests", seen_.requests},
-                                 {"answered", seen_.answered},
-                                 {"in_flight_max", seen_.in_flight_max},
-                                 {"connections", seen_.connections},
-                                 {"too_many_requests", seen_.faults[1]},
-                                 {"server_errors", seen_.faults[2]},
-                                 {"dropped", seen_.faults[3]},
-                                 {"half_sent", seen_.faults[4]},
-                                 {"early", seen_.early},
-                                 {"early_in_grace", seen_.early_in_grace},
-                                 {"earliest_ms", seen_.earliest_ms}};
-    return json::serialize(out);
-  }
-
   asio::io_context& io_;
   const server_options& options_;
   superstep::test::fault_source faults_;
   tcp::acceptor acceptor_;
   recording recording_;
   statistics seen_;
-  std::map<std::string, pause> pauses_;
+  std::map<std::string, std::vector<pause>> pauses_; // by key; those that are not over yet
 };
 
 /// The server goes away with the test that started it, however that ends.
@@ -388,6 +387,7 @@ int main(int argc, char** argv) {
       asio::co_spawn(io, wait_for_end_of_input(io), asio::detached);
     std::cout << one.port() << std::endl;
     io.run();
+    std::cout << one.stats() << std::endl;
   } catch (const std::exception& e) {
     std::cerr << "chat_server: " << e.what() << '\n';
     return 1;

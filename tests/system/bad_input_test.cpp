@@ -95,6 +95,18 @@ BOOST_AUTO_TEST_CASE(files_that_are_missing_or_cannot_be_written_are_named) {
   expect_refused(job.run(), "missing.yaml");
 }
 
+BOOST_AUTO_TEST_CASE(an_event_log_that_cannot_be_written_is_named) {
+  auto job = cli_job{};
+  prepare(job);
+  for (const auto& path : {job.folder / "no-folder/events.jsonl", job.folder / "."}) {
+    expect_refused(job.run({"--events", path}), "--events: '" + path + "' cannot be written");
+    BOOST_TEST(!std::filesystem::exists(job.output));
+  }
+  // It is the log alone that is not complete: the rows are.
+  expect_refused(job.run({"--events", "/dev/full"}), "--events: '/dev/full' is not complete");
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_key_of_the_agent_file_is_refused_with_its_line) {
   auto job = cli_job{};
   prepare(job).write("agent.yaml", std::string{ready_agent} + "promt: hello\n");
@@ -145,13 +157,22 @@ std::string turns_with_call(const std::string& key, const std::string& name,
          '\n';
 }
 
+struct failing_call {
+  std::string tool;
+  std::string arguments;
+  std::string_view told; ///< part of what the model reads
+};
+
 constexpr auto tools_agent = R"(name: tools
 model: {provider: recorded, path: turns.jsonl}
 tools:
   - calculator
   - command: {name: fails, description: fails, argv: [sh, -c, 'echo broken >&2; exit 3']}
+  - command: {name: killed, description: killed, argv: [sh, -c, 'kill -9 $$']}
+  - command: {name: missing, description: missing, argv: [/no/such/program]}
   - command: {name: hangs, description: hangs, argv: [sleep, '600'], timeout_ms: 300}
   - command: {name: floods, description: floods, argv: [head, -c, '100000000', /dev/zero], max_output_bytes: 1000}
+  - command: {name: floods_more, description: floods, argv: [head, -c, '100000000', /dev/zero], max_output_bytes: 200000000}
   - command: {name: strict, description: strict, argv: [cat], args_schema: {type: object, properties: {n: {type: integer}}, required: [n]}}
 )";
 
@@ -161,19 +182,23 @@ tools:
 BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
   auto job = cli_job{};
   job.write("agent.yaml", tools_agent);
-  const auto calls = std::map<std::string, std::pair<std::string, std::string>>{
-      {"unknown", {"no_such_tool", "{}"}},
-      {"mismatch", {"strict", R"({"n":"seven"})"}},
-      {"fails", {"fails", "{}"}},
-      {"hangs", {"hangs", "{}"}},
-      {"floods", {"floods", "{}"}},
-      {"division", {"calculator", R"({"expression":"1/0"})"}},
-      {"fine", {"calculator", R"({"expression":"6*7"})"}}};
+  const auto calls = std::map<std::string, failing_call>{
+      {"unknown", {"no_such_tool", "{}", "no_such_tool is not a valid tool, try one of ["}},
+      {"mismatch", {"strict", R"({"n":"seven"})", R"(kwargs {"n":"seven"} with error:)"}},
+      {"no-json", {"strict", R"({"n":)", R"(with arguments {"n": with error:)"}},
+      {"fails", {"fails", "{}", "broken"}},
+      {"killed", {"killed", "{}", "signal 9"}},
+      {"missing", {"missing", "{}", "/no/such/program"}},
+      {"hangs", {"hangs", "{}", "300 ms"}},
+      {"floods", {"floods", "{}", "1000 bytes"}},
+      {"floods-more", {"floods_more", "{}", "at most 1048576 are taken"}},
+      {"division", {"calculator", R"({"expression":"1/0"})", "zero"}},
+      {"fine", {"calculator", R"({"expression":"6*7"})", "42"}}};
   auto input = std::string{};
   auto turns = std::string{};
   for (const auto& [key, call] : calls) {
     input += chat_line(key, "go");
-    turns += turns_with_call(key, call.first, call.second);
+    turns += turns_with_call(key, call.tool, call.arguments);
   }
   job.write("in.jsonl", input);
   job.write("turns.jsonl", turns);
@@ -187,7 +212,10 @@ BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
       BOOST_TEST(text_at(row, "status") == "ok");
       BOOST_TEST(text_at(result, "tool_call_id") == "c1");
       BOOST_TEST(text_at(result, "status") == (key == "fine" ? "" : "error"));
-      BOOST_TEST(text_at(result, "content").size() < 4000U);
+      const auto said = text_at(result, "content");
+      BOOST_TEST(said.size() < 4000U);
+      BOOST_TEST(said.find(calls.at(key).told) != std::string::npos, said);
+      BOOST_TEST(text_at(messages_of(row).back().as_object(), "content") == "Done.");
     }
   }
   BOOST_TEST(text_at(messages_of(rows.at("fine")).at(2).as_object(), "content") == "42");

@@ -3,8 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -23,7 +25,7 @@ std::string environment(const char* name) {
 
 } // namespace
 
-process::process(const std::vector<std::string>& arguments) {
+process::process(const std::vector<std::string>& arguments, child_input input) {
   auto argv = std::vector<char*>{};
   for (const auto& argument : arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -31,16 +33,28 @@ process::process(const std::vector<std::string>& arguments) {
   auto actions = posix_spawn_file_actions_t{};
   posix_spawn_file_actions_init(&actions);
   const auto create = O_WRONLY | O_CREAT | O_TRUNC;
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  auto ends = std::array{-1, -1};
+  if (input == child_input::held_open) {
+    // Closed in every child: while one of them held our end, the reader would never see its end.
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw std::system_error{errno, std::generic_category(), "cannot make a pipe"};
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  }
   posix_spawn_file_actions_addopen(&actions, 1, (folder_ / "out").c_str(), create, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, (folder_ / "err").c_str(), create, 0600);
   const auto failed = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  if (ends[0] >= 0)
+    ::close(ends[0]);
+  input_ = ends[1];
   if (failed != 0)
     throw std::system_error{failed, std::generic_category(), "cannot start " + arguments[0]};
 }
 
 process::~process() {
+  close_input();
   if (has_ended_)
     return;
   send(SIGKILL);
@@ -50,6 +64,23 @@ process::~process() {
 void process::send(int signal) const {
   if (!has_ended_)
     ::kill(pid_, signal);
+}
+
+void process::close_input() {
+  if (input_ >= 0)
+    ::close(std::exchange(input_, -1));
+}
+
+std::string process::read_line(std::chrono::milliseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  for (;;) {
+    const auto is_last_look = wait_for(poll) || std::chrono::steady_clock::now() >= until;
+    const auto text = read_file(folder_ / "out");
+    if (const auto end = text.find('\n'); end != std::string::npos)
+      return text.substr(0, end);
+    if (is_last_look)
+      throw std::runtime_error{"no line came: " + read_file(folder_ / "err")};
+  }
 }
 
 bool process::wait_for(std::chrono::milliseconds time) {
@@ -76,8 +107,12 @@ ended_process process::wait(std::chrono::milliseconds time) {
   return end;
 }
 
+std::string program(std::string_view name) {
+  return environment("SUPERSTEP_BIN_DIR") + '/' + std::string{name};
+}
+
 std::string superstep_program() {
-  return environment("SUPERSTEP_BIN_DIR") + "/superstep";
+  return program("superstep");
 }
 
 std::string shared_data(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,15 +26,22 @@ struct ended_process {
   std::string err;
 };
 
+/// What a child reads: nothing, or nothing until its parent is gone or calls close_input().
+enum class child_input : std::uint8_t { none, held_open };
+
 /// A child process whose outputs go to files. Killed when the object goes away.
 class process {
 public:
-  explicit process(const std::vector<std::string>& arguments);
+  explicit process(const std::vector<std::string>& arguments,
+                   child_input input = child_input::none);
   ~process();
   process(const process&) = delete;
   process& operator=(const process&) = delete;
 
   void send(int signal) const;
+  void close_input();
+  /// The first line it writes, without its end. Throws when it ends, or `time` does, without one.
+  [[nodiscard]] std::string read_line(std::chrono::milliseconds time = std::chrono::seconds{30});
   /// Whether it has ended within the time.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds time);
   /// Waits for its end; after `time` it is killed.
@@ -42,11 +50,13 @@ public:
 private:
   temporary_folder folder_;
   pid_t pid_ = -1;
+  int input_ = -1; ///< our end of the pipe; -1: none
   int status_ = 0;
   bool has_ended_ = false;
 };
 
-/// The `superstep` program of this build.
+/// A program of this build.
+[[nodiscard]] std::string program(std::string_view name);
 [[nodiscard]] std::string superstep_program();
 /// A folder or file of the reference data; empty when it is not there.
 [[nodiscard]] std::string shared_data(std::string_view name);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that answer nonsense and models that never come to an end, in a batch with good rows.
+#include "models/loopback_server.hpp"
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+namespace {
+
+using namespace superstep::testing;
+using superstep::test::loopback_server;
+
+/// What a server says to a row, and what becomes of the row. Each key is a row and its question.
+struct nonsense {
+  std::string body;
+  std::string_view error; ///< part of the row's error; empty: the row is ok
+  std::string_view type = "application/json";
+};
+const auto answers = std::map<std::string, nonsense>{
+    {"fine", {R"({"choices":[{"message":{"role":"assistant","content":"Fine."}}]})", ""}},
+    {"cut-short", {R"({"choices":[{"message":{"role":"assist)", "the answer is no JSON;"}},
+    {"a-page", {"<html><body>It works!</body></html>", "the answer is no JSON;"}},
+    {"nothing", {"", "the answer is no JSON;"}},
+    {"a-list", {"[1,2,3]", "no JSON object"}},
+    {"no-choices", {R"({"id":"x"})", "choices"}},
+    {"empty-choices", {R"({"choices":[]})", "choices"}},
+    {"no-message", {R"({"choices":[{"index":0}]})", "message"}},
+    {"a-number", {R"({"choices":[{"message":{"role":"assistant","content":42}}]})", "content"}},
+    {"deep", {std::string(200'000, '['), "the answer is no JSON;"}},
+    {"events", {"data: {\"choices\": nonsense}\n\n", "given up after", "text/event-stream"}},
+};
+
+std::string whole_request(loopback_server::socket& from) {
+  auto text = std::string{};
+  auto failed = boost::system::error_code{};
+  auto bytes = boost::asio::dynamic_buffer(text);
+  const auto head = boost::asio::read_until(from, bytes, "\r\n\r\n", failed);
+  if (failed)
+    return {};
+  constexpr auto field = std::string_view{"content-length: "};
+  const auto found = std::search(text.begin(), text.end(), field.begin(), field.end(),
+                                 [](char a, char b) { return std::tolower(a) == b; });
+  if (found == text.end())
+    return {};
+  const auto size = std::stoul(std::string{found + std::ssize(field), text.end()});
+  if (text.size() < head + size)
+    boost::asio::read(from, bytes, boost::asio::transfer_exactly(head + size - text.size()),
+                      failed);
+  return failed ? std::string{} : text.substr(head);
+}
+
+void answer_nonsense(loopback_server::socket& socket, int) {
+  for (auto body = whole_request(socket); !body.empty(); body = whole_request(socket)) {
+    const auto asked = json::parse(body).at("messages").as_array().back().at("content").as_string();
+    const auto& said = answers.at(std::string{asked});
+    loopback_server::write(socket, "HTTP/1.1 200 OK\r\nContent-Type: " + std::string{said.type} +
+                                       "\r\nContent-Length: " + std::to_string(said.body.size()) +
+                                       "\r\n\r\n" + said.body);
+  }
+}
+
+std::string row_line(const std::string& key, const std::string& text) {
+  auto messages = json::array{json::object{{"role", "user"}, {"content", text}}};
+  return json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
+}
+
+std::string openai_agent(const std::string& url, bool stream) {
+  auto model = json::object{{"provider", "openai"}, {"model", "m"},     {"base_url", url},
+                            {"api_key_env", ""},    {"stream", stream}, {"attempts_max", 2},
+                            {"backoff_base_ms", 1}};
+  return json::serialize(json::object{{"name", "asks"}, {"model", std::move(model)}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_answers)
+
+BOOST_DATA_TEST_CASE(nonsense_of_a_server_is_that_rows_error_alone,
+                     boost::unit_test::data::make({false, true}), stream) {
+  auto server = loopback_server{answer_nonsense};
+  auto job = cli_job{};
+  job.write("agent.yaml", openai_agent(server.address(), stream));
+  auto input = std::string{};
+  for (const auto& [key, said] : answers)
+    input += row_line(key, key);
+  job.write("in.jsonl", input);
+  const auto end = job.run();
+  BOOST_TEST_REQUIRE(end.exit_code == 2, end.out << end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST_REQUIRE(rows.size() == answers.size());
+  for (const auto& [key, said] : answers) {
+    BOOST_TEST_CONTEXT(key) {
+      const auto& row = rows.at(key);
+      BOOST_TEST(text_at(row, "status") == (said.error.empty() ? "ok" : "error"));
+      if (said.error.empty())
+        continue;
+      const auto& why = row.at("error").as_object();
+      BOOST_TEST(text_at(why, "kind") == "model_error");
+      const auto text = text_at(why, "message");
+      BOOST_TEST(text.find(said.error) != std::string::npos, text.substr(0, 1000));
+      // Whoever reads it knows which server, and is not buried in what it said.
+      BOOST_TEST(text.find(server.address()) != std::string::npos, text.substr(0, 1000));
+      BOOST_TEST(text.size() < 2000U);
+    }
+  }
+  BOOST_TEST(read_rows(job.read("out.dead.jsonl")).size() == answers.size() - 1);
+}
+
+// As in the reference: with an even limit the last step is the model's, who is made to stop; with
+// an odd one it is the tools', and the run ends with an error.
+BOOST_DATA_TEST_CASE(a_model_that_calls_for_ever_is_stopped_and_the_rest_goes_on,
+                     boost::unit_test::data::make(std::vector<int>{6, 7, 24, 25}) *
+                         boost::unit_test::data::make(std::vector<std::string>{"v1", "v2"}),
+                     limit, version) {
+  auto job = cli_job{};
+  job.write("agent.yaml", "name: loops\nmodel: {provider: scripted, path: rules.yaml}\n"
+                          "tools: [calculator]\nversion: " +
+                              version + "\nrecursion_limit: " + std::to_string(limit) + '\n');
+  job.write("rules.yaml", R"(rules:
+  - {match: 'loop|^2$', calls: [{name: calculator, args: {expression: 1+1}}]}
+  - {match: well, text: Fine.}
+)");
+  auto input = row_line("loops", "loop");
+  for (auto i = 0; i < 20; ++i)
+    input += row_line("well-" + std::to_string(i), "well");
+  job.write("in.jsonl", input);
+  const auto end = job.run();
+  const auto is_even = limit % 2 == 0;
+  BOOST_TEST(end.exit_code == (is_even ? 0 : 2), end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST_REQUIRE(rows.size() == 21U);
+  for (const auto& [key, row] : rows)
+    if (key != "loops")
+      BOOST_TEST(text_at(row, "status") == "ok", key);
+  const auto& loops = rows.at("loops");
+  BOOST_TEST(loops.at("model_calls").as_int64() == (limit + 1) / 2);
+  if (is_even) {
+    BOOST_TEST(text_at(loops, "status") == "ok");
+    BOOST_TEST(text_at(messages_of(loops).back().as_object(), "content") ==
+               "Sorry, need more steps to process this request.");
+    return;
+  }
+  BOOST_TEST(text_at(loops, "status") == "error");
+  const auto& why = loops.at("error").as_object();
+  BOOST_TEST(text_at(why, "kind") == "recursion_limit");
+  BOOST_TEST(text_at(why, "message").find(std::to_string(limit)) != std::string::npos,
+             text_at(why, "message"));
+  BOOST_TEST(messages_of(loops).size() > 2U); // what was there when it ended is not lost
+}
+
+BOOST_AUTO_TEST_SUITE_END()
