@@ -87,7 +87,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     end_run(r, run_error{begun.error().code, begun.error().text, {}, 0, {}, 1, {}});
     return;
   }
-  r.request.input.clear();
+  r.request.input = {};
   if (r.table().entry().branches.empty()) { // the entry has no code to run
     r.step.record(0, {});
     r.next_task = 1;

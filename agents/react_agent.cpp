@@ -75,21 +75,21 @@ update<chat_state> after_model(const react_parts& parts, message reply, const ru
 /// a call that is given up ends when its frame does. Holds the context: a call may outlast its run.
 class told_call {
 public:
+  /// Null when nobody observes: frames of calls are many, and hold no more than they must.
   /// @param start, end literals
-  told_call(std::shared_ptr<const agent_context> asked, std::string_view start,
-            std::string_view end, std::string id)
-      : asked_{asked && asked->observe ? std::move(asked) : nullptr}, end_{end} {
-    if (!asked_)
-      return;
-    id_ = std::move(id);
-    asked_->observe(start, id_);
+  static std::unique_ptr<told_call> begin(const std::shared_ptr<const agent_context>& asked,
+                                          std::string_view start, std::string_view end,
+                                          const std::string& id) {
+    if (!asked || !asked->observe)
+      return nullptr;
+    asked->observe(start, id);
+    return std::make_unique<told_call>(asked, end, id);
   }
+  told_call(std::shared_ptr<const agent_context> asked, std::string_view end, std::string id)
+      : asked_{std::move(asked)}, end_{end}, id_{std::move(id)} {}
   told_call(const told_call&) = delete;
   told_call& operator=(const told_call&) = delete;
-  ~told_call() {
-    if (asked_)
-      asked_->observe(end_, id_);
-  }
+  ~told_call() { asked_->observe(end_, id_); }
 
 private:
   std::shared_ptr<const agent_context> asked_;
@@ -106,8 +106,8 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
   if (const auto fault = unanswered_call(state.messages, state.model_calls == 0))
     throw std::system_error{make_error_code(errc::invalid_argument), *fault};
   auto request = make_request(*parts, state, rt);
-  auto told = std::optional<told_call>{std::in_place, context_of(rt), "model_start", "model_end",
-                                       std::to_string(request.turn)};
+  auto told =
+      told_call::begin(context_of(rt), "model_start", "model_end", std::to_string(request.turn));
   auto asking = parts->model->complete(std::move(request));
   auto reply = co_await asking;
   told.reset();
@@ -122,7 +122,7 @@ task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context
   auto permit = co_await parts->tool_limit.acquire();
   auto& at = co_await this_home{};
   const auto begin = at.where->now();
-  auto told = std::optional<told_call>{std::in_place, asked, "tool_start", "tool_end", call.id};
+  auto told = told_call::begin(asked, "tool_start", "tool_end", call.id);
   auto running = parts->tools.run(std::move(call), std::move(context));
   auto answer = co_await running;
   told.reset();
