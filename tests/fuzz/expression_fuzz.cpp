@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever is typed into the calculator gives a number that can be typed into it again, or an
+// error.
+#include "fuzz_input.hpp"
+
+#include <superstep/tools/calculator.hpp>
+
+#include <cmath>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace superstep;
+  const auto value = calculate(fuzz::text_of(data, size));
+  if (!value)
+    return 0;
+  fuzz::must(std::isfinite(*value));
+  const auto again = calculate(number_text(*value));
+  fuzz::must(again.has_value() && *again == *value);
+  return 0;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of a batch's input: a row that is taken has a key, and lines do not disturb one another.
+#include "fuzz_input.hpp"
+
+#include <superstep/batch/input_row.hpp>
+
+#include <algorithm>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace superstep;
+  auto text = fuzz::text_of(data, size);
+  auto parser = row_parser{};
+  for (auto number = std::uint64_t{1}; !text.empty(); ++number) {
+    const auto line = text.substr(0, text.find('\n'));
+    if (const auto row = parser.parse(line, number)) {
+      fuzz::must(!row->request.key.empty() && row->request.key.size() <= row_key_bytes_max);
+      fuzz::must(parser.shape() == row->shape);
+    }
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return 0;
+}
