@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/coerce_text.hpp"
+#include "models/protocols/relaxed_json_impl.hpp"
+
+#include <superstep/models/protocols/relaxed_json.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto word_chars = [] {
+  auto table = std::array<bool, 256>{};
+  for (const auto c : std::string_view{"$ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                       "0123456789_+.*?!|&%^/#-\\"})
+    table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
+
+void append_utf8(std::string& out, std::uint32_t c) {
+  const auto byte = [&](std::uint32_t b) { out += static_cast<char>(b); };
+  if (c < 0x80) {
+    byte(c);
+  } else if (c < 0x800) {
+    byte(0xc0 | (c >> 6U));
+    byte(0x80 | (c & 0x3fU));
+  } else if (c < 0x10000) {
+    byte(0xe0 | (c >> 12U));
+    byte(0x80 | ((c >> 6U) & 0x3fU));
+    byte(0x80 | (c & 0x3fU));
+  } else {
+    byte(0xf0 | (c >> 18U));
+    byte(0x80 | ((c >> 12U) & 0x3fU));
+    byte(0x80 | ((c >> 6U) & 0x3fU));
+    byte(0x80 | (c & 0x3fU));
+  }
+}
+
+/// One document, read by recursive descent; the depth is bounded by json_limits. What is a token is
+/// tried in a fixed order (space, punctuation, comment, keyword, number, string, word), so a word
+/// that begins like a keyword or a number falls apart in two and fails where it stands.
+class reader {
+public:
+  reader(std::string_view text, json_dialect dialect) : text_{text}, dialect_{dialect} {}
+
+  result<json::value> document() {
+    auto v = json::value{};
+    skip();
+    if (read_value(v, 0)) {
+      skip();
+      if (at_ < text_.size())
+        fail("something follows the end of the value");
+    }
+    if (why_ != nullptr)
+      return error{errc::parse_failed,
+                   std::string{"not valid JSON: "} + why_ + " at byte " + std::to_string(at_)};
+    return v;
+  }
+
+private:
+  bool fail(const char* why) {
+    if (why_ == nullptr)
+      why_ = why;
+    return false;
+  }
+  bool at(char c) const { return at_ < text_.size() && text_[at_] == c; }
+  bool take(char c) {
+    if (!at(c))
+      return false;
+    ++at_;
+    return true;
+  }
+
+  void skip() {
+    for (;;) {
+      if (!dialect_.relaxed) {
+        while (at(' ') || at('\n') || at('\t') || at('\r'))
+          ++at_;
+        return;
+      }
+      while (const auto length = text::space_at(text_, at_))
+        at_ += length;
+      if (!at('/'))
+        return;
+      const auto rest = text_.substr(at_);
+      // A comment without an end is not one: its text is read as words, and fails as such.
+      const auto end = rest.starts_with("//")   ? text_.find('\n', at_)
+                       : rest.starts_with("/*") ? text_.find("*/", at_ + 2)
+                                                : std::string_view::npos;
+      if (end == std::string_view::npos)
+        return;
+      at_ = end + (rest[1] == '/' ? 1 : 2);
+    }
+  }
+
+  bool read_value(json::value& into, std::size_t depth) {
+    if (at_ >= text_.size())
+      return fail("a value is missing");
+    const auto c = text_[at_];
+    if (c == '{' || c == '[') {
+      if (depth >= json_limits{}.depth_max)
+        return fail("too deeply nested");
+      return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
+    }
+    if (c == '"' || (c == '\'' && dialect_.relaxed)) {
+      auto s = std::string{};
+      if (!read_string(s))
+        return false;
+      into.emplace_string().assign(s.data(), s.size());
+      return true;
+    }
+    const auto rest = text_.substr(at_);
+    if (rest.starts_with("true") || rest.starts_with("null")) {
+      into = c == 't' ? json::value(true) : json::value(nullptr);
+      at_ += 4;
+      return true;
+    }
+    if (rest.starts_with("false")) {
+      into = false;
+      at_ += 5;
+      return true;
+    }
+    if (read_number(into))
+      return true;
+    if (why_ != nullptr || !dialect_.relaxed)
+      return fail("no value begins like this");
+    const auto word = read_word();
+    if (word.empty())
+      return fail("no value begins like this");
+    into.emplace_string().assign(word.data(), word.size());
+    return true;
+  }
+
+  std::string_view read_word() {
+    const auto from = at_;
+    while (at_ < text_.size() && word_chars[static_cast<unsigned char>(text_[at_])])
+      ++at_;
+    return text_.substr(from, at_ - from);
+  }
+
+  /// False without why_: no number begins here.
+  bool read_number(json::value& into) {
+    auto i = at_;
+    const auto digits = [&] {
+      const auto from = i;
+      while (i < text_.size() && text::is_digit(text_[i]))
+        ++i;
+      return i > from;
+    };
+    if (i < text_.size() && text_[i] == '-')
+      ++i;
+    const auto first = i;
+    if (!digits())
+      return false;
+    if (!dialect_.relaxed && text_[first] == '0' && i > first + 1)
+      return fail("a number begins with 0");
+    if (const auto point = i; i < text_.size() && text_[i] == '.') {
+      ++i;
+      if (!digits())
+        i = point;
+    }
+    if (const auto mark = i; i < text_.size() && (text_[i] == 'e' || text_[i] == 'E')) {
+      ++i;
+      if (i < text_.size() && (text_[i] == '+' || text_[i] == '-'))
+        ++i;
+      if (!digits())
+        i = mark;
+    }
+    const auto d = text::number_of(text_.substr(at_, i - at_));
+    // What is too large for a double is written as null later on; say so now.
+    if (!d)
+      return fail("a number is out of range");
+    into = text::number_value(*d);
+    at_ = i;
+    return true;
+  }
+
+  std::optional<std::uint32_t> hex4() {
+    if (text_.size() - at_ < 4)
+      return {};
+    auto v = std::uint32_t{0};
+    for (auto i = 0; i < 4; ++i) {
+      const auto c = text::lower(text_[at_++]);
+      if (text::is_digit(c))
+        v = v * 16 + static_cast<std::uint32_t>(c - '0');
+      else if (c >= 'a' && c <= 'f')
+        v = v * 16 + static_cast<std::uint32_t>(c - 'a' + 10);
+      else
+        return {};
+    }
+    return v;
+  }
+
+  bool read_unicode(std::string& out) {
+    const auto first = hex4();
+    if (!first)
+      return fail("\\u wants four hexadecimal digits");
+    if (*first >= 0xd800 && *first < 0xdc00 && text_.substr(at_).starts_with("\\u")) {
+      const auto back = at_;
+      at_ += 2;
+      const auto second = hex4();
+      if (second && *second >= 0xdc00 && *second < 0xe000) {
+        append_utf8(out, 0x10000 + ((*first - 0xd800) << 10U) + (*second - 0xdc00));
+        return true;
+      }
+      at_ = back;
+    }
+    // Half a pair cannot be written in UTF-8.
+    append_utf8(out, *first >= 0xd800 && *first < 0xe000 ? 0xfffd : *first);
+    return true;
+  }
+
+  bool read_string(std::string& out) {
+    const auto quote = text_[at_++];
+    for (;;) {
+      const auto from = at_;
+      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' &&
+             static_cast<unsigned char>(text_[at_]) >= 0x20)
+        ++at_;
+      out += text_.substr(from, at_ - from);
+      if (at_ >= text_.size())
+        return fail("a string has no end");
+      if (take(quote))
+        return true;
+      if (!take('\\'))
+        return fail("a control character in a string");
+      if (at_ >= text_.size())
+        return fail("a string has no end");
+      const auto c = text_[at_++];
+      static constexpr auto names = std::string_view{"\"\\/bfnrt"};
+      static constexpr auto values = std::string_view{"\"\\/\b\f\n\r\t"};
+      if (const auto i = names.find(c); i != names.npos)
+        out += values[i];
+      else if (c == '\'' && quote == '\'')
+        out += c;
+      else if (c != 'u')
+        return fail("JSON knows no such escape");
+      else if (!read_unicode(out))
+        return false;
+    }
+  }
+
+  bool read_array(json::value& into, std::size_t depth) {
+    auto& items = into.emplace_array();
+    ++at_;
+    skip();
+    while (!take(']')) {
+      if (!read_value(items.emplace_back(nullptr), depth))
+        return false;
+      skip();
+      if (!next(']'))
+        return false;
+    }
+    return true;
+  }
+
+  bool read_object(json::value& into, std::size_t depth) {
+    auto& members = into.emplace_object();
+    ++at_;
+    skip();
+    while (!take('}')) {
+      auto key = std::string{};
+      if (!read_key(key))
+        return false;
+      skip();
+      if (!take(':'))
+        return fail("a colon is missing");
+      skip();
+      auto value = json::value{};
+      if (!read_value(value, depth))
+        return false;
+      if (dialect_.relaxed && members.contains(key))
+        return fail("a key stands twice in one object");
+      if (key != "__proto__" || dialect_.keep_proto)
+        members[key] = std::move(value);
+      skip();
+      if (!next('}'))
+        return false;
+    }
+    return true;
+  }
+
+  bool read_key(std::string& key) {
+    if (at('"') || (at('\'') && dialect_.relaxed))
+      return read_string(key);
+    if (!dialect_.relaxed || at_ >= text_.size() || text::is_digit(text_[at_]))
+      return fail("a key is missing");
+    const auto rest = text_.substr(at_);
+    for (const auto* keyword : {"true", "false", "null"})
+      if (rest.starts_with(keyword))
+        return fail("a keyword is no key");
+    if (rest.size() > 1 && rest[0] == '-' && text::is_digit(rest[1]))
+      return fail("a number is no key");
+    key = read_word();
+    return !key.empty() || fail("a key is missing");
+  }
+
+  /// After an element: its comma, or the end that is left for the loop to take.
+  bool next(char end) {
+    if (at(end))
+      return true;
+    if (!take(','))
+      return fail("a comma is missing");
+    skip();
+    return !at(end) || dialect_.relaxed || fail("a comma before the end");
+  }
+
+  std::string_view text_;
+  json_dialect dialect_;
+  std::size_t at_ = 0;
+  const char* why_ = nullptr;
+};
+
+} // namespace
+
+result<json::value> read_json(std::string_view text, json_dialect dialect) {
+  return reader{text, dialect}.document();
+}
+
+result<json::value> parse_relaxed_json(std::string_view text) {
+  return read_json(text, {.relaxed = true});
+}
+
+result<json::value> parse_lenient_json(std::string_view text) {
+  return read_json(text, {.keep_proto = true});
+}
+
+} // namespace superstep

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/coerce_text.hpp"
+#include "models/protocols/xml_reader.hpp"
+#include "models/protocols/xml_scanner.hpp"
+
+#include <superstep/models/protocols/coerce.hpp>
+#include <superstep/models/protocols/tool_xml.hpp>
+
+namespace superstep {
+namespace {
+
+constexpr std::size_t schema_depth_max = 64;
+
+const json::object* properties_of(const json::value& schema) {
+  const auto* object = schema.if_object();
+  const auto* properties = object ? object->if_contains("properties") : nullptr;
+  return properties ? properties->if_object() : nullptr;
+}
+
+bool is_string_type(const json::value& schema) {
+  const auto* object = schema.if_object();
+  const auto* type = object ? object->if_contains("type") : nullptr;
+  return type != nullptr && type->is_string() && text::view(type->get_string()) == "string";
+}
+
+/// Names that are strings anywhere in the schema: what they hold is never read as markup.
+void collect_strings(const json::value& schema, raw_names& into, std::size_t depth) {
+  if (depth > schema_depth_max)
+    return;
+  if (const auto* list = schema.if_array())
+    for (const auto& item : *list)
+      collect_strings(item, into, depth + 1);
+  if (const auto* properties = properties_of(schema))
+    for (const auto& property : *properties)
+      if (is_string_type(property.value()))
+        into.emplace(property.key());
+  if (const auto* object = schema.if_object())
+    for (const auto& member : *object)
+      collect_strings(member.value(), into, depth + 1);
+}
+
+/// The inside of the one element that holds everything, when it is no parameter itself.
+std::string_view without_root(std::string_view xml, const json::object* properties) {
+  auto open = xml_tag{};
+  if (!xml.starts_with('<') || !read_tag(xml, 0, open) || open.is_close || open.is_empty ||
+      (properties != nullptr && properties->contains(open.name)))
+    return xml;
+  // The element holds all only if the tag that closes it is the last thing in the text.
+  auto depth = std::size_t{0};
+  auto tag = xml_tag{};
+  for (auto at = std::size_t{0}; (at = xml.find('<', at)) != xml.npos; ++at) {
+    if (!read_tag(xml, at, tag) || tag.name != open.name || tag.is_empty)
+      continue;
+    depth = tag.is_close ? depth - 1 : depth + 1;
+    if (depth == 0)
+      return tag.end == xml.size() ? xml.substr(open.end, tag.begin - open.end) : xml;
+  }
+  return xml;
+}
+
+} // namespace
+
+result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema, bool repair) {
+  const auto* properties = properties_of(schema);
+  auto raw = raw_names{};
+  collect_strings(schema, raw, 0);
+  auto once = raw_names{};
+  if (properties != nullptr)
+    for (const auto& property : *properties)
+      if (is_string_type(property.value()))
+        once.emplace(property.key());
+  const auto inside = without_root(trim_xml(xml), properties);
+  auto members = read_xml(inside, raw, once);
+  if (!members && repair)
+    members = read_xml(balance_xml(inside), raw, once);
+  if (!members)
+    return members.error();
+  // Not braces: they would make a list of one.
+  auto value = json::value(std::move(*members));
+  if (auto& object = value.get_object(); object.size() == 1 && properties != nullptr &&
+                                         !properties->contains(object.begin()->key()) &&
+                                         object.begin()->value().is_object()) {
+    auto only = std::move(object.begin()->value());
+    value = std::move(only);
+  }
+  return coerce(std::move(value), schema);
+}
+
+} // namespace superstep

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/xml_scanner.hpp"
+
+#include <array>
+#include <utility>
+
+namespace superstep {
+namespace {
+
+bool ends_name(char c) noexcept {
+  return is_xml_space(c) || c == '/' || c == '>' || c == '<' || c == '=' || c == '"' || c == '\'';
+}
+
+bool starts_name(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == ':' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+} // namespace
+
+bool is_xml_space(char c) noexcept {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+std::string_view trim_xml(std::string_view text) noexcept {
+  while (!text.empty() && is_xml_space(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && is_xml_space(text.back()))
+    text.remove_suffix(1);
+  return text;
+}
+
+bool read_tag(std::string_view text, std::size_t at, xml_tag& tag) {
+  auto i = at + 1;
+  tag = xml_tag{};
+  tag.begin = at;
+  if (i < text.size() && text[i] == '/') {
+    tag.is_close = true;
+    ++i;
+    while (i < text.size() && is_xml_space(text[i]))
+      ++i;
+  }
+  const auto name = i;
+  if (i >= text.size() || !starts_name(text[i]))
+    return false;
+  while (i < text.size() && !ends_name(text[i]))
+    ++i;
+  tag.name = text.substr(name, i - name);
+  const auto attributes = i;
+  auto quote = '\0';
+  for (; i < text.size(); ++i) {
+    const auto c = text[i];
+    if (quote != '\0') {
+      if (c == quote)
+        quote = '\0';
+    } else if ((c == '"' || c == '\'') && text[i - 1] == '=') {
+      quote = c;
+    } else if (c == '>') {
+      tag.end = i + 1;
+      tag.is_empty = !tag.is_close && text[i - 1] == '/';
+      tag.attributes = trim_xml(text.substr(attributes, i - attributes - (tag.is_empty ? 1 : 0)));
+      return true;
+    } else if (c == '<') {
+      return false;
+    }
+  }
+  return false;
+}
+
+std::string decode_entities(std::string_view text) {
+  using namespace std::string_view_literals;
+  constexpr auto entities =
+      std::array{std::pair{"&lt;"sv, '<'}, std::pair{"&gt;"sv, '>'}, std::pair{"&amp;"sv, '&'},
+                 std::pair{"&quot;"sv, '"'}, std::pair{"&apos;"sv, '\''}};
+  auto out = std::string{};
+  out.reserve(text.size());
+  for (auto i = std::size_t{0}; i < text.size();) {
+    auto length = std::size_t{1};
+    auto c = text[i];
+    if (c == '&')
+      for (const auto& [name, meaning] : entities)
+        if (text.substr(i).starts_with(name)) {
+          length = name.size();
+          c = meaning;
+          break;
+        }
+    out += c;
+    i += length;
+  }
+  return out;
+}
+
+} // namespace superstep

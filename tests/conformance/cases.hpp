@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace superstep::conformance {
+
+/// Answers the input of one recorded case.
+using case_function = std::function<json::value(const json::object& input)>;
+using case_table = std::map<std::string, case_function, std::less<>>;
+
+/// Each family of kinds adds its own. @{
+void add_protocol_cases(case_table& table);
+/// @}
+
+} // namespace superstep::conformance

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers recorded cases: reads FILE.jsonl of {"id","kind","input"}, prints {"id","output"} lines.
+#include "cases.hpp"
+
+#include <superstep/base/json.hpp>
+#include <superstep/models/protocols/relaxed_json.hpp>
+
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+namespace {
+
+using namespace superstep;
+
+json::value answer(const conformance::case_table& table, const json::object& recorded) {
+  const auto kind = std::string{recorded.at("kind").as_string()};
+  const auto found = table.find(kind);
+  if (found == table.end())
+    return {{"error", "unsupported"}};
+  // One case that throws must not take the others with it.
+  try {
+    return found->second(recorded.at("input").as_object());
+  } catch (const std::exception& e) {
+    return {{"error", e.what()}};
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: superstep-goldens FILE.jsonl\n";
+    return 2;
+  }
+  auto file = std::ifstream{argv[1]};
+  if (!file) {
+    std::cerr << "cannot read " << argv[1] << '\n';
+    return 2;
+  }
+  auto table = conformance::case_table{};
+  conformance::add_protocol_cases(table);
+  auto line = std::string{};
+  while (std::getline(file, line)) {
+    if (line.empty())
+      continue;
+    const auto recorded = parse_lenient_json(line);
+    if (!recorded || !recorded->is_object() || !recorded->get_object().contains("id")) {
+      std::cerr << "not a case: " << line.substr(0, 200) << '\n';
+      return 1;
+    }
+    const auto& object = recorded->get_object();
+    auto out = json::object{{"id", object.at("id")}};
+    out["output"] = answer(table, object);
+    std::cout << to_text(out) << '\n';
+  }
+  return 0;
+}
