@@ -63,11 +63,9 @@ BOOST_AUTO_TEST_CASE(sends_and_coroutines_are_tried_again_beside_their_siblings)
   auto g = ss::graph<numbers>{};
   g.add(
       worker,
-      [&failures](const int& i, const ss::runtime& rt) -> ss::task<ss::update<numbers>> {
-        const auto attempt = rt.attempt(); // the references end with the first suspension
-        const auto number = i;
+      [&failures](const int& number, ss::runtime rt) -> ss::task<ss::update<numbers>> {
         co_await ss::sleep_for{std::chrono::microseconds{50}};
-        if (number % 10 == 3 && attempt == 1) {
+        if (number % 10 == 3 && rt.attempt() == 1) {
           ++failures;
           throw std::runtime_error{"once"};
         }
