@@ -159,11 +159,11 @@ void lane::after_in_place(run& r, call& c) {
     c.actor.reset();
   }
   if (died || c.failed) {
-    const auto failed = std::exchange(c.failed, nullptr);
+    auto failed = std::exchange(c.failed, nullptr);
     auto written = std::exchange(c.out.output, {});
     task_failed(r, number, c.input, std::move(written),
                 error_of(r, number, died ? graph_errc::actor_exited : graph_errc::node_failed,
-                         died ? nullptr : failed));
+                         died ? nullptr : std::move(failed)));
     return;
   }
   if (const auto& node = r.table().node(c.input.node);
@@ -228,7 +228,7 @@ void lane::finish_flight(call& c) {
     r.first_end_ns = static_cast<std::uint64_t>(now().time_since_epoch().count());
   if (c.failed) {
     task_failed(r, number, c.input, std::move(c.out.output),
-                error_of(r, number, graph_errc::node_failed, c.failed));
+                error_of(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
   } else {
     c.state_hold.reset(); // so that the barrier need not copy the state
     c.inputs_hold.reset();
