@@ -9,15 +9,64 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
   if (forked) {
     // Catches everything itself (run_one in await.hpp): only its end is of interest.
     (frame ? frame : forked.handle()).resume();
-    ended = forked.done();
+    ended = forked.done() || gave_up;
     return;
   }
   if (!frame) {
     ended = start_body(input, out, at, failed);
-    return;
+  } else {
+    frame.resume();
+    ended = continue_body(input, out, failed);
   }
-  frame.resume();
-  ended = continue_body(input, out, failed);
+  if (gave_up && !ended) { // no exception goes through its frames: they are destroyed as they stand
+    out.rest = {};
+    ended = true;
+  }
+}
+
+std::optional<json::value> conversation::ask(const json::value& question) {
+  const auto lock = std::scoped_lock{mutex};
+  if (next < answers.size())
+    return answers[next++];
+  auto id = interrupt_id(ns, task_key, answers.size());
+  if (given) {
+    if (auto answer = given->take(id)) {
+      answers.push_back(*answer);
+      next = answers.size();
+      was_answered = true;
+      return answer;
+    }
+  }
+  asked.push_back({std::move(id), question});
+  stopped = true;
+  return std::nullopt;
+}
+
+conversation& call::conversing() {
+  const auto lock = std::scoped_lock{stop_mutex_};
+  if (!talk) { // of a run that is not kept: nobody will ever answer
+    talk = std::make_shared<conversation>();
+    talk->task_key = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
+                     input.table->node(input.node).name + '#' + std::to_string(input.task_index);
+  }
+  return *talk;
+}
+
+std::optional<json::value> call::ask(const json::value& question) {
+  return conversing().ask(question);
+}
+
+void call::pass_on(std::vector<interrupt> questions) {
+  auto& mine = conversing();
+  const auto lock = std::scoped_lock{mine.mutex};
+  mine.stopped = true;
+  for (auto& q : questions)
+    mine.asked.push_back(std::move(q));
+}
+
+void call::start_nested(program_ptr below_table, write_list with, completer<nested_outcome> done) {
+  has_nested = true;
+  home_lane.nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
 
 void call::come_home() noexcept {
@@ -51,7 +100,7 @@ void call::request_stop() {
 std::function<void(json::value)> call::emitter() {
   if (!sink)
     return {};
-  return [sink = sink, node = input.table->node(input.node).name, step = input.step,
+  return [sink = sink, below = below, node = input.table->node(input.node).name, step = input.step,
           index = input.task_index](json::value data) {
     auto event = run_event{};
     event.mode = stream_mode::custom;
@@ -59,6 +108,8 @@ std::function<void(json::value)> call::emitter() {
     event.node = node;
     event.task_index = index;
     event.data = std::move(data);
+    if (below)
+      event.path = {below, &below->path};
     sink->push(std::move(event));
   };
 }

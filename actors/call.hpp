@@ -8,6 +8,7 @@
 #include <superstep/actors/event_stream.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/runtime/step.hpp>
+#include <superstep/runtime/thread_run.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -19,6 +20,21 @@
 namespace superstep {
 
 struct run;
+
+/// What one task has asked and been told; kept over its attempts.
+struct conversation {
+  std::string ns;
+  std::string task_key;
+  std::shared_ptr<given_answers> given;
+  std::mutex mutex; ///< forked calls of one task may ask at once
+  std::vector<json::value> answers;
+  std::size_t next = 0; ///< the answer for the next question
+  std::vector<interrupt> asked;
+  bool was_answered = false;
+  bool stopped = false; ///< for the questions in `asked`, or for a breakpoint below
+
+  [[nodiscard]] std::optional<json::value> ask(const json::value& question);
+};
 
 /// One body on its way: an activation of a node, a Send, or a call forked by another body.
 ///
@@ -40,6 +56,10 @@ struct alignas(64) call final : lane_message, call_services {
   std::exception_ptr failed;
   bool ended = false;     ///< the body has ended; otherwise it waits
   bool was_short = false; ///< it was a job, and not worth a thread
+  bool gave_up = false;   ///< it will not go on: it has asked and got no answer
+  bool has_nested = false;  ///< it has asked for a run below it
+  std::uint32_t nested = 0; ///< runs started below it
+  std::shared_ptr<conversation> talk;
   task<void> forked;      ///< set: a forked call; `out` is unused
 
   // The lane's.
@@ -63,6 +83,7 @@ struct alignas(64) call final : lane_message, call_services {
   state_view state_hold;
   std::shared_ptr<std::vector<send>> inputs_hold;
   std::shared_ptr<event_sink> sink;
+  std::shared_ptr<const nesting> below;
 
   /// Of a queued call: who gets it first, the thread that runs it or the lane that drops it.
   std::atomic<bool> claimed{false};
@@ -79,10 +100,16 @@ struct alignas(64) call final : lane_message, call_services {
   // What bodies ask for.
   std::stop_token stop_token() override;
   std::function<void(json::value)> emitter() override;
+  std::optional<json::value> ask(const json::value& question) override;
+  void pass_on(std::vector<interrupt> questions) override;
+  void start_nested(program_ptr table, write_list input,
+                    completer<nested_outcome> done) override;
   /// The lane asks a body that it cannot end to stop.
   void request_stop();
 
 private:
+  [[nodiscard]] conversation& conversing();
+
   std::mutex stop_mutex_; // a body may ask for its token while its call is given up
   std::optional<std::stop_source> stopper_;
   bool stop_requested_ = false;

@@ -27,7 +27,7 @@ void engine::throw_run_error(run_error e) {
   }
 }
 
-run_handle engine::start(const program_ptr& table, write_list input, run_config config,
+run_handle engine::start(const program_ptr& table, run_input input, run_config config,
                          std::function<void(raw_result)> done, stream_mode modes,
                          std::shared_ptr<event_sink> sink) {
   SUPERSTEP_ASSERT(table != nullptr);
@@ -40,6 +40,13 @@ run_handle engine::start(const program_ptr& table, write_list input, run_config 
                                 {},
                                 0,
                                 {}}};
+  const auto& own = table->options();
+  if (!config.checkpointer)
+    config.checkpointer = own.checkpointer;
+  if (!config.store)
+    config.store = own.store;
+  if (!config.cache)
+    config.cache = own.cache;
   auto& home = core_->choose_lane();
   auto request = run_request{};
   request.table = lane::current == &home ? home.pin(table) : table;
@@ -64,7 +71,7 @@ run_handle engine::start(const program_ptr& table, write_list input, run_config 
   return handle;
 }
 
-raw_result engine::wait_for(const program_ptr& table, write_list input, run_config config) {
+raw_result engine::wait_for(const program_ptr& table, run_input input, run_config config) {
   auto ended = std::promise<raw_result>{};
   auto result = ended.get_future();
   start(table, std::move(input), std::move(config),
@@ -72,7 +79,7 @@ raw_result engine::wait_for(const program_ptr& table, write_list input, run_conf
   return result.get();
 }
 
-event_stream engine::open_stream(const program_ptr& table, write_list input, stream_mode modes,
+event_stream engine::open_stream(const program_ptr& table, run_input input, stream_mode modes,
                                  run_config config, std::size_t buffer_max) {
   auto events = std::make_shared<event_stream::queue>(buffer_max);
   auto run = start(

@@ -22,8 +22,17 @@ bool event_stream::queue::is_full() const {
 }
 
 void event_stream::queue::on_room(std::function<void()> tell) {
-  const auto lock = std::scoped_lock{mutex_};
-  tell_ = std::move(tell);
+  auto missed = std::function<void()>{};
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    tell_ = std::move(tell);
+    if (was_full_ && events_.size() <= events_max_ / 2) { // the room came before the listener
+      was_full_ = false;
+      missed = tell_;
+    }
+  }
+  if (missed)
+    missed();
 }
 
 void event_stream::queue::close(raw_result result) {

@@ -41,6 +41,24 @@ private:
   boost::intrusive_ptr<fork_join> join_;
 };
 
+class nest_request final : public lane_message {
+public:
+  nest_request(call& parent, program_ptr table, write_list input, completer<nested_outcome> done)
+      : parent_{parent}, generation_{parent.generation}, table_{std::move(table)},
+        input_{std::move(input)}, done_{std::move(done)} {}
+  void arrive(lane& l) override {
+    l.begin_nested(parent_, generation_, std::move(table_), std::move(input_), std::move(done_));
+    delete this;
+  }
+
+private:
+  call& parent_;
+  std::uint32_t generation_;
+  program_ptr table_;
+  write_list input_;
+  completer<nested_outcome> done_;
+};
+
 } // namespace
 
 lane::lane(engine_core& core, std::uint32_t index)
@@ -97,6 +115,15 @@ void lane::wake_at(time_point when, wait_ptr w) noexcept {
 
 void lane::fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) {
   post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)});
+}
+
+void lane::nest(call& parent, program_ptr table, write_list input,
+                completer<nested_outcome> done) {
+  post(new nest_request{parent, std::move(table), std::move(input), std::move(done)});
+}
+
+void lane::give_up(home& at) noexcept {
+  static_cast<call*>(at.owner)->gave_up = true;
 }
 
 void lane::wake() noexcept {

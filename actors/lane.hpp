@@ -46,6 +46,8 @@ public:
   void resume_soon(wait_ptr w) noexcept override;
   void wake_at(time_point when, wait_ptr w) noexcept override;
   void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override;
+  void give_up(home& at) noexcept override;
+  void nest(call& parent, program_ptr table, write_list input, completer<nested_outcome> done);
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();
   }
@@ -97,6 +99,8 @@ public:
   void call_came_home(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
                   boost::intrusive_ptr<fork_join> join);
+  void begin_nested(call& parent, std::uint32_t generation, program_ptr table, write_list input,
+                    completer<nested_outcome> done);
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
   void stop() noexcept { stopping_ = true; }
@@ -148,9 +152,40 @@ private:
   void task_ended(run& r, std::uint32_t number, node_output&& output);
   void task_failed(run& r, std::uint32_t number, const body_input& input, node_output&& written,
                    run_error error);
-  void tell_update(run& r, std::uint32_t number, const node_output& output);
+  void tell_update(run& r, std::uint32_t number, const node_output& output, bool is_cached = false);
   [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code,
                                    std::exception_ptr cause);
+  [[nodiscard]] bool open_run(run& r);
+  [[nodiscard]] bool set_breakpoints(run& r);
+  [[nodiscard]] bool apply_step(run& r);
+  void end_early(run& r);
+  [[nodiscard]] static bool is_lone(const run& r) noexcept;
+  [[nodiscard]] static bool waits_for_siblings(const run& r) noexcept;
+  void stop_run(run& r, std::vector<interrupt> asked);
+  [[nodiscard]] bool stops_at(const run& r, std::uint8_t when) const noexcept;
+  void stop_with_questions(run& r);
+  void task_asked(run& r, std::uint32_t number, conversation& talk);
+
+  // lane_known.cpp: tasks that need not be run.
+  void take_known(run& r);
+  void begin_known(run& r);
+  static void cache_late(const run& r, const std::vector<late_output>& late);
+  void look_up(run& r, std::uint32_t number);
+  void cache_output(run& r, std::uint32_t number, const node_output& output);
+  void tell_thread(run& r, std::uint32_t number, const node_output* output,
+                   const run_error* failure);
+  [[nodiscard]] body_input reading(run& r, std::uint32_t number) const;
+
+  // lane_events.cpp: what streams are told.
+  [[nodiscard]] static run_event event_of(const run& r, stream_mode mode);
+  void tell_asked(run& r, std::uint32_t number, const std::vector<interrupt>& asked);
+  void tell_start(run& r, std::uint32_t number);
+  void tell_finish(run& r, std::uint32_t number, const node_output& output,
+                   const run_error* failure);
+  void tell(run& r, run_event&& event);
+  void show(run& r, const std::vector<std::uint32_t>& changed);
+  [[nodiscard]] static std::vector<std::uint32_t> visible_changes(const run& r);
+  void emit_checkpoint(run& r);
   void emit_values(run& r);
   void emit_step(run& r);
   [[nodiscard]] run& take_run();

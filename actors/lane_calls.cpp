@@ -29,6 +29,10 @@ void lane::free_call(call& c) {
   c.failed = nullptr;
   c.ended = false;
   c.was_short = false;
+  c.gave_up = false;
+  c.nested = 0;
+  c.talk.reset();
+  c.below.reset();
   c.owner = nullptr;
   c.parent = nullptr;
   c.join.reset();
@@ -110,12 +114,26 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.task_number = number;
   if (c.config != r.request.config)
     c.config = r.request.config;
-  if (r.streams(stream_mode::custom) && c.sink != r.request.sink)
+  if (r.streams(stream_mode::custom) && c.sink != r.request.sink) {
     c.sink = r.request.sink;
-  else if (!r.streams(stream_mode::custom) && c.sink)
+    c.below = r.request.below;
+  } else if (!r.streams(stream_mode::custom) && c.sink) {
     c.sink.reset(); // the record was another run's
+    c.below.reset();
+  }
   c.begun = true;
   c.ended = false;
+  c.gave_up = false;
+  c.nested = 0;
+  c.has_nested = false;
+  if (r.thread || (r.request.below && r.request.below->answers))
+    c.talk = r.conversation_of(number);
+  else if (c.talk)
+    c.talk.reset();
+  if (t.node == program::no_node && r.step.input) {
+    c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
+    c.out.output.targets.assign(r.step.input_targets.begin(), r.step.input_targets.end());
+  }
   auto& in = c.input;
   in.table = &r.table();
   in.state = r.state.state().get();
@@ -127,7 +145,8 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.step = r.state.step();
   in.attempt = t.attempt;
   in.sole_task = r.step.tasks.size() == 1;
-  in.keep_writes = r.streams(stream_mode::updates);
+  in.keep_writes = r.keeps_writes();
+  in.steps_left = r.state.steps_left();
   if (c.actor) {
     auto& tenant = shell_of(c.actor).tenant;
     tenant.call = &c;
@@ -142,11 +161,13 @@ void lane::after_in_place(run& r, call& c) {
     s->release();
   if (!c.ended) {
     c.state = call_state::suspended;
+    r.has_nested = c.has_nested;
     give_flight(r, c);
     in_place_ = &take_call();
     return; // had an exit come meanwhile, its notice is on the way
   }
   const auto died = s != nullptr && s->is_dead();
+  const auto talk = std::move(c.talk);
   const auto number = c.task_number;
   const auto is_push = r.step.tasks[number].is_push();
   ++c.generation; // a notice about this call comes too late from now on
@@ -158,6 +179,8 @@ void lane::after_in_place(run& r, call& c) {
       give_back(std::move(c.actor));
     c.actor.reset();
   }
+  if (talk)
+    r.keep_talk(number, talk);
   if (died || c.failed) {
     auto failed = std::exchange(c.failed, nullptr);
     auto written = std::exchange(c.out.output, {});
@@ -169,7 +192,12 @@ void lane::after_in_place(run& r, call& c) {
   if (const auto& node = r.table().node(c.input.node);
       node.slowness.load(std::memory_order_relaxed) > 0)
     learn(c, -1);
-  task_ended(r, number, std::move(c.out.output));
+  if (talk && talk->stopped) {
+    c.out.output = {};
+    task_asked(r, number, *talk);
+  } else {
+    task_ended(r, number, std::move(c.out.output));
+  }
 }
 
 /// A node known to be slow: its body goes to the job queue. @pre the actor is acquired
@@ -210,6 +238,7 @@ void lane::finish_flight(call& c) {
   auto& r = *c.owner;
   const auto number = c.task_number;
   const auto join = std::move(c.join);
+  const auto talk = std::move(c.talk);
   if (std::exchange(c.was_short, false))
     learn(c, -1);
   drop_flight(c);
@@ -226,7 +255,11 @@ void lane::finish_flight(call& c) {
   }
   if (r.first_end_ns == 0 && r.flights > 0)
     r.first_end_ns = static_cast<std::uint64_t>(now().time_since_epoch().count());
-  if (c.failed) {
+  if (talk)
+    r.keep_talk(number, talk);
+  if (!c.failed && talk && talk->stopped) {
+    task_asked(r, number, *talk);
+  } else if (c.failed) {
     task_failed(r, number, c.input, std::move(c.out.output),
                 error_of(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
   } else {
@@ -335,6 +368,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.join = std::move(join);
   c.config = r.request.config;
   c.sink = parent.sink;
+  c.below = parent.below;
   c.input = parent.input;
   c.input.config = &c.config;
   c.input.services = &c;
@@ -425,6 +459,7 @@ void lane::actor_of_call_died(run& r, call& c) {
 void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
     in_place_->input.table = nullptr;
+    in_place_->below.reset();
     in_place_->config.reset();
     in_place_->sink.reset();
   }

@@ -16,13 +16,6 @@ std::uint64_t nanoseconds(lane::time_point t) noexcept {
 
 constexpr auto pinned_max = std::size_t{8};
 
-json::array names_of(const program& table, const std::vector<std::uint32_t>& nodes) {
-  auto names = json::array{};
-  for (const auto n : nodes)
-    names.emplace_back(table.node(n).name);
-  return names;
-}
-
 } // namespace
 
 run& lane::take_run() {
@@ -71,28 +64,97 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.live = true;
   r.paused = false;
   r.request = std::move(request);
-  r.state.reset(std::move(r.request.table), r.request.config->run_id,
-                r.request.config->recursion_limit);
+  const auto& config = *r.request.config;
+  const auto* const below = r.request.below.get();
+  r.state.reset(std::move(r.request.table),
+                below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
+                config.recursion_limit);
   r.next_task = 0;
   r.stats.steps = 0;
   r.stats.tasks = 0;
   r.node_actors.resize(r.table().nodes().size());
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
-  if (r.request.config->deadline.count() > 0) {
-    alarms_.push_back({now() + r.request.config->deadline, nullptr, &r, r.generation, no_task});
+  if (config.deadline.count() > 0 && below == nullptr) {
+    alarms_.push_back({now() + config.deadline, nullptr, &r, r.generation, no_task});
     std::push_heap(alarms_.begin(), alarms_.end());
   }
-  if (auto begun = begin(r.state, r.step, r.request.input); !begun) {
+  r.has_moved = true;
+  r.stops_after = false;
+  if (!set_breakpoints(r))
+    return;
+  const auto& keeper = below == nullptr ? config.checkpointer : below->keeper;
+  if (keeper || r.request.input.what() != run_input::kind::writes) {
+    r.thread = std::make_unique<thread_run>(
+        keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
+        config.durability);
+    if (open_run(r))
+      queue(r);
+    return;
+  }
+  if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
     end_run(r, run_error{begun.error().code, begun.error().text, {}, 0, {}, 1, {}});
     return;
   }
   r.request.input = {};
   if (r.table().entry().branches.empty()) { // the entry has no code to run
-    r.step.record(0, {});
+    r.step.record(0, node_output{});
     r.next_task = 1;
   }
   queue(r);
+}
+
+/// Takes up a thread. False when the run has ended.
+bool lane::open_run(run& r) {
+  if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
+                                   r.request.below.get());
+      !opened) {
+    end_run(r, run_error{opened.error().code, opened.error().text, {}, r.state.step(), {}, 1, {}});
+    return false;
+  }
+  r.request.input = {};
+  if (r.thread->is_resuming()) {
+    r.has_moved = false;
+    show(r, {});
+    if (r.streams(stream_mode::values)) {
+      auto event = event_of(r, stream_mode::values);
+      event.step = r.state.step() + 1;
+      event.state = r.state.state();
+      r.request.sink->push(std::move(event));
+    }
+  }
+  return advance_step(r);
+}
+
+bool lane::set_breakpoints(run& r) {
+  r.stops.clear();
+  const auto add = [&](const std::vector<std::string>& names, std::uint8_t bit) {
+    if (!names.empty())
+      r.stops.resize(r.table().nodes().size());
+    for (const auto& name : names) {
+      const auto node = r.table().find(name);
+      if (name != "*" && node == program::no_node)
+        return false;
+      for (auto n = std::uint32_t{0}; n < r.stops.size(); ++n)
+        if (n == node || name == "*")
+          r.stops[n] |= bit;
+    }
+    return true;
+  };
+  const auto& config = *r.request.config;
+  const auto& own = r.table().options();
+  const auto is_root = !r.request.below;
+  const auto& before =
+      is_root && config.interrupt_before ? *config.interrupt_before : own.interrupt_before;
+  const auto& after =
+      is_root && config.interrupt_after ? *config.interrupt_after : own.interrupt_after;
+  if (add(before, run::stop_before) && add(after, run::stop_after))
+    return true;
+  auto error = run_error{};
+  error.code = make_error_code(graph_errc::unknown_node);
+  error.text = "the run is to stop at a node that graph '" + r.table().name() + "' does not have";
+  end_run(r, std::move(error));
+  return false;
 }
 
 void lane::cancel_run(std::uint64_t number) {
@@ -108,9 +170,15 @@ void lane::cancel_run(std::uint64_t number) {
 }
 
 void lane::resume_run(std::uint64_t number) {
-  if (auto* const r = find_run(number); r != nullptr && r->paused) {
-    r->paused = false;
-    queue(*r);
+  const auto* const told = find_run(number);
+  if (told == nullptr)
+    return;
+  const auto sink = told->request.sink;
+  for (const auto& [other, r] : live_) { // it and the runs below it share the reader
+    if (r->paused && r->request.sink == sink) {
+      r->paused = false;
+      queue(*r);
+    }
   }
 }
 
@@ -130,15 +198,21 @@ lane::kept lane::drive(run& r) {
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
     while (r.live && (!r.again.empty() || r.next_task < r.step.tasks.size())) {
       const auto number = take_task(r);
+      if (r.step.tasks[number].is_known)
+        continue;
       if (start_task(r, number) == kept::no)
         return kept::no;
+      if (std::exchange(r.has_nested, false)) { // the graph below it goes first
+        queue(r);
+        return kept::yes;
+      }
       if (r.queued) // its actor was busy with a message: once more later
         return kept::yes;
     }
     if (!r.live)
       return kept::yes;
-    if (r.failure) {
-      end_run(r, std::move(*r.failure));
+    if ((r.failure || r.to_parent) && !waits_for_siblings(r)) {
+      end_early(r);
       return kept::yes;
     }
     if (r.flights > 0 || r.waiting > 0) {
@@ -161,39 +235,86 @@ bool lane::barrier(run& r) {
   if (shell_of(r.coordinator).is_dead())
     return false; // its death notice is in the inbox and ends the run
   if (r.streams(stream_mode::debug)) {
-    auto event = run_event{};
-    event.mode = stream_mode::debug;
-    event.step = r.state.step();
+    auto event = event_of(r, stream_mode::debug);
     event.data = json::object{
         {"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.flights}};
     r.request.sink->push(std::move(event));
   }
-  if (auto applied = apply(r.state, r.step); !applied) {
-    auto error = run_error{};
-    error.code = applied.error().code;
-    error.text = "step " + std::to_string(r.state.step()) + ": " + applied.error().text;
-    error.step = r.state.step();
-    end_run(r, std::move(error));
+  if (r.asked) {
+    stop_with_questions(r);
     return false;
   }
-  if (r.streams(stream_mode::values) && !r.state.changes().empty())
-    emit_values(r);
+  if (!apply_step(r))
+    return false;
+  r.has_moved = true;
+  for (auto& event : r.held)
+    r.request.sink->push(std::move(event));
+  r.held.clear();
+  emit_values(r);
+  if (r.thread)
+    r.thread->save(r.state, checkpoint_source::loop);
+  r.forget_step();
+  r.stops_after = stops_at(r, run::stop_after);
   if (r.request.sink && r.request.sink->is_full()) {
     r.paused = true;
   }
   return true;
 }
 
+bool lane::apply_step(run& r) {
+  auto applied = apply(r.state, r.step);
+  if (applied)
+    return true;
+  auto error = run_error{};
+  error.code = applied.error().code;
+  error.text = "step " + std::to_string(r.state.step()) + ": " + applied.error().text;
+  error.step = r.state.step();
+  end_run(r, std::move(error));
+  return false;
+}
+
+bool lane::stops_at(const run& r, std::uint8_t when) const noexcept {
+  return !r.stops.empty() && r.has_moved &&
+         std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
+           return t.node != program::no_node && (r.stops[t.node] & when) != 0;
+         });
+}
+
+/// The run stops before its end and can be resumed if it is kept.
+void lane::stop_run(run& r, std::vector<interrupt> asked) {
+  if (asked.empty() && !r.request.below) // nobody was asked: a breakpoint, told once, by the root
+    tell_asked(r, no_task, asked);
+  r.asked = std::move(asked);
+  end_run(r, std::nullopt);
+}
+
+/// Tasks have asked and all have ended. What their siblings gave is shown but not applied: the
+/// thread keeps it for when the step goes on.
+void lane::stop_with_questions(run& r) {
+  const auto wrote = std::ranges::any_of(
+      r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
+  auto asked = std::move(*r.asked);
+  r.asked.reset();
+  if (!r.step.finished.empty()) {
+    if (!apply_step(r))
+      return;
+    if (wrote)
+      emit_values(r);
+  }
+  stop_run(r, std::move(asked));
+}
+
 /// Prepares the next super-step. False when the run has ended or pauses.
 bool lane::advance_step(run& r) {
   r.next_task = 0;
-  switch (prepare(r.state, r.step)) {
-  case next_step::done:
-    if (r.streams(stream_mode::debug))
-      emit_step(r);
-    end_run(r, std::nullopt);
+  const auto next = prepare(r.state, r.step);
+  if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->keeper())
+    emit_checkpoint(r);
+  if (std::exchange(r.stops_after, false)) {
+    stop_run(r, {});
     return false;
-  case next_step::out_of_steps: {
+  }
+  if (next == next_step::out_of_steps) {
     auto error = run_error{};
     error.code = make_error_code(graph_errc::recursion_limit);
     error.text = "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
@@ -204,14 +325,33 @@ bool lane::advance_step(run& r) {
     end_run(r, std::move(error));
     return false;
   }
-  case next_step::run:
-    break;
+  if (r.streams(stream_mode::debug))
+    emit_step(r);
+  if (next == next_step::done) {
+    end_run(r, std::nullopt);
+    return false;
+  }
+  if (r.thread)
+    take_known(r);
+  if (stops_at(r, run::stop_before)) {
+    stop_run(r, {});
+    return false;
   }
   ++r.stats.steps;
   r.stats.tasks += r.step.tasks.size();
-  if (r.streams(stream_mode::debug))
-    emit_step(r);
+  if (r.streams(stream_mode::tasks))
+    for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i)
+      tell_start(r, i);
+  if (r.thread || r.request.config->cache)
+    begin_known(r);
+  r.is_lone = r.request.sink != nullptr || !r.cache_keys.empty() ? is_lone(r) : false;
   return !r.paused;
+}
+
+bool lane::is_lone(const run& r) noexcept {
+  if (r.streams(stream_mode::custom) || r.streams(stream_mode::subgraphs))
+    return false;
+  return std::ranges::count(r.step.tasks, false, &step_task::is_known) == 1;
 }
 
 lane::kept lane::start_task(run& r, std::uint32_t number) {
@@ -277,63 +417,74 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
       error.text += "; its failure handler failed too: " + describe(std::current_exception());
     }
   }
+  if (r.thread)
+    tell_thread(r, number, &written, &error);
+  for (auto& event : r.held)
+    r.request.sink->push(std::move(event));
+  r.held.clear();
+  r.is_lone = false;
   if (!written.writes.empty())
     tell_update(r, number, written);
+  if (r.streams(stream_mode::tasks))
+    tell_finish(r, number, {}, &error);
   // All tasks of a step start together, so one that fails at once must not keep its siblings from
   // starting: the run ends when the last of them has.
   if (!r.failure)
     r.failure = std::make_unique<run_error>(std::move(error));
-  if (r.next_task == r.step.tasks.size())
-    end_run(r, std::move(*r.failure));
+  if (r.next_task == r.step.tasks.size() && !waits_for_siblings(r))
+    end_early(r);
 }
 
-void lane::tell_update(run& r, std::uint32_t number, const node_output& output) {
-  const auto& t = r.step.tasks[number];
-  if (!r.streams(stream_mode::updates) || t.node == program::no_node)
-    return;
-  auto event = run_event{};
-  event.mode = stream_mode::updates;
-  event.step = r.state.step();
-  event.node = r.table().node(t.node).name;
-  event.task_index = t.is_push() ? t.push_index : 0;
-  event.writes.assign(output.writes.begin(), output.writes.end());
-  r.request.sink->push(std::move(event));
+/// On a thread what the siblings of a failed task do is kept and not done again, so they may end.
+/// Without one it would be lost anyway: they are cancelled.
+bool lane::waits_for_siblings(const run& r) noexcept {
+  return r.thread && r.thread->keeper() && (r.flights > 0 || r.waiting > 0 || !r.again.empty());
+}
+
+/// A task has failed, or speaks to the parent graph: nothing of the step is applied.
+void lane::end_early(run& r) {
+  if (r.failure)
+    end_run(r, std::move(*r.failure));
+  else
+    end_run(r, std::nullopt);
 }
 
 void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
-  tell_update(r, number, output);
+  if (output.to_parent) {
+    if (!r.request.below) {
+      auto error = error_of(r, number, graph_errc::no_parent, nullptr);
+      error.text += ": a Command to the parent, and there is no parent graph";
+      task_failed(r, number, {}, {}, std::move(error));
+      return;
+    }
+    if (!r.to_parent)
+      r.to_parent = std::move(output.to_parent);
+    if (r.next_task == r.step.tasks.size() && !waits_for_siblings(r))
+      end_early(r);
+    return;
+  }
+  if (r.thread)
+    tell_thread(r, number, &output, nullptr);
+  if (!r.cache_keys.empty())
+    cache_output(r, number, output);
+  // Nothing is told of what ends only after the step has failed: the reader is told of the failure.
+  const auto is_told = !r.failure || r.step.tasks[number].attempt == 1;
+  if (is_told)
+    tell_update(r, number, output);
+  if (is_told && r.streams(stream_mode::tasks))
+    tell_finish(r, number, output, nullptr);
   r.step.record(number, std::move(output));
 }
 
-void lane::emit_values(run& r) {
-  auto event = run_event{};
-  event.mode = stream_mode::values;
-  event.step = r.state.step();
-  event.state = r.state.state();
-  r.request.sink->push(std::move(event));
-}
-
-/// Who was activated, and who, having received nothing, has voted to halt.
-void lane::emit_step(run& r) {
-  auto activated = json::array{};
-  auto is_active = std::vector<bool>(r.table().nodes().size());
-  for (const auto& t : r.step.tasks) {
-    activated.emplace_back(r.task_path(t));
-    is_active[t.node] = true;
-  }
-  auto halted = std::vector<std::uint32_t>{};
-  for (auto n = std::uint32_t{0}; n < is_active.size(); ++n) {
-    if (!is_active[n])
-      halted.push_back(n);
-  }
-  auto event = run_event{};
-  event.mode = stream_mode::debug;
-  event.step = r.state.step();
-  event.data = json::object{{"event", activated.empty() ? "end" : "step"},
-                            {"activated", std::move(activated)},
-                            {"halted", names_of(r.table(), halted)},
-                            {"in_flight", r.flights}};
-  r.request.sink->push(std::move(event));
+/// A task has asked and got no answer. It runs again, from its beginning, when there is one.
+void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
+  if (r.thread)
+    tell_thread(r, number, nullptr, nullptr);
+  if (!talk.asked.empty())
+    tell_asked(r, number, talk.asked);
+  if (!r.asked)
+    r.asked.emplace();
+  r.asked->insert(r.asked->end(), talk.asked.begin(), talk.asked.end());
 }
 
 void lane::end_run(run& r, std::optional<run_error> error) {
@@ -347,18 +498,31 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   live_.erase(r.number);
   while (!r.open.empty())
     abandon(*r.open.back());
-  auto result = raw_result{r.state.take_state(), std::move(error), std::exchange(r.stats, {})};
+  if (r.thread)
+    r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
+  auto result = raw_result{r.state.take_state(),
+                           std::move(error),
+                           std::exchange(r.stats, {}),
+                           std::exchange(r.asked, std::nullopt),
+                           std::move(r.shown),
+                           std::move(r.to_parent)};
+  if (std::exchange(r.is_shown, false) && !result.shown)
+    result.shown = result.state;
   for (auto& s : r.node_actors) {
     if (s)
       give_back(std::move(s));
   }
   give_back(std::move(r.coordinator));
   forget_run(r);
+  cache_late(r, std::exchange(r.late, {}));
   const auto done = std::exchange(r.request.done, nullptr);
   r.request = {};
   r.state.clear();
   r.step.clear();
   r.first_end_ns = 0;
+  r.held.clear();
+  r.thread.reset();
+  r.forget_step();
   free_runs_.push_back(&r);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (done)

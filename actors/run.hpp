@@ -5,7 +5,9 @@
 
 #include <superstep/actors/event_stream.hpp>
 #include <superstep/actors/run_event.hpp>
+#include <superstep/runtime/run_input.hpp>
 #include <superstep/runtime/step.hpp>
+#include <superstep/runtime/thread_run.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -14,11 +16,22 @@
 
 namespace superstep {
 
+struct conversation;
+
+/// An output on its way to a cache.
+struct late_output {
+  std::string scope;
+  std::string key;
+  task_output output;
+  std::optional<std::chrono::milliseconds> ttl;
+};
+
 /// What somebody asked an engine to run.
 struct run_request {
   program_ptr table;
-  write_list input;
+  run_input input;
   std::shared_ptr<const run_config> config;
+  std::shared_ptr<const nesting> below; ///< of a nested run
   std::function<void(raw_result)> done;
   std::shared_ptr<event_sink> sink;
   stream_mode modes = stream_mode::none;
@@ -44,10 +57,42 @@ struct alignas(64) run {
   std::vector<std::uint32_t> again;   ///< tasks whose next attempt is due
   std::uint32_t waiting = 0;          ///< tasks whose next attempt is not due yet
   std::unique_ptr<run_error> failure; ///< ends the run once the step's last task has begun
+  std::unique_ptr<thread_run> thread; ///< of a run that is kept, or does not start from an input
+  std::vector<std::uint8_t> stops;    ///< by node: breakpoint bits; empty: none
+  state_view shown;                   ///< see raw_result::shown
+  bool is_shown = false;              ///< something was; without transient channels: the state
+  /// One task of the step is run, and nothing of it is told at once. As in the reference, which runs
+  /// such a task where it prepares steps: its events come when the barrier has held, and a run that
+  /// is kept has cached its output only after the next step has looked.
+  bool is_lone = false;
+  std::vector<run_event> held;
+  std::vector<late_output> late;
+  bool has_nested = false;            ///< the task started last has begun a run below it
+  bool stops_after = false;           ///< the step that was applied has a breakpoint behind it
+  bool has_moved = false;             ///< something has changed since the last breakpoint
+  std::optional<std::vector<interrupt>> asked; ///< by tasks of this step: the run stops after it
+  std::shared_ptr<const value> to_parent;
+  /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.
+  std::vector<std::pair<std::uint32_t, std::shared_ptr<conversation>>> talks;
+  std::vector<std::pair<std::uint32_t, std::string>> cache_keys;
   std::uint64_t first_end_ns = 0;     ///< of the step: when its first task ended while others flew
 
+  static constexpr std::uint8_t stop_before = 1;
+  static constexpr std::uint8_t stop_after = 2;
+
   [[nodiscard]] const program& table() const noexcept { return state.table(); }
+  /// Keeps what each task wrote, beyond the step.
+  [[nodiscard]] bool keeps_writes() const noexcept {
+    return thread || streams(stream_mode::updates) || streams(stream_mode::tasks) ||
+           request.config->cache;
+  }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
+  /// What the task has asked and been told so far. @pre thread
+  [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
+  void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);
+  [[nodiscard]] const conversation* find_talk(std::uint32_t of) const noexcept;
+  /// Forgets what belonged to a step that is over.
+  void forget_step() noexcept;
   [[nodiscard]] std::string task_path(const step_task& t) const {
     const auto& name = table().node(t.node).name;
     return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;

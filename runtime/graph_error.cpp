@@ -32,6 +32,16 @@ public:
       return "a branch said what its path map does not have";
     case graph_errc::bad_destination:
       return "a branch chose no node";
+    case graph_errc::no_checkpointer:
+      return "the graph has no checkpointer";
+    case graph_errc::unknown_checkpoint:
+      return "no such checkpoint";
+    case graph_errc::ambiguous_resume:
+      return "several questions are open";
+    case graph_errc::unknown_interrupt:
+      return "no such question";
+    case graph_errc::no_parent:
+      return "there is no parent graph";
     }
     return "unknown graph error";
   }

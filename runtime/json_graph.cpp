@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json_layout.hpp"
 
+#include <superstep/runtime/nested_run.hpp>
+
 #include <superstep/channels/kinds.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
@@ -18,6 +20,11 @@ using items_place = slot_place<std::vector<json::value>>;
 
 void add_outcome(json_command&& c, const program& table, const json_layout& layout,
                  node_output& out) {
+  if (c.to_parent) { // what it says is about another graph's channels and nodes
+    c.to_parent = false;
+    out.to_parent = std::make_shared<const value>(std::move(c));
+    return;
+  }
   auto unknown = json::object{};
   const auto take = [&](json::value&& update) {
     for (auto& w : layout.writes_of(std::move(update), unknown))
@@ -36,6 +43,16 @@ void add_outcome(json_command&& c, const program& table, const json_layout& layo
   }
 }
 
+[[noreturn]] void throw_no_object(const json::value& given) {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "Expected dict, got " + to_text(given),
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
+}
+
 /// Awaits a coroutine body. Owns its input: the object was made for this call alone.
 task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
                                task<json_command> body, const program& table,
@@ -46,6 +63,16 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
   co_return out;
 }
 
+/// What a node reads, or what it was sent.
+json::value input_of(const body_input& given, const json_layout& layout,
+                     const std::vector<std::uint32_t>& reads) {
+  if (given.payload && !given.payload->holds<json::value>())
+    throw_wrong_input(given);
+  if (given.payload)
+    return given.payload->as<json::value>();
+  return layout.input_of(given, reads);
+}
+
 class json_node final : public node_body {
 public:
   json_node(detail::json_body_function f, const json_layout& layout,
@@ -53,10 +80,7 @@ public:
       : f_{std::move(f)}, layout_{&layout}, reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    if (given.payload && !given.payload->holds<json::value>())
-      throw_wrong_input(given);
-    const auto input = std::make_shared<const json::value>(
-        given.payload ? given.payload->as<json::value>() : layout_->input_of(given, *reads_));
+    const auto input = std::make_shared<const json::value>(input_of(given, *layout_, *reads_));
     auto now = json_command{};
     if (auto rest = f_(given, *input, now))
       out.rest = finish_later(input, std::move(rest), *given.table, *layout_);
@@ -64,8 +88,51 @@ public:
       add_outcome(std::move(now), *given.table, *layout_, out.output);
   }
 
+  json::value show_input(const body_input& given) const override {
+    return input_of(given, *layout_, *reads_);
+  }
+
 private:
   detail::json_body_function f_;
+  const json_layout* layout_;
+  std::shared_ptr<std::vector<std::uint32_t>> reads_;
+};
+
+/// Awaits a subgraph and writes what it put out, or what it told its parent.
+task<node_output> finish_nested(call_services* services, compiled_json_graph graph,
+                                json::value given, const program& table,
+                                const json_layout& layout) {
+  if (!given.is_object())
+    throw_no_object(given);
+  auto writes = graph.input(given.get_object());
+  auto running = run_nested(services, graph.table(), std::move(writes));
+  auto ended = co_await running;
+  auto out = node_output{};
+  if (ended.to_parent)
+    add_outcome(json_command{ended.to_parent->as<json_command>()}, table, layout, out);
+  else
+    add_outcome({ended.state ? json::value(graph.output(*ended.state)) : json::value{}}, table,
+                layout, out);
+  co_return out;
+}
+
+class json_subgraph final : public node_body {
+public:
+  json_subgraph(compiled_json_graph graph, const json_layout& layout,
+                std::shared_ptr<std::vector<std::uint32_t>> reads)
+      : graph_{std::move(graph)}, layout_{&layout}, reads_{std::move(reads)} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    out.rest = finish_nested(given.services, graph_, input_of(given, *layout_, *reads_),
+                             *given.table, *layout_);
+  }
+  json::value show_input(const body_input& given) const override {
+    return input_of(given, *layout_, *reads_);
+  }
+  program_ptr nested() const override { return graph_.table(); }
+
+private:
+  compiled_json_graph graph_;
   const json_layout* layout_;
   std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
@@ -115,13 +182,48 @@ private:
 
 } // namespace
 
+task<json::object> run_graph(runtime rt, compiled_json_graph graph, json::object input) {
+  auto writes = graph.input(input);
+  auto running = run_nested(rt.services(), graph.table(), std::move(writes));
+  auto ended = co_await running;
+  if (ended.to_parent) // the body that runs the graph is in between
+    throw graph_error{run_error{make_error_code(graph_errc::no_parent),
+                                "a graph that a body runs has no parent to command",
+                                {},
+                                0,
+                                {},
+                                1,
+                                {}}};
+  co_return ended.state ? graph.output(*ended.state) : json::object{};
+}
+
 compiled_json_graph::compiled_json_graph(program_ptr table,
                                          std::shared_ptr<const json_layout> layout)
     : table_{std::move(table)}, layout_{std::move(layout)} {}
 
 write_list compiled_json_graph::input(const json::object& values) const {
   auto unknown = json::object{};
+  auto writes = layout_->writes_of(values, unknown);
+  std::erase_if(writes, [&](const write& w) {
+    return !std::ranges::binary_search(layout_->input, w.channel);
+  });
+  return writes;
+}
+
+bool compiled_json_graph::is_output(const std::vector<std::uint32_t>& channels) const {
+  return std::ranges::any_of(
+      channels, [&](std::uint32_t c) { return std::ranges::binary_search(layout_->output, c); });
+}
+
+write_list compiled_json_graph::edit(const json::object& values) const {
+  auto unknown = json::object{};
   return layout_->writes_of(values, unknown);
+}
+
+json::object compiled_json_graph::output(const state_block& state) const {
+  if (layout_->output.empty())
+    return {};
+  return layout_->read(state, layout_->output);
 }
 
 json::object compiled_json_graph::state(const state_block& state) const {
@@ -207,16 +309,48 @@ json_graph& json_graph::channel(std::string name, json_reducer reduce,
 
 void json_graph::add_node(std::string name, detail::json_body_function body,
                           json_node_options options) {
+  auto reads = std::make_shared<std::vector<std::uint32_t>>();
+  add_body(std::move(name), std::make_unique<json_node>(std::move(body), *layout_, reads), reads,
+           std::move(options));
+}
+
+json_graph& json_graph::node(std::string name, compiled_json_graph subgraph,
+                             json_node_options options) {
+  auto reads = std::make_shared<std::vector<std::uint32_t>>();
+  add_body(std::move(name), std::make_unique<json_subgraph>(std::move(subgraph), *layout_, reads),
+           reads, std::move(options));
+  return *this;
+}
+
+void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
+                          std::shared_ptr<std::vector<std::uint32_t>> reads,
+                          json_node_options options) {
   auto node = node_options{};
   node.destinations = std::move(options.destinations);
   node.metadata = std::move(options.metadata);
   node.defer = options.defer;
   node.retry = std::move(options.retry);
-  auto reads = std::make_shared<std::vector<std::uint32_t>>();
-  reads_.push_back({name, std::move(options.reads), reads});
-  builder_.add_node(std::move(name),
-                    std::make_unique<json_node>(std::move(body), *layout_, std::move(reads)), false,
-                    std::move(node));
+  if (options.cache) {
+    node.cache.emplace();
+    node.cache->ttl = options.cache->ttl;
+    if (options.cache->key)
+      node.cache->key = [key = std::move(options.cache->key), layout = layout_.get(),
+                         reads](const body_input& given) {
+        return key(input_of(given, *layout, *reads));
+      };
+  }
+  reads_.push_back({name, std::move(options.reads), std::move(reads)});
+  builder_.add_node(std::move(name), std::move(body), false, std::move(node));
+}
+
+json_graph& json_graph::input(std::vector<std::string> channels) {
+  input_ = std::move(channels);
+  return *this;
+}
+
+json_graph& json_graph::output(std::vector<std::string> channels) {
+  output_ = std::move(channels);
+  return *this;
 }
 
 json_graph& json_graph::edge(std::string from, std::string to) {
@@ -252,6 +386,24 @@ void json_graph::resolve_reads() {
     }
     std::sort(numbers->begin(), numbers->end());
   }
+  const auto see = [&](const std::optional<std::vector<std::string>>& given,
+                       std::vector<std::uint32_t>& seen, std::string_view which) {
+    for (auto i = std::uint32_t{0}; !given && i < layout_->channels.size(); ++i)
+      if (layout_->channels[i].kind != json_kind::managed)
+        seen.push_back(i);
+    for (const auto& name : given.value_or(std::vector<std::string>{})) {
+      const auto found = layout_->numbers.find(name);
+      if (found == layout_->numbers.end() ||
+          layout_->channels[found->second].kind == json_kind::managed)
+        faults_.push_back({graph_errc::invalid_graph, {}, "the " + std::string{which} +
+                           " names '" + name + "', which is no channel of the graph"});
+      else
+        seen.push_back(found->second);
+    }
+    std::ranges::sort(seen);
+  };
+  see(input_, layout_->input, "input");
+  see(output_, layout_->output, "output");
   // What a branch sees is what its node reads.
   for (auto& branch : branch_reads_) {
     const auto found = std::ranges::find(reads_, branch.node, &node_reads::node);
@@ -264,6 +416,7 @@ compiled_json_graph json_graph::compile(compile_options options) {
   resolve_reads();
   auto table = program_ptr{};
   try {
+    options.output = layout_->output;
     table = builder_.compile(std::move(options));
   } catch (const compile_error& e) {
     faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());

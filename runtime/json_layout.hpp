@@ -38,6 +38,8 @@ struct json_layout {
   std::vector<std::pair<std::uint32_t, bool>> managed; ///< channel, and whether it is is_last_step
   slot_block blank;
   bool ignore_unknown = false;
+  std::vector<std::uint32_t> input;  ///< channels that an input may set, sorted
+  std::vector<std::uint32_t> output; ///< channels that a caller sees, sorted
 
   /// The named channels that hold something (empty list: all), in the order of declaration.
   [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;

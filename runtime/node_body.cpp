@@ -13,9 +13,11 @@ router::~router() = default;
 runtime body_input::make_runtime() const {
   auto rt = runtime{*config, table->node(node).name, step, task_index};
   rt.set_attempt(attempt);
+  rt.set_steps_left(steps_left);
   if (services) {
     rt.set_stop(services->stop_token());
     rt.set_emit(services->emitter());
+    rt.set_services(services);
   }
   return rt;
 }
@@ -36,7 +38,7 @@ void run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
     return;
-  if (input.node == program::no_node) { // the entry's routers see the input applied
+  if (output.writes.empty()) { // an entry's input is applied already
     for (const auto& branch : node.branches)
       branch.router->route(input, *input.state, output);
     return;
@@ -53,6 +55,7 @@ void run_routers(const body_input& input, node_output& output) {
   auto fresh = input.state->clone();
   auto ids = id_source{(*input.config)->run_id};
   ids.begin_step(input.step);
+  output.adopted_changes.clear(); // the record is reused: another task's may still be there
   auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);
   if (!applied)
     throw graph_error{run_error{
@@ -77,7 +80,7 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
       out.output = out.rest.take();
       out.rest = {};
     }
-    has_ended = true;
+    has_ended = out.output.has_ended = true;
     run_routers(input, out.output);
   } catch (...) { // user code throws what it likes; it goes no further than here
     failed = std::current_exception();

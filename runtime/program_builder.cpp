@@ -115,6 +115,11 @@ std::vector<fault> program_builder::check(const program& table) const {
     if (!names.insert(c->name()).second)
       faults.push_back(invalid({}, "Channel '" + c->name() + "' already exists"));
   }
+  for (const auto* list : {&table.options_.interrupt_before, &table.options_.interrupt_after})
+    for (const auto& name : *list)
+      if (name != "*" && table.find(name) == program::no_node)
+        faults.push_back(
+            {graph_errc::unknown_node, name, "Interrupt node `" + name + "` not found"});
   auto has_entry = false;
   for (const auto& e : edges_) {
     check_edge(table, e, faults);

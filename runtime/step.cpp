@@ -36,6 +36,7 @@ void super_step::clear() {
   sends.clear();
   adopted.reset();
   adopted_changes.clear();
+  input.reset();
 }
 
 void super_step::record(std::uint32_t number, node_output&& output) {
@@ -54,10 +55,26 @@ void super_step::record(std::uint32_t number, node_output&& output) {
   finished.push_back(number);
 }
 
+void super_step::record(std::uint32_t number, const task_output& output) {
+  auto again = node_output{};
+  again.writes.assign(output.writes.begin(), output.writes.end());
+  again.targets.assign(output.targets.begin(), output.targets.end());
+  again.sends = output.sends;
+  record(number, std::move(again));
+}
+
+task_output super_step::output_of(const step_task& t) const {
+  const auto part = [](const auto& all, range r) {
+    const auto from = all.begin() + r.begin;
+    return std::vector(from, from + r.count);
+  };
+  return {part(writes, t.writes), part(targets, t.targets), part(sends, t.sends)};
+}
+
 void run_state::reset(program_ptr table, std::string run_id, std::uint32_t recursion_limit) {
   table_ = std::move(table);
   state_ = table_->make_state();
-  is_triggered_.assign(table_->nodes().size(), 0);
+  causes_.assign(table_->nodes().size(), 0);
   triggered_.clear();
   deferred_.clear();
   joins_.clear();
@@ -67,65 +84,88 @@ void run_state::reset(program_ptr table, std::string run_id, std::uint32_t recur
   changes_.clear();
   step_ = -1;
   stop_ = recursion_limit;
+  keep_changes_ = false;
   ids_ = id_source{std::move(run_id)};
+  input_.reset();
+  versions_.reset();
 }
 
 void run_state::clear() noexcept {
   table_.reset();
   state_.reset();
   sends_.clear();
+  input_.reset();
+  versions_.reset();
 }
 
-void run_state::trigger(std::uint32_t node) {
-  if (is_triggered_[node] == 0) {
-    is_triggered_[node] = 1;
+void run_state::trigger(std::uint32_t node, trigger_cause cause) {
+  auto& causes = causes_[node];
+  if (causes == 0)
     (table_->node(node).is_deferred ? deferred_ : triggered_).push_back(node);
-  }
+  causes |= static_cast<std::uint8_t>(cause);
+  if (versions_ && cause == trigger_cause::branch)
+    versions_->branch[node] = versions_->last;
 }
 
 void run_state::follow(const node_entry& node) {
   for (const auto to : node.edges)
-    trigger(to);
+    trigger(to, trigger_cause::branch);
   for (const auto [join, member] : node.joins) {
-    if (joins_[join].arrive(member) == changed::yes && joins_[join].is_available())
-      trigger(table_->joins()[join].target);
+    if (joins_[join].arrive(member) == changed::no)
+      continue;
+    if (versions_)
+      versions_->join[join] = versions_->last;
+    if (joins_[join].is_available())
+      trigger(table_->joins()[join].target, trigger_cause::join);
+  }
+}
+
+/// A join that has fired is consumed by its node.
+void run_state::consume_joins(std::uint32_t node) {
+  for (auto j = std::size_t{0}; j < joins_.size(); ++j) {
+    if (joins_[j].is_available() && table_->joins()[j].target == node)
+      joins_[j].reset();
   }
 }
 
 result<void> begin(run_state& run, super_step& step, std::span<write> input) {
   step.clear();
   run.step_ = 0;
+  run.keep_changes_ = true;
   run.ids_.begin_step(0);
   run.changes_.clear();
   run.ordered_.clear();
   for (auto& w : input)
     run.ordered_.push_back(&w);
-  step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1});
+  step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
   return apply_in_order(*run.table_, *run.state_, run.ordered_, run.ids_, run.changes_);
 }
 
 next_step prepare(run_state& run, super_step& step) {
   step.clear();
   ++run.step_;
-  // The limit is asked first: a run that needs one step more than it may take fails even when that
-  // step would have found nothing to do (the reference does so, and resumed runs count on it).
-  if (run.step_ > run.stop_)
-    return next_step::out_of_steps;
   std::swap(*step.inputs, run.sends_);
   std::sort(run.triggered_.begin(), run.triggered_.end());
   step.tasks.reserve(step.inputs->size() + run.triggered_.size());
+  if (run.input_) {
+    step.input = std::exchange(run.input_, std::nullopt);
+    step.input_targets = std::move(run.input_targets_);
+    step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
+  }
   for (auto i = std::uint32_t{0}; i < step.inputs->size(); ++i)
-    step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}, 1});
+    step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}, 1, 0, false});
   for (const auto node : run.triggered_) {
-    step.tasks.push_back({node, step_task::pull, {}, {}, {}, 1});
-    run.is_triggered_[node] = 0;
-    for (auto& join : run.joins_) { // a join that has fired is consumed by its node
-      if (join.is_available() &&
-          run.table_->joins()[static_cast<std::size_t>(&join - run.joins_.data())].target == node)
-        join.reset();
-    }
+    step.tasks.push_back(
+        {node, step_task::pull, {}, {}, {}, 1, std::exchange(run.causes_[node], std::uint8_t{0}),
+         false});
+    if (!run.joins_.empty())
+      run.consume_joins(node);
   }
   run.triggered_.clear();
+  // The limit comes first: a run that needs one step more than it may take fails even when that
+  // step finds nothing to do (the reference does so, and resumed runs count on it).
+  if (run.step_ > run.stop_)
+    return next_step::out_of_steps;
   return step.tasks.empty() ? next_step::done : next_step::run;
 }
 
@@ -163,8 +203,7 @@ void run_state::end_transients() {
   }
 }
 
-result<void> apply(run_state& run, super_step& step) {
-  SUPERSTEP_ASSERT(step.finished.size() == step.tasks.size());
+result<void> run_state::apply_tasks(super_step& step) {
 #if !defined(                                                                                      \
     SUPERSTEP_MUTATION_UNSORTED) // tests/runtime builds this file without the sort, to fail
   const auto in_path_order = [&](std::uint32_t a, std::uint32_t b) {
@@ -173,28 +212,46 @@ result<void> apply(run_state& run, super_step& step) {
   if (!std::is_sorted(step.finished.begin(), step.finished.end(), in_path_order))
     std::sort(step.finished.begin(), step.finished.end(), in_path_order);
 #endif
-  if (run.step_ > 0) // the changes of step 0 are those of the input
-    run.changes_.clear();
-  run.ids_.begin_step(run.step_);
-  if (auto applied = run.apply_writes(step); !applied)
+  if (!std::exchange(keep_changes_, false))
+    changes_.clear();
+  ids_.begin_step(step_);
+  if (auto applied = apply_writes(step); !applied)
     return applied;
-  run.end_transients();
+  end_transients();
   auto* last = static_cast<const node_entry*>(nullptr);
   for (const auto number : step.finished) {
     const auto& t = step.tasks[number];
-    if (const auto* node = &run.table_->node(t.node); node != last) {
-      run.follow(*node); // edges fire once however many Sends a node served
+    if (const auto* node = &table_->node(t.node); node != last) {
+      follow(*node); // edges fire once however many Sends a node served
       last = node;
     }
     for (auto i = t.targets.begin; i != t.targets.begin + t.targets.count; ++i)
-      run.trigger(step.targets[i]);
+      trigger(step.targets[i], trigger_cause::branch);
     for (auto i = t.sends.begin; i != t.sends.begin + t.sends.count; ++i)
-      run.sends_.push_back(std::move(step.sends[i]));
+      sends_.push_back(std::move(step.sends[i]));
   }
   // The run would end here but for Sends: now the deferred ones get their turn, all at once.
-  if (run.triggered_.empty())
-    std::swap(run.triggered_, run.deferred_);
+  if (triggered_.empty() && !deferred_.empty()) {
+    std::swap(triggered_, deferred_);
+    for (const auto node : triggered_) {
+      causes_[node] |= static_cast<std::uint8_t>(trigger_cause::held_back);
+      if (versions_)
+        versions_->branch[node] = versions_->last;
+    }
+  }
   return {};
+}
+
+result<void> apply(run_state& run, super_step& step) {
+  SUPERSTEP_ASSERT(step.finished.size() <= step.tasks.size());
+  if (run.versions_) {
+    ++run.versions_->last;
+    for (const auto number : step.finished) {
+      if (const auto& t = step.tasks[number]; !t.is_push())
+        run.note_seen(t.node, t.causes);
+    }
+  }
+  return run.apply_tasks(step);
 }
 
 result<void> apply_in_order(const program& table, state_block& state,

@@ -3,6 +3,10 @@
 
 #include "graph_cases/message_rule.hpp"
 
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -142,18 +146,58 @@ std::vector<retry_policy> policies_of(const json::value& spec) {
   return out;
 }
 
-void add_node(json_graph& g, const json::object& node, const channel_views& channels,
-              const std::shared_ptr<execution_counts>& counts) {
-  for (const auto* feature : {"subgraph", "cache"})
-    if (!member(node, feature).is_null())
-      throw unsupported{std::string{"a node with "} + feature};
+/// Builds the graphs of one case: a graph's subgraphs before itself.
+class builder {
+public:
+  builder(const json::object& test_case, std::shared_ptr<execution_counts> counts)
+      : case_{test_case}, counts_{std::move(counts)} {
+    if (is_true(member(test_case, "checkpointer")))
+      saver_ = std::make_shared<memory_saver>();
+    if (is_true(member(test_case, "store")))
+      store_ = std::make_shared<memory_store>();
+  }
+
+  case_graphs build_all() {
+    for (const auto& [name, spec] : case_.at("graphs").as_object())
+      build(std::string{name});
+    return {library_, store_};
+  }
+
+private:
+  const compiled_json_graph& build(const std::string& name);
+  void add_node(json_graph& g, const std::string& graph, const json::object& node,
+                const channel_views& channels);
+
+  const json::object& case_;
+  std::shared_ptr<execution_counts> counts_;
+  std::shared_ptr<graph_library> library_ = std::make_shared<graph_library>();
+  std::shared_ptr<memory_saver> saver_;
+  std::shared_ptr<memory_store> store_;
+  std::shared_ptr<memory_cache> cache_ = std::make_shared<memory_cache>();
+};
+
+void builder::add_node(json_graph& g, const std::string& graph, const json::object& node,
+                       const channel_views& channels) {
   const auto name = text_member(node, "name");
   auto options = json_node_options{};
   options.defer = is_true(member(node, "defer"));
   options.retry = policies_of(member(node, "retry"));
   options.reads = node.contains("reads") ? texts(node.at("reads")) : channels.open;
+  if (const auto& cache = member(node, "cache"); !cache.is_null()) {
+    options.cache.emplace();
+    if (const auto& key = member(cache.as_object(), "key"); !key.is_null())
+      options.cache->key = [key](const json::value& input) {
+        auto in = scope{};
+        in.input = &input;
+        return to_canonical_text(evaluate(key, in));
+      };
+  }
+  if (node.contains("subgraph")) {
+    g.node(name, build(text_member(node, "subgraph")), std::move(options));
+    return;
+  }
   const auto program = std::make_shared<const node_program>(
-      node_program{"main/" + name, node.at("ops").as_array(), counts});
+      node_program{graph + '/' + name, node.at("ops").as_array(), counts_, library_});
   g.node(
       name,
       [program](const json::value& in, runtime rt) { return program->run(in, std::move(rt)); },
@@ -196,20 +240,23 @@ void add_branches(json_graph& g, const json::object& graph) {
   }
 }
 
-} // namespace
+std::vector<std::string> breakpoints_of(const json::value& spec) {
+  if (spec.is_string())
+    return {std::string{spec.get_string()}};
+  return texts(spec);
+}
 
-case_graph build(const json::object& test_case, std::shared_ptr<execution_counts> counts) {
-  const auto& graph = test_case.at("graphs").at("main").as_object();
-  for (const auto* feature : {"interrupt_before", "interrupt_after"})
-    if (is_true(member(graph, feature)))
-      throw unsupported{std::string{feature}};
+const compiled_json_graph& builder::build(const std::string& name) {
+  if (const auto built = library_->find(name); built != library_->end())
+    return built->second;
+  const auto& graph = case_.at("graphs").at(name).as_object();
   const auto channels = view_channels(graph);
   auto g = json_graph{{.ignore_unknown_channels = true}};
-  for (const auto& [name, spec] : graph.at("channels").as_object())
-    if (channels.existing.contains(std::string_view{name}))
-      add_channel(g, name, spec.as_object());
+  for (const auto& [key, spec] : graph.at("channels").as_object())
+    if (channels.existing.contains(std::string_view{key}))
+      add_channel(g, key, spec.as_object());
   for (const auto& n : graph.at("nodes").as_array())
-    add_node(g, n.as_object(), channels, counts);
+    add_node(g, name, n.as_object(), channels);
   for (const auto& e : graph.at("edges").as_array()) {
     const auto& from = e.at(0);
     if (from.is_array())
@@ -218,15 +265,38 @@ case_graph build(const json::object& test_case, std::shared_ptr<execution_counts
       g.edge(std::string{from.as_string()}, std::string{e.at(1).as_string()});
   }
   add_branches(g, graph);
-  auto seen = [&](std::string_view which) {
-    const auto given = graph.contains(which) ? texts(graph.at(which)) : channels.open;
-    auto out = names{};
-    std::ranges::copy_if(given, std::inserter(out, out.end()),
-                         [&](const auto& n) { return !channels.managed.contains(n); });
+  const auto seen = [&](std::string_view which) {
+    auto out = graph.contains(which) ? texts(graph.at(which)) : channels.open;
+    std::erase_if(out, [&](const auto& n) { return channels.managed.contains(n); });
     return out;
   };
-  return {g.compile({.name = "main", .ignore_unknown_targets = true}), seen("input"),
-          seen("output")};
+  g.input(seen("input")).output(seen("output"));
+  auto options = compile_options{};
+  options.name = name;
+  options.ignore_unknown_targets = true;
+  options.interrupt_before = breakpoints_of(member(graph, "interrupt_before"));
+  options.interrupt_after = breakpoints_of(member(graph, "interrupt_after"));
+  if (name == "main") {
+    options.checkpointer = saver_;
+    options.store = store_;
+    options.cache = cache_;
+  } else if (const auto* own = graph.if_contains("checkpointer"); own && own->is_bool()) {
+    options.persistence = own->get_bool() ? persistence::per_thread : persistence::none;
+  }
+  return library_->emplace(name, g.compile(std::move(options))).first->second;
+}
+
+} // namespace
+
+const compiled_json_graph& case_graphs::of(const program* table) const {
+  for (const auto& [name, graph] : *all)
+    if (graph.table().get() == table)
+      return graph;
+  return main();
+}
+
+case_graphs build(const json::object& test_case, std::shared_ptr<execution_counts> counts) {
+  return builder{test_case, std::move(counts)}.build_all();
 }
 
 } // namespace superstep::graph_cases

@@ -3,22 +3,26 @@
 
 #include "graph_cases/node_program.hpp"
 
+#include <superstep/checkpoint/fwd.hpp>
+
+#include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 
 namespace superstep::graph_cases {
 
-/// The main graph of a case, built with the JSON front end.
-struct case_graph {
-  compiled_json_graph graph;
-  std::set<std::string, std::less<>> input;  ///< channels that an input may set
-  std::set<std::string, std::less<>> output; ///< channels that a caller sees
+/// All graphs of a case, built with the JSON front end; `main` is the one that is called.
+struct case_graphs {
+  std::shared_ptr<graph_library> all;
+  std::shared_ptr<superstep::store> store; ///< null: the case has none
+
+  [[nodiscard]] const compiled_json_graph& main() const { return all->at("main"); }
+  /// The graph of an event or a snapshot.
+  [[nodiscard]] const compiled_json_graph& of(const program* table) const;
 };
 
 /// Throws compile_error for a graph with faults, unsupported for what superstep lacks.
-[[nodiscard]] case_graph build(const json::object& test_case,
-                               std::shared_ptr<execution_counts> counts);
+[[nodiscard]] case_graphs build(const json::object& test_case,
+                                std::shared_ptr<execution_counts> counts);
 
 } // namespace superstep::graph_cases

@@ -2,7 +2,12 @@
 #include "graph_cases/case_run.hpp"
 
 #include "graph_cases/case_graph.hpp"
+#include "graph_cases/trace.hpp"
 
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -10,187 +15,223 @@ namespace superstep::graph_cases {
 
 namespace {
 
-json::object error_of(const std::exception_ptr& cause);
-
-/// The kinds of the traces for what superstep calls by code.
-json::object error_of(const std::error_code& code, const std::string& text) {
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
-  if (code == graph_errc::recursion_limit)
-    return {{"kind", "recursion_limit"}};
-  if (code == graph_errc::unknown_label)
-    return {{"kind", "bad_label"}};
-  if (code == graph_errc::bad_destination)
-    return {{"kind", "bad_destination"}};
-  if (code == graph_errc::empty_input)
-    return {{"kind", "empty_input"}};
-  if (code == make_error_code(channel_errc::reducer_failed))
-    return {{"kind", "reducer_error"}};
-  if (code == errc::invalid_argument)
-    return {{"kind", "bad_argument"}};
-  if (code == graph_errc::invalid_update || code == make_error_code(channel_errc::invalid_update)) {
-    auto out = json::object{{"kind", "invalid_update"}, {"code", nullptr}};
-    for (const auto* help : {"INVALID_CONCURRENT_GRAPH_UPDATE", "INVALID_GRAPH_NODE_RETURN_VALUE"})
-      if (has(help))
-        out["code"] = help;
-    return out;
-  }
-  return {{"kind", "node_error"}, {"class", code.category().name()}, {"message", text}};
+std::optional<std::vector<std::string>> names_in(const json::object& what, std::string_view key) {
+  const auto* given = what.if_contains(key);
+  if (given == nullptr || given->is_null())
+    return std::nullopt;
+  auto out = std::vector<std::string>{};
+  if (given->is_string())
+    out.emplace_back(given->get_string());
+  else
+    for (const auto& name : given->as_array())
+      out.emplace_back(name.as_string());
+  return out;
 }
 
-json::object error_of(const std::exception_ptr& cause) {
-  try {
-    std::rethrow_exception(cause);
-  } catch (const case_error& e) {
-    return {{"kind", "node_error"}, {"class", e.type()}, {"message", e.what()}};
-  } catch (const unsupported&) {
-    throw;
-  } catch (const std::system_error& e) {
-    return error_of(e.code(), e.what());
-  } catch (const std::exception& e) {
-    return {{"kind", "node_error"}, {"class", "Exception"}, {"message", e.what()}};
-  }
-}
-
-json::object error_of(const run_error& e) {
-  if (e.code == graph_errc::node_failed && e.cause)
-    return error_of(e.cause);
-  return error_of(e.code, e.text);
-}
-
-/// How the traces write overwrites and ids that superstep made.
-json::value shown(json::value v) {
-  if (v.is_object()) {
-    auto out = json::object{};
-    for (auto& [key, member] : v.get_object()) {
-      const auto is_id =
-          key == "id" && member.is_string() && member.get_string().starts_with('\x01');
-      out[key == "__overwrite__" ? std::string_view{"$overwrite"} : std::string_view{key}] =
-          is_id ? json::value("<auto>") : shown(std::move(member));
-    }
-    return out;
-  }
-  if (v.is_array()) {
-    auto out = json::array{};
-    for (auto& item : v.get_array())
-      out.push_back(shown(std::move(item)));
-    return out;
-  }
-  return v;
+[[noreturn]] void throw_invalid(graph_errc code, std::string text) {
+  throw graph_error{run_error{make_error_code(code), std::move(text), {}, 0, {}, 1, {}}};
 }
 
 class case_runner {
 public:
   case_runner(const json::object& test_case, engine& e)
-      : engine_{e}, graph_{build(test_case, counts_)} {}
+      : engine_{e}, graphs_{build(test_case, counts_)} {}
 
   json::object call(const json::object& what) {
     const auto verb = text_member(what, "do");
-    if (verb != "invoke" && verb != "stream")
-      throw unsupported{"the call '" + verb + "'"};
-    for (const auto* option : {"resume", "resume_map", "command", "checkpoint"})
-      if (what.contains(option))
-        throw unsupported{std::string{"the option '"} + option + "'"};
-    auto out = verb == "invoke" ? invoke(what) : stream(what);
-    out["execs"] = counts_->all();
+    auto out = json::object{};
+    try {
+      if (verb == "invoke") {
+        out = invoke(what);
+      } else if (verb == "stream") {
+        out = stream(what);
+      } else if (verb == "get_state") {
+        return {{"state", describe_state(get_state(table(), place(what),
+                                                   is_true(member(what, "subgraphs"))),
+                                         graphs_)}};
+      } else if (verb == "history") {
+        return {{"history", history(what)}};
+      } else if (verb == "update_state") {
+        update(what);
+        return {{"ok", true}};
+      } else if (verb == "store_dump") {
+        return {{"store", dump_store()}};
+      } else {
+        throw unsupported{"the call '" + verb + "'"};
+      }
+    } catch (const graph_error&) {
+      out["error"] = describe_error(std::current_exception());
+    }
+    if (verb == "invoke" || verb == "stream")
+      out["execs"] = counts_->all();
     return out;
   }
 
 private:
-  [[nodiscard]] write_list input(const json::object& what) const {
-    const auto& given = member(what, "input");
-    if (!given.is_object()) // without a checkpoint there is nothing that a call could go on from
-      throw graph_error{run_error{
-          make_error_code(given.is_null() ? graph_errc::empty_input : graph_errc::invalid_update),
-          "Expected dict, got " + to_text(given) + "\nINVALID_GRAPH_NODE_RETURN_VALUE",
-          {},
-          0,
-          {},
-          1,
-          {}}};
-    auto own = json::object{};
-    for (const auto& [key, v] : given.get_object())
-      if (graph_.input.contains(std::string_view{key}))
-        own[key] = v;
-    return graph_.graph.input(own);
+  [[nodiscard]] const program_ptr& table() const { return graphs_.main().table(); }
+
+  [[nodiscard]] static std::string thread_of(const json::object& what) {
+    return what.contains("thread") ? text_member(what, "thread") : "t";
   }
 
-  static run_config config_of(const json::object& what) {
+  /// The checkpoint that a call names by its place in the history; empty: none.
+  [[nodiscard]] std::string checkpoint_of(const json::object& what) const {
+    const auto* index = what.if_contains("checkpoint");
+    if (index == nullptr || index->is_null())
+      return {};
+    const auto all = state_history(table(), {thread_of(what), {}, {}});
+    const auto i = static_cast<std::size_t>(index->as_int64());
+    if (i >= all.size())
+      throw unsupported{"a checkpoint that the history does not have"};
+    return all[i].point->id;
+  }
+
+  [[nodiscard]] thread_place place(const json::object& what) const {
+    return {thread_of(what), checkpoint_of(what), {}};
+  }
+
+  [[nodiscard]] run_input input(const json::object& what) const {
+    auto said = thread_command{};
+    said.ignore_unknown_ids = true;
+    if (what.contains("resume")) {
+      said.resume = what.at("resume");
+    } else if (what.contains("resume_map")) {
+      said.resume_by_id = answers(what);
+    } else if (what.contains("command")) {
+      const auto& given = what.at("command").as_object();
+      auto out = node_output{};
+      if (given.contains("update"))
+        for (auto& w : graphs_.main().edit(given.at("update").as_object()))
+          said.said.writes.push_back(std::move(w));
+      if (given.contains("goto"))
+        table()->go_to(out, text_member(given, "goto"));
+      said.said.targets.assign(out.targets.begin(), out.targets.end());
+      if (given.contains("resume"))
+        said.resume = given.at("resume");
+    } else {
+      return plain_input(member(what, "input"));
+    }
+    return said;
+  }
+
+  [[nodiscard]] run_input plain_input(const json::value& given) const {
+    if (given.is_null())
+      return run_input::go_on();
+    if (!given.is_object())
+      throw_invalid(graph_errc::invalid_update, "Expected dict, got " + to_text(given) +
+                                                    "\nINVALID_GRAPH_NODE_RETURN_VALUE");
+    return graphs_.main().input(given.get_object());
+  }
+
+  /// Each pair answers the first open question that has this value and is not answered yet.
+  [[nodiscard]] std::map<std::string, json::value> answers(const json::object& what) const {
+    auto open = get_state(table(), {thread_of(what), {}, {}}).interrupts();
+    auto out = std::map<std::string, json::value>{};
+    for (const auto& pair : what.at("resume_map").as_array()) {
+      const auto found = std::ranges::find_if(
+          open, [&](const interrupt& q) { return q.value == pair.at(0); });
+      if (found == open.end())
+        continue;
+      out.emplace(found->id, pair.at(1));
+      open.erase(found);
+    }
+    return out;
+  }
+
+  [[nodiscard]] run_config config_of(const json::object& what) const {
     auto out = run_config{};
     if (const auto* limit = what.if_contains("recursion_limit"); limit && limit->is_int64())
       out.recursion_limit =
           static_cast<std::uint32_t>(std::max<std::int64_t>(0, limit->get_int64()));
     if (const auto* context = what.if_contains("context"); context && context->is_object())
       out.context = std::make_shared<const json::object>(context->get_object());
-    return out;
-  }
-
-  /// A caller sees the output channels; a stream shows all of them.
-  [[nodiscard]] json::object output(const state_block& state) const {
-    auto out = json::object{};
-    for (auto& [key, v] : graph_.graph.state(state))
-      if (graph_.output.contains(std::string_view{key}))
-        out[key] = shown(std::move(v));
+    if (const auto when = text_member(what, "durability"); when == "exit")
+      out.durability = durability::exit;
+    else if (when == "sync")
+      out.durability = durability::sync;
+    out.interrupt_before = names_in(what, "interrupt_before");
+    out.interrupt_after = names_in(what, "interrupt_after");
+    out.thread_id = thread_of(what);
+    out.checkpoint_id = checkpoint_of(what);
     return out;
   }
 
   json::object invoke(const json::object& what) {
-    try {
-      auto ended = engine_.wait_for(graph_.graph.table(), input(what), config_of(what));
-      if (ended.error)
-        return {{"error", error_of(*ended.error)}};
-      return {{"out", output(*ended.state)}, {"interrupts", json::array{}}};
-    } catch (const graph_error&) {
-      return {{"error", error_of(std::current_exception())}};
-    }
+    // What a caller gets is what a stream of values would have shown last, if anything.
+    auto run = engine_.open_stream(table(), input(what), stream_mode::values, config_of(what), 64);
+    auto last = json::value{};
+    while (const auto event = run.next())
+      if (event->changes.empty() || graphs_.main().is_output(event->changes))
+        last = shown(graphs_.main().output(*event->state));
+    return {
+        {"out", std::move(last)},
+        {"interrupts", describe_questions(run.result().asked.value_or(std::vector<interrupt>{}))}};
   }
 
   json::object stream(const json::object& what) {
-    auto modes = stream_mode::none;
+    auto modes = is_true(member(what, "subgraphs")) ? stream_mode::subgraphs : stream_mode::none;
     for (const auto& m : member(what, "modes").as_array())
       modes = modes | mode_of(m.as_string());
     auto events = json::array{};
     auto out = json::object{};
     try {
-      auto run = engine_.open_stream(graph_.graph.table(), input(what), modes, config_of(what), 64);
+      auto run = engine_.open_stream(table(), input(what), modes, config_of(what), 64);
       while (auto event = run.next())
-        events.push_back(describe(*event));
+        events.push_back(describe_event(*event, graphs_));
     } catch (const graph_error& e) {
-      out["error"] = error_of(e.details());
+      out["error"] = describe_error(e.details());
     }
     out["events"] = std::move(events);
     return out;
   }
 
   static stream_mode mode_of(std::string_view name) {
-    if (name == "values")
-      return stream_mode::values;
-    if (name == "updates")
-      return stream_mode::updates;
-    if (name == "custom")
-      return stream_mode::custom;
-    throw unsupported{"the stream mode '" + std::string{name} + "'"};
+    static const auto known = std::map<std::string, stream_mode, std::less<>>{
+        {"values", stream_mode::values},
+        {"updates", stream_mode::updates},
+        {"custom", stream_mode::custom},
+        {"tasks", stream_mode::tasks},
+        {"checkpoints", stream_mode::checkpoints}};
+    const auto found = known.find(name);
+    if (found == known.end())
+      throw unsupported{"the stream mode '" + std::string{name} + "'"};
+    return found->second;
   }
 
-  json::object describe(run_event& event) {
-    auto out = json::object{{"ns", json::array{}}, {"step", event.step}};
-    if (event.mode == stream_mode::custom) {
-      out["mode"] = "custom";
-      out["data"] = std::move(event.data);
+  json::array history(const json::object& what) const {
+    auto query = checkpoint_query{};
+    if (const auto* limit = what.if_contains("limit"); limit && limit->is_int64())
+      query.limit = static_cast<std::size_t>(limit->get_int64());
+    auto out = json::array{};
+    for (const auto& state : state_history(table(), {thread_of(what), {}, {}}, query))
+      out.push_back(describe_state(state, graphs_));
+    return out;
+  }
+
+  void update(const json::object& what) const {
+    auto edit = state_edit{};
+    edit.as_node = text_member(what, "as_node");
+    if (const auto& values = member(what, "values"); values.is_object())
+      edit.values = graphs_.main().edit(values.get_object());
+    update_state(table(), place(what), std::move(edit));
+  }
+
+  [[nodiscard]] json::array dump_store() const {
+    auto out = json::array{};
+    if (!graphs_.store)
       return out;
+    for (const auto& item : graphs_.store->search({{}, {}, ~std::size_t{0}, 0})) {
+      auto ns = json::array{};
+      for (const auto& label : item.ns)
+        ns.emplace_back(label);
+      out.push_back(json::array{std::move(ns), item.key, item.value});
     }
-    if (event.mode == stream_mode::values) {
-      out["mode"] = "values";
-      out["data"] = shown(graph_.graph.state(*event.state));
-      return out;
-    }
-    out["mode"] = "updates";
-    out["data"] = json::object{{event.node, shown(graph_.graph.update(std::move(event.writes)))}};
     return out;
   }
 
   engine& engine_;
   std::shared_ptr<execution_counts> counts_ = std::make_shared<execution_counts>();
-  case_graph graph_;
+  case_graphs graphs_;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "graph_cases/node_program.hpp"
 
 #include <superstep/base/await.hpp>
+#include <superstep/checkpoint/store.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +18,7 @@ struct building {
   scope in;
   json::object update;
   std::vector<json_target> go_to;
-  bool is_command = false;
+  bool to_parent = false;
   bool has_ended = false;
   std::optional<json_command> returned;
   std::int64_t count = 0;
@@ -38,7 +39,7 @@ struct building {
 json_command as_command(json::value v) {
   if (!v.is_object() && !v.is_null())
     throw_bad_return(v);
-  return {std::move(v), {}, {}};
+  return {std::move(v)};
 }
 
 json::object evaluate_members(const json::object& of, scope& in) {
@@ -57,16 +58,20 @@ json_command several(const json::array& items, scope& in) {
     throw_bad_return(items);
   for (const auto& item : items) {
     const auto& o = item.as_object();
-    if (is_true(member(o, "parent")))
-      throw unsupported{"a command to the parent"};
+    auto command = json_command{};
+    auto& into = is_true(member(o, "parent")) ? command : out;
     const auto* update = o.if_contains("dict");
     if (update == nullptr)
       update = o.if_contains("update");
     if (update != nullptr)
-      out.more.emplace_back(evaluate_members(update->as_object(), in));
+      into.more.emplace_back(evaluate_members(update->as_object(), in));
     if (const auto* to = o.if_contains("goto"))
       for (auto& t : targets_of(evaluate(*to, in)))
-        out.go_to.push_back(std::move(t));
+        into.go_to.push_back(std::move(t));
+    if (&into == &command) { // it ends the graph: nothing else of the list counts
+      command.to_parent = true;
+      return command;
+    }
   }
   return out;
 }
@@ -92,7 +97,8 @@ bool run_plain(const json::object& op, building& b, const runtime& rt) {
     rt.emit(value("value"));
   } else if (what == "goto") {
     b.go_to = targets_of(value("to"));
-    b.is_command = true;
+  } else if (what == "parent") {
+    b.to_parent = true;
   } else if (what == "return") {
     b.returned = as_command(value("value"));
   } else if (what == "multi") {
@@ -103,7 +109,60 @@ bool run_plain(const json::object& op, building& b, const runtime& rt) {
   return true;
 }
 
-task<void> run_ops(const json::array& ops, building& b, const runtime& rt) {
+store_namespace namespace_of(const json::value& labels, scope& in) {
+  auto out = store_namespace{};
+  if (labels.is_array())
+    for (const auto& label : labels.get_array())
+      out.push_back(as_text(evaluate(label, in)));
+  return out;
+}
+
+/// An op on the long-term store. False: it is none.
+bool run_store(const json::object& op, building& b, const runtime& rt) {
+  const auto what = text_member(op, "op");
+  if (!what.starts_with("store_"))
+    return false;
+  if (rt.store() == nullptr)
+    throw unsupported{"a store op without a store"};
+  auto& memory = *rt.store();
+  const auto ns = namespace_of(member(op, "ns"), b.in);
+  const auto key = [&] { return as_text(evaluate(member(op, "key"), b.in)); };
+  if (what == "store_put") {
+    const auto v = evaluate(member(op, "value"), b.in);
+    memory.put(ns, key(), v.as_object());
+  } else if (what == "store_get") {
+    const auto found = memory.get(ns, key());
+    b.in.locals[text_member(op, "into")] = found ? json::value(*found) : json::value{};
+  } else if (what == "store_delete") {
+    memory.erase(ns, key());
+  } else {
+    auto filter = json::object{};
+    if (const auto& given = member(op, "filter"); given.is_object())
+      filter = given.get_object();
+    auto found = json::array{};
+    for (const auto& item : memory.search({ns, std::move(filter), ~std::size_t{0}, 0})) {
+      auto labels = json::array(item.ns.begin(), item.ns.end());
+      found.push_back(json::object{{"ns", labels}, {"key", item.key}, {"value", item.value}});
+    }
+    std::ranges::sort(found, {}, to_canonical_text);
+    b.in.locals[text_member(op, "into")] = std::move(found);
+  }
+  return true;
+}
+
+task<json::value> call_graph(const json::object& op, building& b, runtime rt,
+                             std::shared_ptr<const graph_library> graphs) {
+  const auto found = graphs->find(text_member(op, "graph"));
+  auto input = evaluate(member(op, "input"), b.in);
+  if (found == graphs->end() || !input.is_object())
+    throw unsupported{"a call of what is no graph, or with what is no input"};
+  auto running = run_graph(std::move(rt), found->second, std::move(input.get_object()));
+  auto output = co_await running;
+  co_return json::value(std::move(output));
+}
+
+task<void> run_ops(const json::array& ops, building& b, const runtime& rt,
+                   std::shared_ptr<const graph_library> graphs) {
   for (const auto& each : ops) {
     if (b.has_ended || b.returned)
       co_return;
@@ -112,13 +171,21 @@ task<void> run_ops(const json::array& ops, building& b, const runtime& rt) {
     if (what == "if") {
       const auto chosen = is_true(evaluate(member(op, "cond"), b.in)) ? "then" : "else";
       if (const auto* inner = op.if_contains(chosen); inner != nullptr && inner->is_array()) {
-        auto running = run_ops(inner->get_array(), b, rt);
+        auto running = run_ops(inner->get_array(), b, rt, graphs);
         co_await running;
       }
     } else if (what == "sleep") {
       const auto length = std::chrono::milliseconds{member(op, "ms").as_int64()};
       co_await sleep_for{length};
-    } else if (!run_plain(op, b, rt)) {
+    } else if (what == "interrupt") {
+      auto asked = rt.interrupt(evaluate(member(op, "value"), b.in));
+      auto answer = co_await asked;
+      b.in.locals[text_member(op, "into")] = std::move(answer);
+    } else if (what == "call") {
+      auto calling = call_graph(op, b, rt, graphs);
+      auto output = co_await calling;
+      b.in.locals[text_member(op, "into")] = std::move(output);
+    } else if (!run_store(op, b, rt) && !run_plain(op, b, rt)) {
       throw unsupported{"the op '" + what + "'"};
     }
   }
@@ -171,7 +238,7 @@ task<json_command> node_program::run(json::value input, runtime rt) const {
   b.in.input = &input;
   b.in.context = rt.context<json::object>();
   b.in.attempt = rt.attempt();
-  auto running = run_ops(ops, b, rt);
+  auto running = run_ops(ops, b, rt, graphs.lock());
   co_await running;
   if (b.returned)
     co_return std::move(*b.returned);
@@ -179,6 +246,7 @@ task<json_command> node_program::run(json::value input, runtime rt) const {
   if (!b.update.empty())
     out.update = sorted_by_key(b.update);
   out.go_to = std::move(b.go_to);
+  out.to_parent = b.to_parent;
   co_return out;
 }
 

@@ -40,11 +40,15 @@ private:
   std::map<std::string, std::int64_t> counts_;
 };
 
+/// The graphs of a case by name, as they are built.
+using graph_library = std::map<std::string, compiled_json_graph, std::less<>>;
+
 /// The program of one node: what the recorded cases have instead of code.
 struct node_program {
   std::string name; ///< graph/node
   json::array ops;
   std::shared_ptr<execution_counts> counts;
+  std::weak_ptr<const graph_library> graphs; ///< that it may call; they hold the programs
 
   /// Throws case_error and graph_error as a body does.
   [[nodiscard]] task<json_command> run(json::value input, runtime rt) const;

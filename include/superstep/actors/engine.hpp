@@ -9,6 +9,7 @@
 #include <superstep/base/cache_lines.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/run_config.hpp>
+#include <superstep/runtime/run_input.hpp>
 
 #include <functional>
 #include <memory>
@@ -69,11 +70,11 @@ public:
   }
 
   /// The same for tables of other front ends.
-  run_handle start(const program_ptr& table, write_list input, run_config config,
+  run_handle start(const program_ptr& table, run_input input, run_config config,
                    std::function<void(raw_result)> done, stream_mode modes = stream_mode::none,
                    std::shared_ptr<event_sink> sink = nullptr);
-  raw_result wait_for(const program_ptr& table, write_list input, run_config config);
-  event_stream open_stream(const program_ptr& table, write_list input, stream_mode modes,
+  raw_result wait_for(const program_ptr& table, run_input input, run_config config);
+  event_stream open_stream(const program_ptr& table, run_input input, stream_mode modes,
                            run_config config, std::size_t buffer_max);
 
   /// Looks into live runs: their actors, which may be told to exit.

@@ -3,7 +3,7 @@
 
 #include <superstep/base/json.hpp>
 #include <superstep/channels/channel.hpp>
-#include <superstep/runtime/graph_error.hpp>
+#include <superstep/runtime/program.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -16,10 +16,13 @@ namespace superstep {
 /// What a stream tells. Combined with |.
 enum class stream_mode : std::uint8_t {
   none = 0,
-  values = 1,  ///< the state after each step that changed it, the first after the input
-  updates = 2, ///< what each task wrote, as it ends
-  custom = 4,  ///< what bodies emit, at once
-  debug = 8,   ///< who was activated, who voted to halt, when the barrier closed
+  values = 1,       ///< the state after each step that changed it, the first after the input
+  updates = 2,      ///< what each task wrote, as it ends
+  custom = 4,       ///< what bodies emit, at once
+  debug = 8,        ///< who was activated, who voted to halt, when the barrier closed
+  tasks = 16,       ///< what each task reads as it starts, and how it ended
+  checkpoints = 32, ///< where the thread stands, of runs whose graph has a checkpointer
+  subgraphs = 64,   ///< no mode: the events of subgraphs as well
 };
 [[nodiscard]] constexpr stream_mode operator|(stream_mode a, stream_mode b) noexcept {
   return static_cast<stream_mode>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -31,13 +34,26 @@ enum class stream_mode : std::uint8_t {
 /// One event of a run. Everything of step n comes before everything of step n + 1; within a step
 /// updates come in the order in which the tasks ended, values after them.
 struct run_event {
+  enum class phase : std::uint8_t { none, started, ended };
+
   stream_mode mode = stream_mode::none;
   std::int64_t step = 0;
+  /// The nodes that lead to the subgraph that it is about; null: the outermost graph.
+  std::shared_ptr<const std::vector<std::string>> path;
+  program_ptr table;            ///< set in the events of subgraphs
+  phase at = phase::none;       ///< of tasks
+  bool is_cached = false;       ///< updates: the task was not run, its output was known
+  std::string error;            ///< tasks, ended: why it failed; empty: it did not
+  std::exception_ptr cause;     ///< of the error
+  std::optional<std::vector<interrupt>> asked; ///< updates, values, tasks: what the run stops for
+  checkpoint_ptr point;         ///< checkpoints
+  std::vector<std::string> next; ///< checkpoints: nodes that run next
   std::string node; ///< updates, custom
   std::uint32_t task_index = 0;
+  std::vector<std::uint32_t> changes; ///< values: channels that the step changed; none: a resume
   state_view state;                   ///< values: a snapshot, shared, never changed
   write_list writes;                  ///< updates: channel and value
-  json::value data;                   ///< custom; debug: {"event": "step" | "barrier" | "end", …}
+  json::value data; ///< custom; tasks, started: the input; debug: {"event": "step" | …}
 };
 
 /// What counts as cost of a run.
@@ -53,6 +69,14 @@ struct raw_result {
   state_ptr state; ///< null when the run never began
   std::optional<run_error> error;
   run_stats stats;
+  /// Set: the run stopped before its end, for these questions (none: at a breakpoint), and can be
+  /// resumed when its graph has a checkpointer.
+  std::optional<std::vector<interrupt>> asked;
+  /// Of runs that go on with a thread or lie below another: the state as it stood when the run last
+  /// changed something that its caller sees; null: it changed nothing. Channels that live for one
+  /// step may have been emptied since.
+  state_view shown;
+  std::shared_ptr<const value> to_parent; ///< of nested runs: see node_output::to_parent
 };
 
 } // namespace superstep

@@ -92,6 +92,11 @@ public:
   /// Runs `body` as a call of its own, beside its parent and its siblings and overlapping with
   /// them even when it blocks. Reports to `join` exactly once, whatever becomes of it.
   virtual void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) = 0;
+
+  /// The coroutine that lives there is suspended and will never go on: its call ends when control
+  /// comes back, and its frame is destroyed. Called from where it lives. An execution without calls
+  /// has nobody who gives up.
+  virtual void give_up(home& /*at*/) noexcept {}
 };
 
 /// Counts forked calls down and ends the parent's wait at zero. One count for the parent itself.

@@ -73,6 +73,8 @@ public:
   [[nodiscard]] virtual changed update_empty(state_block&) const { return changed::no; }
   [[nodiscard]] virtual bool wants_empty_update() const noexcept { return false; }
   [[nodiscard]] virtual bool is_available(const state_block&) const noexcept = 0;
+  /// A channel whose value no checkpoint keeps empties it when a thread goes on.
+  virtual void drop_unkept(state_block&) const {}
 
 protected:
   /// Two values in one step for a channel that takes one (the reference's text).

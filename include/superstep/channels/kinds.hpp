@@ -75,6 +75,9 @@ public:
   bool is_available(const state_block& state) const noexcept override {
     return detail::holder<typename Place::value_type>::has(place_.of(state));
   }
+  void drop_unkept(state_block& state) const override {
+    place_.of(state) = typename Place::value_type{};
+  }
 
 private:
   Place place_;

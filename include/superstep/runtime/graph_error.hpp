@@ -23,6 +23,11 @@ enum class graph_errc {
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch said what its path map does not have
   bad_destination,     ///< a branch chose nothing, or START
+  no_checkpointer,     ///< something that needs a saver was asked of a graph without one
+  unknown_checkpoint,  ///< the thread has no such checkpoint
+  ambiguous_resume,    ///< one answer, several open questions
+  unknown_interrupt,   ///< an answer to a question that nobody asked
+  no_parent,           ///< a Command to the parent of the outermost graph
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 

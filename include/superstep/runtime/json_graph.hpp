@@ -5,6 +5,7 @@
 #include <superstep/runtime/detail/json_body.hpp>
 #include <superstep/runtime/program.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,12 @@ struct json_graph_options {
   bool ignore_unknown_channels = false;
 };
 
+/// See cache_policy; the key is made of what the node reads.
+struct json_cache_policy {
+  std::function<std::string(const json::value& input)> key{}; ///< empty: all of it
+  std::optional<std::chrono::milliseconds> ttl{};             ///< nothing: for ever
+};
+
 /// What a JSON node may be told beside its body.
 struct json_node_options {
   std::vector<std::string> reads;        ///< channels of its input; empty: all
@@ -30,6 +37,7 @@ struct json_node_options {
   json::object metadata;
   bool defer = false;              ///< see node_options
   std::vector<retry_policy> retry; ///< see node_options
+  std::optional<json_cache_policy> cache;
 };
 
 /// A compiled JSON graph: the same program table as every other front end makes, and how its
@@ -39,8 +47,15 @@ public:
   compiled_json_graph(program_ptr table, std::shared_ptr<const detail::json_layout> layout);
   [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
   [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
-  /// What a run is given. Throws graph_error for a key that is no channel (unless ignored).
+  /// What a run is given. Throws graph_error for a key that is no channel of the input (unless
+  /// ignored).
   [[nodiscard]] write_list input(const json::object&) const;
+  /// What a caller sees of a state: the channels of the output that hold something.
+  [[nodiscard]] json::object output(const state_block&) const;
+  /// Whether one of these channels is one of the output.
+  [[nodiscard]] bool is_output(const std::vector<std::uint32_t>& channels) const;
+  /// The writes of an edit of the state, to any channel.
+  [[nodiscard]] write_list edit(const json::object&) const;
   /// The channels that hold something, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
   /// Writes as the reference shows them in `updates`: null, an object, or a list of one-key objects
@@ -86,6 +101,12 @@ public:
     add_node(std::move(name), detail::erase_body(std::move(body)), std::move(options));
     return *this;
   }
+  /// A graph as a node: it gets what the node reads, cut to its input, and what it puts out is
+  /// written to the channels of the same names.
+  json_graph& node(std::string name, compiled_json_graph subgraph, json_node_options options = {});
+  /// Which channels an input may set and a caller sees; without these, all but the managed ones.
+  json_graph& input(std::vector<std::string> channels);
+  json_graph& output(std::vector<std::string> channels);
   json_graph& edge(std::string from, std::string to);
   /// The target runs when all of the sources have run, in whatever steps.
   json_graph& join(std::vector<std::string> from, std::string to);
@@ -103,6 +124,8 @@ public:
 
 private:
   void add_node(std::string name, detail::json_body_function body, json_node_options options);
+  void add_body(std::string name, std::unique_ptr<node_body> body,
+                std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);
   void add_branch(std::string from, detail::json_router_function route, json_path_map map);
   void resolve_reads();
 
@@ -117,6 +140,13 @@ private:
   std::vector<fault> faults_;
   std::vector<node_reads> reads_;
   std::vector<node_reads> branch_reads_;
+  std::optional<std::vector<std::string>> input_;
+  std::optional<std::vector<std::string>> output_;
 };
+
+/// Runs a graph inside a body, as part of its task: the output of the graph. Streams, thread,
+/// store, answers and recursion limit are those of the body's run. Throws what the graph fails with.
+[[nodiscard]] task<json::object> run_graph(runtime rt, compiled_json_graph graph,
+                                           json::object input);
 
 } // namespace superstep

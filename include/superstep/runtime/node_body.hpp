@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/await.hpp>
 #include <superstep/base/task.hpp>
-#include <superstep/channels/channel.hpp>
+#include <superstep/checkpoint/checkpoint.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/runtime.hpp>
 
 #include <boost/container/small_vector.hpp>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace superstep {
 
 class program;
-
-/// One more activation of a node, with an input of its own, in the next super-step.
-struct send {
-  std::uint32_t node = 0;
-  value input;
-};
 
 /// What one activation gave: nothing of it is visible to anybody before the barrier.
 struct node_output {
@@ -32,6 +28,18 @@ struct node_output {
   std::vector<std::uint32_t> adopted_changes;
   /// What a front end's body tells the routers of its own node; nobody else reads it.
   std::shared_ptr<const void> for_routers;
+  /// A Command to the parent graph: ends this graph at once and becomes the result of the parent's
+  /// node, whose front end reads it.
+  std::shared_ptr<const value> to_parent;
+  bool has_ended = false; ///< the body itself has, whatever its branches did then
+};
+
+/// How a run inside a node ended.
+struct nested_outcome {
+  state_view state; ///< null: it changed nothing that its caller sees
+  std::optional<run_error> error;
+  std::optional<std::vector<interrupt>> asked; ///< set: it stopped, for these questions
+  std::shared_ptr<const value> to_parent;      ///< see node_output::to_parent
 };
 
 /// What the engine does for a running body; asked only by bodies that want it.
@@ -39,6 +47,14 @@ class call_services {
 public:
   [[nodiscard]] virtual std::stop_token stop_token() = 0;
   [[nodiscard]] virtual std::function<void(json::value)> emitter() = 0;
+  /// The answer to the body's next question. Nothing: the question was noted, and once the body has
+  /// returned or given up, its task counts as interrupted.
+  [[nodiscard]] virtual std::optional<json::value> ask(const json::value& question) = 0;
+  /// Notes the questions of a run inside the body in the same way.
+  virtual void pass_on(std::vector<interrupt> questions) = 0;
+  /// Runs a graph below the body's task.
+  virtual void start_nested(std::shared_ptr<const program>, write_list input,
+                            completer<nested_outcome> done) = 0;
 
 protected:
   ~call_services() = default;
@@ -58,6 +74,7 @@ struct body_input {
   std::uint32_t attempt = 1;
   bool sole_task = false;   ///< no other task runs in this step
   bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
+  std::int64_t steps_left = 0; ///< super-steps that the run may still take after this one
 
   [[nodiscard]] runtime make_runtime() const;
 };
@@ -75,6 +92,10 @@ public:
 
   virtual ~node_body();
   virtual void run(const body_input&, outcome&) const = 0;
+  /// What the body reads, for streams and as the default key of a cache; null: it cannot be shown.
+  [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }
+  /// The graph that this node is, if it is one.
+  [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };
 
 /// Chooses where to go after a node, seeing the state with that node's own writes applied.

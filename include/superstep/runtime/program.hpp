@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/channels/channel.hpp>
+#include <superstep/checkpoint/checkpoint.hpp>
+#include <superstep/checkpoint/fwd.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/runtime/retry_policy.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +21,14 @@ namespace superstep {
 inline constexpr std::string_view start_node = "__start__";
 inline constexpr std::string_view end_node = "__end__";
 
+/// When an activation need not be run because the same input was seen before.
+struct cache_policy {
+  /// Of what the node reads. Runs between two steps on the engine's thread, so it must be short.
+  /// Empty: the whole input, where the node can show it.
+  std::function<std::string(const body_input&)> key;
+  std::optional<std::chrono::milliseconds> ttl; ///< nothing: for ever
+};
+
 /// What a node may be told beside its body.
 struct node_options {
   /// Nodes that its Commands may go to: drawn, and checked by compile().
@@ -29,13 +39,32 @@ struct node_options {
   bool defer = false;
   /// When an activation that failed is tried again; the first policy that fits decides.
   std::vector<retry_policy> retry;
+  std::optional<cache_policy> cache; ///< used when the graph or the run has a cache
   /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
   /// when the whole run ends. Empty result: the run fails.
   std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure;
 };
 
+/// What becomes of a subgraph's state between calls.
+enum class persistence : std::uint8_t {
+  per_call,   ///< every call starts afresh, but goes on after an interrupt or a retry
+  per_thread, ///< a call goes on with what earlier calls of the thread left
+  none,       ///< nothing is kept: an interrupted call starts over
+};
+
 struct compile_options {
   std::string name = "graph";
+  /// Keeps the threads of runs that name one. A subgraph uses its parent's.
+  std::shared_ptr<saver> checkpointer;
+  std::shared_ptr<superstep::store> store;
+  std::shared_ptr<write_cache> cache;
+  /// Nodes that a run stops before or after; `*`: all.
+  std::vector<std::string> interrupt_before;
+  std::vector<std::string> interrupt_after;
+  /// Channels that a caller of the graph sees, by number; empty: all.
+  std::vector<std::uint32_t> output;
+  /// As a subgraph.
+  superstep::persistence persistence = superstep::persistence::per_call;
   /// What a Command or router may name that the graph does not have: an error, or nothing (the
   /// reference).
   bool ignore_unknown_targets = false;
@@ -73,14 +102,18 @@ struct join_entry {
 /// The one table that every front end fills and the engine runs: channels, nodes, edges, branches.
 /// Immutable and shared by all runs; nodes stand in the order of their names.
 /// Aligned, because its shared_ptr's count is written by every run that starts or ends.
-class alignas(64) program {
+class alignas(64) program final : public graph_layout {
 public:
   static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
-  [[nodiscard]] const std::vector<std::unique_ptr<const channel>>& channels() const noexcept {
+  [[nodiscard]] const compile_options& options() const noexcept { return options_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<const channel>>&
+  channels() const noexcept override {
     return channels_;
   }
+  [[nodiscard]] std::string_view node_name(std::uint32_t i) const override { return node(i).name; }
+  [[nodiscard]] std::size_t node_count() const override { return nodes_.size(); }
   [[nodiscard]] const std::vector<std::unique_ptr<node_entry>>& nodes() const noexcept {
     return nodes_;
   }

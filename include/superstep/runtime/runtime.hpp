@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/execution.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/runtime/run_config.hpp>
 
+#include <coroutine>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 
 namespace superstep {
+
+class call_services;
+
+/// Awaits the answer to one question; see runtime::interrupt().
+class [[nodiscard]] question {
+public:
+  question(call_services* services, json::value asked)
+      : services_{services}, asked_(std::move(asked)) {}
+  [[nodiscard]] bool await_ready();
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
+    auto& at = *frame.promise().at;
+    at.where->give_up(at);
+  }
+  json::value await_resume() { return std::move(*answer_); }
+
+private:
+  call_services* services_;
+  json::value asked_;
+  std::optional<json::value> answer_;
+};
 
 /// What a node body may ask of the run it is part of. Copyable; owned by its call, so it stays
 /// valid for a body that outlives its call.
@@ -17,10 +41,9 @@ class runtime {
 public:
   /// Number of the super-step, from 1 for the first nodes of a fresh run.
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
-  /// Recursion limit minus step; 1 in the last step after which the run can still end well.
-  [[nodiscard]] std::int64_t remaining_steps() const noexcept {
-    return static_cast<std::int64_t>(config_->recursion_limit) - step_;
-  }
+  /// Steps that the run may take after this one; 1 in the last one after which it can still end
+  /// well.
+  [[nodiscard]] std::int64_t remaining_steps() const noexcept { return steps_left_; }
   [[nodiscard]] bool is_last_step() const noexcept { return remaining_steps() == 1; }
   [[nodiscard]] std::string_view node() const noexcept { return node_; }
   /// Position of the call's Send in its super-step; 0 for a node triggered by edges.
@@ -39,11 +62,26 @@ public:
       emit_(std::move(event));
   }
 
+  /// Long-term memory that outlives the thread; null when neither graph nor run has one.
+  [[nodiscard]] superstep::store* store() const noexcept { return config_->store.get(); }
+
+  /// Asks whoever called the run: `auto answer = co_await rt.interrupt(question);`
+  /// Without an answer the body goes no further: the run stops when its siblings have ended, and
+  /// whoever resumes the thread runs the body again from its beginning. Questions are told apart by
+  /// their order, so a body must ask them in the same order each time.
+  [[nodiscard]] question interrupt(json::value asked) const;
+  /// The same for a plain function: nothing means that it should return at once; what it returns
+  /// then is dropped. Only inside the body.
+  [[nodiscard]] std::optional<json::value> ask(const json::value& asked) const;
+
   // Filled by whoever runs the body.
   runtime(std::shared_ptr<const run_config> config, std::string_view node, std::int64_t step,
           std::uint32_t task_index)
       : config_{std::move(config)}, node_{node}, step_{step}, task_index_{task_index} {}
   void set_stop(std::stop_token stop) noexcept { stop_ = std::move(stop); }
+  void set_steps_left(std::int64_t steps) noexcept { steps_left_ = steps; }
+  void set_services(call_services* s) noexcept { services_ = s; }
+  [[nodiscard]] call_services* services() const noexcept { return services_; }
   void set_attempt(std::uint32_t attempt) noexcept { attempt_ = attempt; }
   void set_emit(std::function<void(json::value)> emit) { emit_ = std::move(emit); }
 
@@ -53,6 +91,8 @@ private:
   std::int64_t step_;
   std::uint32_t task_index_;
   std::uint32_t attempt_ = 1;
+  std::int64_t steps_left_ = 0;
+  call_services* services_ = nullptr;
   std::stop_token stop_;
   std::function<void(json::value)> emit_;
 };

@@ -33,6 +33,8 @@ struct step_task {
   range targets;
   range sends;
   std::uint32_t attempt = 1; ///< of the engine: which one runs or ran last
+  std::uint8_t causes = 0;   ///< trigger_cause bits of a pull task
+  bool is_known = false;     ///< of the engine: its output was known, it is not run
   [[nodiscard]] bool is_push() const noexcept { return push_index != pull; }
 };
 
@@ -48,10 +50,17 @@ struct super_step {
   std::vector<send> sends;
   state_ptr adopted; ///< see node_output::adopted
   std::vector<std::uint32_t> adopted_changes;
+  /// Of a thread's START task: what it writes and where it goes besides the entry's edges.
+  std::optional<write_list> input;
+  std::vector<std::uint32_t> input_targets;
 
   void clear();
   /// Takes the output of a task that has ended. Tasks end in any order, each once.
   void record(std::uint32_t task, node_output&& output);
+  /// The same for what a task gave in an earlier attempt at this step.
+  void record(std::uint32_t task, const task_output& output);
+  /// A copy of what a task that has ended gave.
+  [[nodiscard]] task_output output_of(const step_task&) const;
 };
 
 enum class next_step : std::uint8_t { run, done, out_of_steps };
@@ -62,6 +71,11 @@ public:
   run_state() = default;
   /// Makes it a fresh run of a program. Keeps buffers.
   void reset(program_ptr table, std::string run_id, std::uint32_t recursion_limit);
+  /// After reset(): makes it go on where a checkpoint of the same table stands, and keeps track of
+  /// what is needed for the next one. Without a checkpoint: a fresh thread.
+  void go_on(const checkpoint* from);
+  /// The same place as data. @pre go_on() was called
+  [[nodiscard]] position where() const;
   /// Lets go of state and table; keeps buffers.
   void clear() noexcept;
 
@@ -73,20 +87,37 @@ public:
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
   /// Channels changed by the last apply(), each once.
   [[nodiscard]] std::span<const std::uint32_t> changes() const noexcept { return changes_; }
+  /// Super-steps that may still be prepared before the run is out of steps.
+  [[nodiscard]] std::int64_t steps_left() const noexcept { return stop_ - step_; }
+
+  /// Abandons what is pending and lets START write this input in the next step.
+  void accept_input(write_list input, std::vector<std::uint32_t> targets);
+  /// Drops what an edit of the state drops: pending Sends, and triggers of edges and branches.
+  void drop_pending() noexcept;
+  /// Writes, targets and Sends of the caller of a run, between two steps.
+  [[nodiscard]] result<void> apply_command(const task_output&);
+  /// The node that ran last; no_node: START did, or nothing yet. Nothing: several.
+  [[nodiscard]] std::optional<std::uint32_t> last_node() const;
+  /// Counts a step that was not prepared, or takes one back.
+  void count_step(int by = 1) noexcept { step_ += by; }
 
 private:
   friend result<void> begin(run_state&, super_step&, std::span<write>);
   friend next_step prepare(run_state&, super_step&);
   friend result<void> apply(run_state&, super_step&);
+  friend result<void> apply_edit(run_state&, super_step&);
 
   result<void> apply_writes(super_step&);
+  result<void> apply_tasks(super_step&);
   void end_transients();
-  void trigger(std::uint32_t node);
+  void trigger(std::uint32_t node, trigger_cause cause);
   void follow(const node_entry&);
+  void consume_joins(std::uint32_t node);
+  void note_seen(std::uint32_t node, std::uint8_t causes);
 
   program_ptr table_;
   state_ptr state_;
-  std::vector<std::uint8_t> is_triggered_; // by node
+  std::vector<std::uint8_t> causes_;       // by node: trigger_cause bits, 0: not triggered
   std::vector<std::uint32_t> triggered_;   // nodes, unordered
   std::vector<std::uint32_t> deferred_;    // triggered too, but held until nothing else is
   std::vector<named_barrier_value> joins_;
@@ -95,20 +126,30 @@ private:
   std::vector<write*> ordered_; // scratch of apply
   std::int64_t step_ = -1;
   std::int64_t stop_ = 0;
+  bool keep_changes_ = false; // those of the input, applied by begin(), count for step 0
   id_source ids_{{}};
+  // Only of threads.
+  std::optional<write_list> input_;
+  std::vector<std::uint32_t> input_targets_;
+  std::unique_ptr<seen_versions> versions_;
 };
 
 /// Step 0: the input is written to its channels; the hidden entry becomes the step's only task
 /// (node program::no_node), whose routers choose where to go. apply() then fires its edges.
 [[nodiscard]] result<void> begin(run_state&, super_step&, std::span<write> input);
 
-/// Finds out who runs next: pending Sends in order, then triggered nodes by name.
+/// Finds out who runs next: pending Sends in order, then triggered nodes by name. Out of steps: the
+/// tasks are those that would have run.
 [[nodiscard]] next_step prepare(run_state&, super_step&);
 
 /// The barrier: applies what the tasks gave, in the order of their task paths (nodes by name, then
 /// Sends by index), never in the order they ended; fires edges, joins, targets and Sends.
-/// @pre every task of the step was recorded
+/// Tasks that were not recorded (they asked a question) count as having run and written nothing.
 [[nodiscard]] result<void> apply(run_state&, super_step&);
+
+/// The same for an edit of the state as if a node had written it: a step of one task which the node
+/// itself does not count as having run.
+[[nodiscard]] result<void> apply_edit(run_state&, super_step&);
 
 /// Applies writes, given in task order, to a state: groups them by channel, one update each.
 /// `changes` gets the channels that changed. Used by apply() and for what routers see.

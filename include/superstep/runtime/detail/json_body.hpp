@@ -30,6 +30,8 @@ struct json_command {
   json::value update; ///< an object, or null for none
   std::vector<json_target> go_to{};
   std::vector<json::value> more{}; ///< further updates, applied after the first
+  /// Of a subgraph: ends it at once and is the result of the node that it is in its parent.
+  bool to_parent = false;
 };
 
 /// Pairs of what a router says and the node that is meant.

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a lane tells the streams of its runs.
+#include "lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+json::array names_of(const program& table, const std::vector<std::uint32_t>& nodes) {
+  auto names = json::array{};
+  for (const auto n : nodes)
+    names.emplace_back(table.node(n).name);
+  return names;
+}
+
+} // namespace
+
+run_event lane::event_of(const run& r, stream_mode mode) {
+  auto event = run_event{};
+  event.mode = mode;
+  event.step = r.state.step();
+  if (const auto& below = r.request.below) {
+    event.path = {below, &below->path};
+    event.table = r.state.table_ptr();
+  }
+  return event;
+}
+
+void lane::tell_update(run& r, std::uint32_t number, const node_output& output, bool is_cached) {
+  const auto& t = r.step.tasks[number];
+  if (!r.streams(stream_mode::updates) || t.node == program::no_node)
+    return;
+  auto event = event_of(r, stream_mode::updates);
+  event.node = r.table().node(t.node).name;
+  event.task_index = t.is_push() ? t.push_index : 0;
+  event.is_cached = is_cached;
+  event.writes.assign(output.writes.begin(), output.writes.end());
+  tell(r, std::move(event));
+}
+
+/// A task has asked, or (no_task) the run stops at a breakpoint.
+void lane::tell_asked(run& r, std::uint32_t number, const std::vector<interrupt>& asked) {
+  if (r.streams(stream_mode::updates)) {
+    auto event = event_of(r, stream_mode::updates);
+    event.asked = asked;
+    r.request.sink->push(std::move(event));
+  }
+  if (number == no_task)
+    return;
+  if (r.streams(stream_mode::values)) {
+    auto event = event_of(r, stream_mode::values);
+    event.state = r.state.state();
+    event.asked = asked;
+    r.request.sink->push(std::move(event));
+  }
+  if (!r.streams(stream_mode::tasks))
+    return;
+  auto event = event_of(r, stream_mode::tasks);
+  event.at = run_event::phase::ended;
+  event.node = r.table().node(r.step.tasks[number].node).name;
+  event.asked = asked;
+  r.request.sink->push(std::move(event));
+}
+
+void lane::tell_start(run& r, std::uint32_t number) {
+  const auto& t = r.step.tasks[number];
+  if (t.node == program::no_node)
+    return;
+  const auto& node = r.table().node(t.node);
+  auto event = event_of(r, stream_mode::tasks);
+  event.at = run_event::phase::started;
+  event.node = node.name;
+  event.task_index = t.is_push() ? t.push_index : 0;
+  if (node.body)
+    event.data = node.body->show_input(reading(r, number));
+  r.request.sink->push(std::move(event));
+}
+
+void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
+                       const run_error* failure) {
+  const auto& t = r.step.tasks[number];
+  if (t.node == program::no_node)
+    return;
+  auto event = event_of(r, stream_mode::tasks);
+  event.at = run_event::phase::ended;
+  event.node = r.table().node(t.node).name;
+  event.task_index = t.is_push() ? t.push_index : 0;
+  event.writes.assign(output.writes.begin(), output.writes.end());
+  if (failure != nullptr) {
+    event.error = failure->text;
+    event.cause = failure->cause;
+  }
+  if (failure != nullptr)
+    r.request.sink->push(std::move(event));
+  else
+    tell(r, std::move(event));
+}
+
+/// Tells how a task ended: at once, or when the barrier has held.
+void lane::tell(run& r, run_event&& event) {
+  if (r.is_lone && !event.is_cached)
+    r.held.push_back(std::move(event));
+  else
+    r.request.sink->push(std::move(event));
+}
+
+void lane::emit_checkpoint(run& r) {
+  auto event = event_of(r, stream_mode::checkpoints);
+  event.point = r.thread->at();
+  event.step = event.point->step;
+  event.state = event.point->state;
+  for (const auto& t : r.step.tasks)
+    event.next.push_back(r.table().node(t.node).name);
+  r.request.sink->push(std::move(event));
+}
+
+/// What the step has put something into: a channel that it only emptied does not count.
+std::vector<std::uint32_t> lane::visible_changes(const run& r) {
+  auto out = std::vector<std::uint32_t>{};
+  for (const auto c : r.state.changes())
+    if (r.table().channels()[c]->is_available(*r.state.state()))
+      out.push_back(c);
+  return out;
+}
+
+void lane::emit_values(run& r) {
+  const auto streams = r.streams(stream_mode::values);
+  const auto keeps = r.request.below || r.thread;
+  if (!streams && !keeps)
+    return;
+  auto changes = visible_changes(r);
+  if (changes.empty())
+    return;
+  if (keeps)
+    show(r, changes);
+  if (!streams)
+    return;
+  auto event = event_of(r, stream_mode::values);
+  event.changes = std::move(changes);
+  event.state = r.state.state();
+  r.request.sink->push(std::move(event));
+}
+
+/// Notes what the caller sees of the run. Nothing changed: all of it, as it stands.
+void lane::show(run& r, const std::vector<std::uint32_t>& changed) {
+  const auto& output = r.table().options().output;
+  const auto is_seen = [&](std::uint32_t c) {
+    return output.empty() || std::ranges::find(output, c) != output.end();
+  };
+  if (!changed.empty() && std::ranges::none_of(changed, is_seen))
+    return;
+  r.is_shown = true;
+  if (!r.table().transient_channels().empty()) // otherwise the last state shows the same
+    r.shown = r.state.state();
+}
+
+/// Who was activated, and who, having received nothing, has voted to halt.
+void lane::emit_step(run& r) {
+  auto activated = json::array{};
+  auto is_active = std::vector<bool>(r.table().nodes().size());
+  for (const auto& t : r.step.tasks) {
+    activated.emplace_back(r.task_path(t));
+    if (t.node != program::no_node)
+      is_active[t.node] = true;
+  }
+  auto halted = std::vector<std::uint32_t>{};
+  for (auto n = std::uint32_t{0}; n < is_active.size(); ++n) {
+    if (!is_active[n])
+      halted.push_back(n);
+  }
+  auto event = event_of(r, stream_mode::debug);
+  event.data = json::object{{"event", activated.empty() ? "end" : "step"},
+                            {"activated", std::move(activated)},
+                            {"halted", names_of(r.table(), halted)},
+                            {"in_flight", r.flights}};
+  r.request.sink->push(std::move(event));
+}
+
+
+} // namespace superstep

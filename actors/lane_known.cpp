@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks whose output is known: they ended in an earlier attempt at the step, or the node's cache
+// has what the same input gave before.
+#include "lane.hpp"
+
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+body_input lane::reading(run& r, std::uint32_t number) const {
+  const auto& t = r.step.tasks[number];
+  auto in = body_input{};
+  in.table = &r.table();
+  in.state = r.state.state().get();
+  in.payload = t.is_push() ? &(*r.step.inputs)[t.push_index].input : nullptr;
+  in.config = &r.request.config;
+  in.node = t.node;
+  in.task_index = t.is_push() ? t.push_index : 0;
+  in.step = r.state.step();
+  in.steps_left = r.state.steps_left();
+  return in;
+}
+
+/// Records what tasks of this step gave before the run broke off.
+void lane::take_known(run& r) {
+  for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
+    const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
+    if (known == nullptr || !known->output)
+      continue;
+    r.step.record(i, *known->output);
+    r.step.tasks[i].is_known = true;
+  }
+}
+
+/// After the step's tasks were announced: tells of known outputs, and looks the others up.
+void lane::begin_known(run& r) {
+  const auto late = std::exchange(r.late, {});
+  for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
+    if (!r.step.tasks[i].is_known) {
+      if (r.request.config->cache)
+        look_up(r, i);
+      continue;
+    }
+    auto output = node_output{};
+    const auto known = r.step.output_of(r.step.tasks[i]);
+    output.writes.assign(known.writes.begin(), known.writes.end());
+    tell_update(r, i, output, true);
+  }
+  cache_late(r, late);
+}
+
+void lane::cache_late(const run& r, const std::vector<late_output>& late) {
+  for (const auto& l : late)
+    r.request.config->cache->put(l.scope, l.key, l.output, l.ttl);
+}
+
+void lane::look_up(run& r, std::uint32_t number) {
+  const auto& t = r.step.tasks[number];
+  if (t.node == program::no_node)
+    return;
+  const auto& node = r.table().node(t.node);
+  if (!node.options.cache)
+    return;
+  const auto input = reading(r, number);
+  auto key = std::string{};
+  if (node.options.cache->key) {
+    key = node.options.cache->key(input);
+  } else {
+    const auto shown = node.body->show_input(input);
+    if (shown.is_null()) // it cannot be told apart from other inputs
+      return;
+    key = to_canonical_text(shown);
+  }
+  const auto scope = r.table().name() + '/' + node.name;
+  if (const auto known = r.request.config->cache->find(scope, key)) {
+    r.step.record(number, *known);
+    r.step.tasks[number].is_known = true;
+    auto output = node_output{};
+    output.writes.assign(known->writes.begin(), known->writes.end());
+    tell_update(r, number, output, true);
+    if (r.thread) {
+      auto record = task_record{};
+      record.task = r.task_path(t);
+      record.output = *known;
+      r.thread->tell(std::move(record));
+    }
+    return;
+  }
+  r.cache_keys.emplace_back(number, std::move(key));
+}
+
+void lane::cache_output(run& r, std::uint32_t number, const node_output& output) {
+  for (auto& [task, key] : r.cache_keys) {
+    if (task != number)
+      continue;
+    const auto& node = r.table().node(r.step.tasks[number].node);
+    r.late.push_back({r.table().name() + '/' + node.name,
+                      key,
+                      {{output.writes.begin(), output.writes.end()},
+                       {output.targets.begin(), output.targets.end()},
+                       output.sends},
+                      node.options.cache->ttl});
+    if (!r.is_lone || !r.thread || !r.thread->keeper())
+      cache_late(r, std::exchange(r.late, {}));
+  }
+}
+
+/// Adds what has become known of a task to its thread.
+void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
+                       const run_error* failure) {
+  const auto& t = r.step.tasks[number];
+  auto record = task_record{};
+  record.task = r.task_path(t);
+  // A body whose branch failed has written: its edges have fired, and it is not run again.
+  const auto has_edges = [&] {
+    const auto& node = r.table().node(t.node);
+    return !node.edges.empty() || !node.joins.empty();
+  };
+  if (output != nullptr &&
+      (failure == nullptr || !output->writes.empty() || !output->targets.empty() ||
+       (output->has_ended && has_edges()))) {
+    record.output = {{output->writes.begin(), output->writes.end()},
+                     {output->targets.begin(), output->targets.end()},
+                     output->sends};
+  }
+  if (failure != nullptr) {
+    record.error = failure->text;
+    record.cause = failure->cause;
+  }
+  if (const auto* talk = r.find_talk(number)) {
+    if (failure == nullptr && talk->was_answered)
+      record.answers = talk->answers;
+    if (output == nullptr && !talk->asked.empty())
+      record.asked = talk->asked;
+  }
+  r.thread->tell(std::move(record));
+}
+
+} // namespace superstep

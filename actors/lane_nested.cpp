@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs below a task: a subgraph as a node, or a graph that a body runs.
+#include "engine_core.hpp"
+#include "lane.hpp"
+
+#include <utility>
+
+namespace superstep {
+
+void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr table,
+                        write_list input, completer<nested_outcome> done) {
+  if (parent.generation != generation || parent.owner == nullptr) // it has gone meanwhile
+    return;
+  auto& r = *parent.owner;
+  const auto& t = r.step.tasks[parent.task_number];
+  const auto how = table->options().persistence;
+  const auto& node = r.table().node(t.node).name;
+  const auto path = r.task_path(t);
+  const auto key = r.thread ? r.thread->task_key(path) : path + '@' + std::to_string(r.state.step());
+  auto below = std::make_shared<nesting>();
+  auto parent_ns = std::string{};
+  if (const auto& above = r.request.below) {
+    below->path = above->path;
+    parent_ns = above->ns;
+  }
+  below->path.push_back(node);
+  below->ns = nested_namespace(parent_ns, how, node, key, parent.nested++);
+  if (r.thread && how != persistence::none) {
+    below->keeper = r.thread->keeper();
+    below->id_prefix = r.thread->at() ? r.thread->at()->id : std::string{};
+    below->is_persistent = how == persistence::per_thread;
+    below->told_to_resume = r.thread->is_first_step() || t.attempt > 1;
+    if (below->is_persistent)
+      below->replay_before = r.thread->replay_for(below->ns);
+  }
+  below->answers = parent.talk ? parent.talk->given : nullptr;
+  auto request = run_request{};
+  request.table = std::move(table);
+  request.input = run_input{std::move(input)};
+  request.config = r.request.config;
+  request.below = std::move(below);
+  if (r.streams(stream_mode::subgraphs)) {
+    request.modes = r.request.modes;
+    request.sink = r.request.sink;
+  }
+  const auto number = expect_run();
+  request.done = [done](raw_result raw) {
+    done(nested_outcome{std::move(raw.shown), std::move(raw.error), std::move(raw.asked),
+                        std::move(raw.to_parent)});
+  };
+  begin_run(number, std::move(request));
+  if (auto* const child = find_run(number); child != nullptr && child->queued) {
+    ready_.pop_back(); // before its parent's next task, so that it is a matter of order alone
+    ready_.push_front({child, nullptr, nullptr});
+  }
+  if (find_run(number) != nullptr)
+    done.on_abandon([core = core_.weak_from_this(), number, lane = index_] {
+      if (const auto alive = core.lock())
+        alive->cancel({number, lane});
+    });
+}
+
+} // namespace superstep

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run.hpp"
+
+#include "call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
+  const auto kept =
+      std::ranges::find_if(talks, [&](const auto& t) { return t.first == of; });
+  if (kept != talks.end()) { // another attempt asks the same questions again
+    auto& talk = *kept->second;
+    talk.next = 0;
+    talk.asked.clear();
+    talk.stopped = false;
+    return kept->second;
+  }
+  auto talk = std::make_shared<conversation>();
+  const auto path = task_path(step.tasks[of]);
+  if (!thread) { // not kept itself, but below a run that is
+    talk->ns = request.below->ns;
+    talk->task_key = path + '@' + std::to_string(state.step());
+    talk->given = request.below->answers;
+    return talk;
+  }
+  talk->ns = thread->key().ns;
+  talk->task_key = thread->task_key(path);
+  talk->given = thread->answers_for(path);
+  if (const auto* known = thread->find(path))
+    talk->answers = known->answers;
+  return talk;
+}
+
+void run::keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk) {
+  if (find_talk(of) == nullptr)
+    talks.emplace_back(of, std::move(talk));
+}
+
+const conversation* run::find_talk(std::uint32_t of) const noexcept {
+  for (const auto& [task, talk] : talks)
+    if (task == of)
+      return talk.get();
+  return nullptr;
+}
+
+void run::forget_step() noexcept {
+  talks.clear();
+  cache_keys.clear();
+}
+
+} // namespace superstep

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/checkpoint/checkpoint.hpp>
+
+#include <iterator>
+
+namespace superstep {
+
+std::string_view to_text(checkpoint_source s) noexcept {
+  switch (s) {
+  case checkpoint_source::input:
+    return "input";
+  case checkpoint_source::loop:
+    return "loop";
+  case checkpoint_source::update:
+    return "update";
+  case checkpoint_source::fork:
+    return "fork";
+  }
+  return "";
+}
+
+void merge_into(task_record& old, const task_record& more) {
+  if (more.output && !old.output) {
+    old.output = more.output;
+  } else if (more.output && old.task.empty()) { // what the caller says adds up
+    const auto add = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    add(old.output->writes, more.output->writes);
+    add(old.output->targets, more.output->targets);
+    add(old.output->sends, more.output->sends);
+  }
+  if (more.asked)
+    old.asked = more.asked;
+  if (!more.answers.empty())
+    old.answers = more.answers;
+  if (!more.error.empty()) {
+    old.error = more.error;
+    old.cause = more.cause;
+  }
+  if (more.resume)
+    old.resume = more.resume;
+}
+
+} // namespace superstep

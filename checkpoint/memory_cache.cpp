@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/assert.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+memory_cache::memory_cache(std::size_t entries_max, clock now)
+    : entries_max_{entries_max},
+      now_{now ? std::move(now) : [] { return std::chrono::steady_clock::now(); }} {
+  SUPERSTEP_ASSERT(entries_max_ > 0);
+}
+
+std::optional<task_output> memory_cache::find(std::string_view scope, std::string_view key) {
+  const auto lock = std::scoped_lock{mutex_};
+  const auto found = entries_.find(place{scope, key});
+  if (found == entries_.end())
+    return std::nullopt;
+  if (found->second.until && *found->second.until <= now_()) {
+    by_age_.erase(found->second.number);
+    entries_.erase(found);
+    return std::nullopt;
+  }
+  return found->second.output;
+}
+
+void memory_cache::put(std::string_view scope, std::string_view key, task_output output,
+                       std::optional<std::chrono::milliseconds> ttl) {
+  const auto lock = std::scoped_lock{mutex_};
+  auto until = std::optional<std::chrono::steady_clock::time_point>{};
+  if (ttl)
+    until = now_() + *ttl;
+  const auto [at, is_new] = entries_.try_emplace(place{scope, key});
+  if (!is_new)
+    by_age_.erase(at->second.number);
+  at->second = {std::move(output), until, ++last_};
+  by_age_.emplace(last_, at->first);
+  if (entries_.size() > entries_max_) {
+    entries_.erase(by_age_.begin()->second);
+    by_age_.erase(by_age_.begin());
+  }
+}
+
+void memory_cache::clear(std::string_view scope) {
+  const auto lock = std::scoped_lock{mutex_};
+  std::erase_if(entries_, [&](const auto& e) {
+    const auto goes = scope.empty() || e.first.first == scope;
+    if (goes)
+      by_age_.erase(e.second.number);
+    return goes;
+  });
+}
+
+} // namespace superstep

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/channels/named_barrier_value.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+/// One more activation of a node, with an input of its own, in the next super-step.
+struct send {
+  std::uint32_t node = 0;
+  value input;
+};
+
+/// A question that a task asked. The id names task and question: it is the same for as long as the
+/// question is open, in whatever process.
+struct interrupt {
+  std::string id;
+  json::value value;
+};
+
+/// What the numbers in a checkpoint mean: the table that a graph was compiled to.
+class graph_layout {
+public:
+  virtual ~graph_layout() = default;
+  [[nodiscard]] virtual const std::vector<std::unique_ptr<const channel>>& channels() const = 0;
+  [[nodiscard]] virtual std::string_view node_name(std::uint32_t node) const = 0;
+  [[nodiscard]] virtual std::size_t node_count() const = 0;
+};
+
+/// Why a node is to run next; combined as bits. Causes differ in what an edit of the state clears.
+enum class trigger_cause : std::uint8_t { branch = 1, join = 2, held_back = 4 };
+
+struct trigger {
+  std::uint32_t node = 0;
+  std::uint8_t causes = 0;
+};
+
+/// When what was written and seen: numbers drawn by each barrier. They tell which node ran last,
+/// as whom an edit of the state counts when it names nobody (the reference's channel versions).
+struct seen_versions {
+  std::uint64_t last = 0;
+  std::uint64_t entry = 0;
+  std::uint64_t entry_seen = 0;
+  std::vector<std::uint64_t> branch;      ///< by node: when something last led to it, or it ran
+  std::vector<std::uint64_t> branch_seen; ///< the same, as it stood when the node ran
+  std::vector<std::uint64_t> join;
+  std::vector<std::uint64_t> join_seen;
+};
+
+/// Where a thread stands between two super-steps, besides its state.
+struct position {
+  /// Set: the input (or a Command in its place) that the hidden START task is about to write.
+  std::optional<write_list> input;
+  std::vector<std::uint32_t> input_targets;
+  std::vector<trigger> triggered;
+  std::vector<trigger> deferred; ///< held back until nothing else is left to run
+  std::vector<named_barrier_value> joins;
+  std::vector<send> sends;
+  seen_versions versions;
+};
+
+/// What made a checkpoint.
+enum class checkpoint_source : std::uint8_t { input, loop, update, fork };
+[[nodiscard]] std::string_view to_text(checkpoint_source) noexcept;
+
+/// A thread between two super-steps. Immutable once it was saved; values are shared.
+struct checkpoint {
+  std::string id;     ///< of one thread: sorts as text in the order in which they were made
+  std::string parent; ///< empty: the first
+  checkpoint_source source = checkpoint_source::input;
+  std::int64_t step = 0; ///< the super-step that it follows, -1 for the first input
+  std::shared_ptr<const graph_layout> layout;
+  state_view state;
+  position where;
+};
+using checkpoint_ptr = std::shared_ptr<const checkpoint>;
+
+/// What one task gave, kept until the step that it belongs to is applied.
+struct task_output {
+  std::vector<write> writes;
+  std::vector<std::uint32_t> targets;
+  std::vector<send> sends;
+};
+
+/// What is known of one task of the step that follows a checkpoint.
+struct task_record {
+  std::string task; ///< its path: `agent`, or `tools#3` for the fourth Send; empty: the caller
+  std::optional<task_output> output;           ///< set: it has ended and is not run again
+  std::optional<std::vector<interrupt>> asked; ///< its latest questions, answered or not
+  std::vector<json::value> answers;            ///< to its questions, in their order
+  std::string error;                           ///< empty: none
+  std::exception_ptr cause;                    ///< of the error; lost when a thread is exported
+  std::optional<json::value> resume;           ///< of the caller: an answer for whoever asks first
+};
+
+/// Adds what is newly known: questions, answers and errors replace, an output stays as it is.
+void merge_into(task_record& old, const task_record& more);
+
+/// A checkpoint and its tasks, as a saver gives them.
+struct saved_checkpoint {
+  checkpoint_ptr point;
+  std::vector<task_record> tasks; ///< in the order in which they were first told of
+};
+
+/// Which checkpoints belong together: a thread, and within it the graph or one of its subgraphs.
+struct thread_key {
+  std::string thread_id;
+  /// Empty: the outermost graph. A subgraph: node names and task keys, `node:task|node:task`.
+  std::string ns;
+  auto operator<=>(const thread_key&) const = default;
+};
+
+} // namespace superstep

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/checkpoint/saver.hpp>
+#include <superstep/runtime/run_config.hpp>
+#include <superstep/runtime/run_input.hpp>
+#include <superstep/runtime/step.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+/// Answers that a caller gave, for the tasks of its run and of the runs nested in it.
+/// @par Threads
+/// All members may be called from any thread.
+class given_answers {
+public:
+  given_answers(std::optional<json::value> any, std::map<std::string, json::value> by_id)
+      : any_{std::move(any)}, by_id_{std::move(by_id)} {}
+  /// The answer to a question; one that names no question goes to the first that asks.
+  [[nodiscard]] std::optional<json::value> take(const std::string& interrupt_id);
+
+private:
+  std::mutex mutex_;
+  std::optional<json::value> any_;
+  const std::map<std::string, json::value> by_id_;
+};
+
+/// How a run hangs below the run whose task started it.
+struct nesting {
+  std::vector<std::string> path; ///< the nodes that lead here
+  std::string ns;                ///< of its checkpoints; see thread_key
+  std::string id_prefix;         ///< its checkpoints come after this id of the parent's
+  std::shared_ptr<saver> keeper; ///< null: keeps nothing
+  bool is_persistent = false;    ///< goes on with what earlier calls left
+  bool told_to_resume = false;   ///< the parent's step is run once more
+  std::string replay_before;     ///< the parent replays: only checkpoints before this one count
+  std::shared_ptr<given_answers> answers;
+};
+
+/// What a run on a thread keeps beside its run_state: which checkpoint it stands on, what is known
+/// of the tasks that follow it, and the saver that is told.
+class thread_run {
+public:
+  /// @param keeper null: a run that only takes a command or nothing and is not kept
+  thread_run(std::shared_ptr<saver> keeper, thread_key key, durability when);
+
+  /// Loads the thread and takes what the caller says. Afterwards the run is ready to be prepared.
+  [[nodiscard]] result<void> open(run_state&, run_input&&, const run_config&, const nesting*);
+  /// After open(): the thread goes on instead of starting over.
+  [[nodiscard]] bool is_resuming() const noexcept { return is_resuming_; }
+  /// Set while the first step of a run that goes on is run: subgraphs go on, too.
+  [[nodiscard]] bool is_first_step() const noexcept { return is_first_step_; }
+  /// Set for the first look of a replaying run at a subgraph that goes on with what it left: only
+  /// what was there at the time counts.
+  [[nodiscard]] std::string replay_for(const std::string& ns);
+
+  /// After a barrier: a checkpoint of where the run stands now.
+  void save(const run_state&, checkpoint_source);
+  /// What has become known of a task of this step.
+  void tell(task_record);
+  [[nodiscard]] const task_record* find(std::string_view task) const noexcept;
+  /// The run ends; what was held back until then is saved.
+  void close(bool ended_well, bool keep_anyway);
+
+  [[nodiscard]] const checkpoint_ptr& at() const noexcept { return at_; }
+  [[nodiscard]] const std::shared_ptr<saver>& keeper() const noexcept { return keeper_; }
+  [[nodiscard]] const thread_key& key() const noexcept { return key_; }
+  /// The caller's answers for a task: those that wait for one get it before any other.
+  [[nodiscard]] std::shared_ptr<given_answers> answers_for(std::string_view task) const;
+  [[nodiscard]] durability when() const noexcept { return when_; }
+  /// What names a task of this step in the namespaces of its subgraphs and in ids.
+  [[nodiscard]] std::string task_key(const std::string& path) const;
+
+private:
+  [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
+  [[nodiscard]] result<void> take_command(thread_command&);
+  void store();
+
+  std::shared_ptr<saver> keeper_;
+  thread_key key_;
+  durability when_;
+  std::string id_prefix_;
+  checkpoint_ptr at_;
+  std::vector<task_record> records_;
+  std::shared_ptr<given_answers> answers_;
+  std::string stored_;  ///< the newest checkpoint of ours that the saver has
+  std::string last_id_; ///< drawn last
+  std::string replay_before_;
+  std::vector<std::string> replayed_;
+  bool is_nested_ = false;
+  bool is_resuming_ = false;
+  bool is_first_step_ = false;
+};
+
+/// The id after `last`, the newest of its namespace. With a prefix: below a parent's checkpoint.
+[[nodiscard]] std::string next_checkpoint_id(std::string_view last, std::string_view prefix);
+
+/// The namespace of a subgraph's checkpoints, as the count-th one (from 0) of its task.
+[[nodiscard]] std::string nested_namespace(std::string_view parent, persistence kept,
+                                           std::string_view node, std::string_view task_key,
+                                           std::uint32_t count);
+
+/// The id of the n-th question of a task.
+[[nodiscard]] std::string interrupt_id(std::string_view ns, std::string_view task_key,
+                                       std::size_t question);
+
+} // namespace superstep

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/checkpoint/saver.hpp>
+#include <superstep/runtime/program.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+struct state_snapshot;
+
+/// One task of the step that follows a checkpoint.
+struct task_snapshot {
+  std::string node;
+  std::string task;           ///< its path, e.g. `tools#3`
+  std::optional<write_list> result; ///< set: it has ended
+  std::vector<interrupt> interrupts;
+  std::string error; ///< empty: none
+  std::exception_ptr cause;
+  /// Of a subgraph's task, when it was asked for: where that stands.
+  std::shared_ptr<const state_snapshot> nested;
+  std::string nested_ns; ///< of a subgraph's task: the namespace of its checkpoints
+};
+
+/// A thread as a checkpoint shows it.
+struct state_snapshot {
+  program_ptr table;
+  checkpoint_ptr point; ///< null: the thread was never used
+  state_view state;     ///< the values; null like `point`
+  std::vector<task_snapshot> tasks;
+  std::vector<std::string> next; ///< nodes still to run, one entry a task
+  [[nodiscard]] std::vector<interrupt> interrupts() const;
+};
+
+/// Which thread, and how much of it. Empty ids: the newest checkpoint, the outermost graph.
+struct thread_place {
+  std::string thread_id;
+  std::string checkpoint_id;
+  std::string ns;
+};
+
+/// The state of a thread. Without a checkpoint id it is the live one: what tasks of an unfinished
+/// step have given is applied. Throws graph_error: the graph has no checkpointer, no such
+/// checkpoint, or what the tasks gave does not fit (as the step itself would fail).
+[[nodiscard]] state_snapshot get_state(const program_ptr&, const thread_place&,
+                                       bool with_subgraphs = false);
+
+/// The checkpoints of a thread, newest first, each as it was before the step that follows it.
+[[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
+                                                        const checkpoint_query& = {});
+
+/// One edit of a state.
+struct state_edit {
+  /// Nothing: only the node's edges and branches fire.
+  std::optional<write_list> values;
+  /// As whose result the values count; empty: of the node that ran last. START: as an input. END,
+  /// without values: nothing is left to run.
+  std::string as_node;
+};
+
+/// Writes to a thread as if a node had just run: its edges and branches fire, and what was pending
+/// before is dropped. The id of the new checkpoint. Throws graph_error.
+/// Runs the node's branches on the caller's thread; not while a run is on the thread.
+std::string update_state(const program_ptr&, const thread_place&, state_edit);
+
+} // namespace superstep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/nested_run.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// Suspends a body that goes no further: its call ends and its frames are destroyed.
+struct giving_up {
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
+    auto& at = *frame.promise().at;
+    at.where->give_up(at);
+  }
+  void await_resume() const noexcept {}
+};
+
+} // namespace
+
+task<nested_outcome> run_nested(call_services* services, program_ptr table, write_list input) {
+  if (services == nullptr)
+    throw std::logic_error{"a graph can only be run below a node that an engine runs"};
+  auto waiting = await_callback<nested_outcome>(
+      [services, table = std::move(table),
+       input = std::move(input)](completer<nested_outcome> done) mutable {
+        services->start_nested(std::move(table), std::move(input), std::move(done));
+      });
+  auto ended = co_await waiting;
+  if (ended.error) {
+    // The caller's own exception comes through as it is: retry policies and callers know it.
+    if (ended.error->cause)
+      std::rethrow_exception(ended.error->cause);
+    throw graph_error{std::move(*ended.error)};
+  }
+  if (ended.asked) {
+    services->pass_on(std::move(*ended.asked));
+    auto nothing_more = giving_up{};
+    co_await nothing_more;
+  }
+  co_return ended;
+}
+
+} // namespace superstep

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/runtime.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace superstep {
+
+bool question::await_ready() {
+  if (services_ == nullptr)
+    throw std::logic_error{"a question can only be asked by the body of a node that an engine runs"};
+  answer_ = services_->ask(asked_);
+  return answer_.has_value();
+}
+
+question runtime::interrupt(json::value asked) const {
+  return {services_, std::move(asked)};
+}
+
+std::optional<json::value> runtime::ask(const json::value& asked) const {
+  if (services_ == nullptr)
+    throw std::logic_error{"a question can only be asked by the body of a node that an engine runs"};
+  return services_->ask(asked);
+}
+
+} // namespace superstep

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thread_access.hpp"
+
+#include <superstep/runtime/thread_run.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace detail {
+
+void throw_graph_error(graph_errc code, std::string text) {
+  throw graph_error{run_error{make_error_code(code), std::move(text), {}, 0, {}, 1, {}}};
+}
+
+saver& saver_of(const program& table) {
+  if (!table.options().checkpointer)
+    throw_graph_error(graph_errc::no_checkpointer, "No checkpointer set");
+  return *table.options().checkpointer;
+}
+
+std::string path_of(const program& table, const step_task& t) {
+  const auto& name = table.node(t.node).name;
+  return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;
+}
+
+const task_record* record_of(const saved_checkpoint& saved, std::string_view path) {
+  const auto found = std::ranges::find(saved.tasks, path, &task_record::task);
+  return found == saved.tasks.end() ? nullptr : &*found;
+}
+
+void require_same_table(const program_ptr& table, const saved_checkpoint& saved,
+                        std::string_view thread_id) {
+  if (saved.point->layout.get() != static_cast<const graph_layout*>(table.get()))
+    throw_graph_error(graph_errc::unknown_checkpoint,
+                      "thread '" + std::string{thread_id} + "' was made by another graph");
+}
+
+void apply_finished(run_state& run, super_step& step, const saved_checkpoint& saved) {
+  auto any = false;
+  for (auto i = std::uint32_t{0}; i < step.tasks.size(); ++i) {
+    const auto* record = record_of(saved, path_of(run.table(), step.tasks[i]));
+    if (record == nullptr || !record->output)
+      continue;
+    step.record(i, *record->output);
+    any = true;
+  }
+  if (!any)
+    return;
+  auto applied = apply(run, step);
+  if (applied) { // a barrier more, as in the reference: what lives for one step does not show
+    step.clear();
+    applied = apply(run, step);
+  }
+  if (!applied)
+    throw graph_error{run_error{applied.error().code, applied.error().text, {}, run.step(), {}, 1, {}}};
+}
+
+void apply_callers_writes(run_state& run, const saved_checkpoint& saved) {
+  const auto* said = record_of(saved, "");
+  if (said == nullptr || !said->output)
+    return;
+  if (auto applied = run.apply_command(*said->output); !applied)
+    throw graph_error{run_error{applied.error().code, applied.error().text, {}, run.step(), {}, 1, {}}};
+}
+
+} // namespace detail
+
+namespace {
+
+using namespace detail;
+
+/// Where the subgraph of a task keeps its checkpoints.
+std::string nested_ns_of(const thread_key& key, const checkpoint& at, const program& child,
+                         const std::string& node, const std::string& path) {
+  return nested_namespace(key.ns, child.options().persistence, node, path + '@' + at.id, 0);
+}
+
+class reader {
+public:
+  reader(const program_ptr& table, const thread_key& key, saver& keeper, bool with_subgraphs)
+      : table_{table}, key_{key}, keeper_{keeper}, with_subgraphs_{with_subgraphs} {}
+
+  state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
+    require_same_table(table_, saved, key_.thread_id);
+    auto run = run_state{};
+    run.reset(table_, key_.thread_id, 1);
+    run.go_on(saved.point.get());
+    auto step = super_step{};
+    (void)prepare(run, step);
+    auto out = state_snapshot{table_, saved.point, {}, {}, {}};
+    for (const auto number : in_declaration_order(step)) {
+      const auto& t = step.tasks[number];
+      out.tasks.push_back(describe(saved, t, is_live));
+      if (!is_live || !out.tasks.back().result)
+        out.next.push_back(out.tasks.back().node);
+    }
+    apply_callers_writes(run, saved);
+    if (is_live)
+      apply_finished(run, step, saved);
+    out.state = run.state();
+    return out;
+  }
+
+private:
+  /// START and Sends as they come, then nodes as they were declared.
+  [[nodiscard]] std::vector<std::uint32_t> in_declaration_order(const super_step& step) const {
+    auto out = std::vector<std::uint32_t>(step.tasks.size());
+    for (auto i = std::uint32_t{0}; i < out.size(); ++i)
+      out[i] = i;
+    const auto rank = [&](std::uint32_t i) -> std::ptrdiff_t {
+      const auto& t = step.tasks[i];
+      if (t.is_push() || t.node == program::no_node)
+        return -1;
+      const auto& declared = table_->declaration_order();
+      return std::ranges::find(declared, t.node) - declared.begin();
+    };
+    std::ranges::stable_sort(out, {}, rank);
+    return out;
+  }
+
+  [[nodiscard]] task_snapshot describe(const saved_checkpoint& saved, const step_task& t,
+                                       bool is_live) const {
+    auto out = task_snapshot{};
+    const auto& entry = table_->node(t.node);
+    out.node = entry.name;
+    out.task = path_of(*table_, t);
+    if (const auto* record = record_of(saved, out.task)) {
+      if (record->output)
+        out.result.emplace(record->output->writes.begin(), record->output->writes.end());
+      if (record->asked && !(is_live && record->output))
+        out.interrupts = *record->asked;
+      out.error = record->error;
+      out.cause = record->cause;
+    }
+    const auto child = entry.body ? entry.body->nested() : program_ptr{};
+    if (!child)
+      return out;
+    out.nested_ns = nested_ns_of(key_, *saved.point, *child, out.node, out.task);
+    if (with_subgraphs_) {
+      const auto below = thread_key{key_.thread_id, out.nested_ns};
+      const auto found = keeper_.load(below, "");
+      out.nested = std::make_shared<const state_snapshot>(
+          found ? reader{child, below, keeper_, true}.read(*found, is_live)
+                : state_snapshot{child, {}, {}, {}, {}});
+    }
+    return out;
+  }
+
+  const program_ptr& table_;
+  const thread_key& key_;
+  saver& keeper_;
+  bool with_subgraphs_;
+};
+
+} // namespace
+
+std::string nested_namespace(std::string_view parent, persistence kept, std::string_view node,
+                             std::string_view task_key, std::uint32_t count) {
+  auto out = std::string{};
+  if (kept == persistence::per_thread) { // names alone: every call finds the same
+    for (auto rest = parent; !rest.empty();) {
+      const auto bar = rest.find('|');
+      const auto part = rest.substr(0, bar);
+      out += std::string{part.substr(0, part.find(':'))} + '|';
+      rest = bar == std::string_view::npos ? std::string_view{} : rest.substr(bar + 1);
+    }
+    out += node;
+  } else {
+    if (!parent.empty())
+      out = std::string{parent} + '|';
+    out += std::string{node} + ':' + std::string{task_key};
+  }
+  if (count > 0)
+    out += '.' + std::to_string(count);
+  return out;
+}
+
+std::vector<interrupt> state_snapshot::interrupts() const {
+  auto out = std::vector<interrupt>{};
+  for (const auto& t : tasks)
+    out.insert(out.end(), t.interrupts.begin(), t.interrupts.end());
+  return out;
+}
+
+state_snapshot get_state(const program_ptr& table, const thread_place& place, bool with_subgraphs) {
+  auto& keeper = saver_of(*table);
+  const auto key = thread_key{place.thread_id, place.ns};
+  const auto saved = keeper.load(key, place.checkpoint_id);
+  if (!saved && !place.checkpoint_id.empty())
+    throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place.thread_id +
+                                                          "' has no checkpoint '" +
+                                                          place.checkpoint_id + "'");
+  if (!saved)
+    return {table, {}, {}, {}, {}};
+  return reader{table, key, keeper, with_subgraphs}.read(*saved, place.checkpoint_id.empty());
+}
+
+std::vector<state_snapshot> state_history(const program_ptr& table, const thread_place& place,
+                                          const checkpoint_query& query) {
+  auto& keeper = saver_of(*table);
+  const auto key = thread_key{place.thread_id, place.ns};
+  const auto r = reader{table, key, keeper, false};
+  auto out = std::vector<state_snapshot>{};
+  for (const auto& saved : keeper.list(key, query))
+    out.push_back(r.read(saved, false));
+  return out;
+}
+
+} // namespace superstep

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run needs beyond its steps when it belongs to a thread: to stand still as data, to go on
+// from there, and to take what a caller says in between.
+#include <superstep/runtime/step.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto before_first = std::int64_t{-2}; // the step of a thread without a checkpoint
+
+std::vector<trigger> triggers_of(const std::vector<std::uint32_t>& nodes,
+                                 const std::vector<std::uint8_t>& causes) {
+  auto out = std::vector<trigger>{};
+  for (const auto n : nodes)
+    out.push_back({n, causes[n]});
+  return out;
+}
+
+} // namespace
+
+void run_state::go_on(const checkpoint* from) {
+  SUPERSTEP_ASSERT(table_ != nullptr);
+  versions_ = std::make_unique<seen_versions>();
+  if (from == nullptr) {
+    step_ = before_first;
+    versions_->branch.assign(table_->nodes().size(), 0);
+    versions_->branch_seen = versions_->branch;
+    versions_->join.assign(table_->joins().size(), 0);
+    versions_->join_seen = versions_->join;
+    return;
+  }
+  // A step starts with counting, and the limit is asked with the count it would have then.
+  stop_ += from->step - before_first;
+  step_ = from->step;
+  state_ = from->state->clone();
+  for (const auto& c : table_->channels())
+    c->drop_unkept(*state_);
+  const auto& where = from->where;
+  *versions_ = where.versions;
+  joins_ = where.joins;
+  sends_ = where.sends;
+  input_ = where.input;
+  input_targets_ = where.input_targets;
+  const auto take = [&](const std::vector<superstep::trigger>& saved, std::vector<std::uint32_t>& nodes) {
+    for (const auto [node, causes] : saved) {
+      nodes.push_back(node);
+      causes_[node] = causes;
+    }
+  };
+  take(where.triggered, triggered_);
+  take(where.deferred, deferred_);
+}
+
+position run_state::where() const {
+  SUPERSTEP_ASSERT(versions_ != nullptr);
+  return {input_, input_targets_, triggers_of(triggered_, causes_), triggers_of(deferred_, causes_),
+          joins_, sends_,         *versions_};
+}
+
+/// A node is about to count as having run: it has seen what its triggers say now, and running
+/// changes those that made it run.
+void run_state::note_seen(std::uint32_t node, std::uint8_t causes) {
+  auto& v = *versions_;
+  if (node == program::no_node) {
+    v.entry_seen = v.entry;
+    v.entry = v.last;
+    return;
+  }
+  v.branch_seen[node] = v.branch[node];
+  const auto by = [&](trigger_cause c) { return (causes & static_cast<std::uint8_t>(c)) != 0; };
+  if (by(trigger_cause::branch) || by(trigger_cause::held_back))
+    v.branch[node] = v.last;
+  for (auto j = std::size_t{0}; j < v.join.size(); ++j) {
+    if (table_->joins()[j].target != node)
+      continue;
+    v.join_seen[j] = v.join[j];
+    if (by(trigger_cause::join))
+      v.join[j] = v.last;
+  }
+}
+
+void run_state::accept_input(write_list input, std::vector<std::uint32_t> targets) {
+  SUPERSTEP_ASSERT(versions_ != nullptr);
+  const auto had_tasks = input_ || !triggered_.empty() || !sends_.empty();
+  ++versions_->last;
+  if (input_)
+    note_seen(program::no_node, 0);
+  for (const auto node : triggered_) {
+    note_seen(node, std::exchange(causes_[node], std::uint8_t{0}));
+    consume_joins(node);
+  }
+  triggered_.clear();
+  sends_.clear();
+  changes_.clear();
+  if (had_tasks)
+    end_transients();
+  versions_->entry = versions_->last;
+  input_ = std::move(input);
+  input_targets_ = std::move(targets);
+  ++step_;
+}
+
+void run_state::drop_pending() noexcept {
+  // A join that is complete stays so, and so does a deferred node whose time had come: only their
+  // own run ends that.
+  std::erase_if(triggered_, [this](std::uint32_t node) {
+    causes_[node] &= static_cast<std::uint8_t>(~static_cast<unsigned>(trigger_cause::branch));
+    return causes_[node] == 0;
+  });
+  sends_.clear();
+  input_.reset();
+}
+
+result<void> run_state::apply_command(const task_output& said) {
+  SUPERSTEP_ASSERT(versions_ != nullptr);
+  ++versions_->last;
+  changes_.clear();
+  ids_.begin_step(step_);
+  auto writes = said.writes;
+  auto in_order = std::vector<write*>{};
+  for (auto& w : writes)
+    in_order.push_back(&w);
+  state_ = state_->clone();
+  if (auto applied = apply_in_order(*table_, *state_, in_order, ids_, changes_); !applied)
+    return applied;
+  for (const auto node : said.targets)
+    trigger(node, trigger_cause::branch);
+  if (!said.sends.empty()) // the reference's topic of Sends holds those of one barrier
+    sends_ = said.sends;
+  return {};
+}
+
+std::optional<std::uint32_t> run_state::last_node() const {
+  SUPERSTEP_ASSERT(versions_ != nullptr);
+  const auto& v = *versions_;
+  auto latest = v.entry_seen;
+  auto node = program::no_node;
+  auto is_tie = false;
+  const auto look = [&](std::uint64_t seen, std::uint32_t n) {
+    if (seen == 0 || seen < latest)
+      return;
+    is_tie = seen == latest;
+    latest = seen;
+    node = n;
+  };
+  for (auto n = std::uint32_t{0}; n < v.branch_seen.size(); ++n)
+    look(v.branch_seen[n], n);
+  for (auto j = std::size_t{0}; j < v.join_seen.size(); ++j)
+    look(v.join_seen[j], table_->joins()[j].target);
+  if (is_tie)
+    return std::nullopt;
+  return node;
+}
+
+result<void> apply_edit(run_state& run, super_step& step) {
+  SUPERSTEP_ASSERT(run.versions_ && step.tasks.size() == 1 && step.finished.size() == 1);
+  ++run.versions_->last;
+  return run.apply_tasks(step);
+}
+
+} // namespace superstep

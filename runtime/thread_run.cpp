@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/thread_run.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto id_digits = std::size_t{8};
+
+std::string padded(std::uint64_t n) {
+  const auto digits = std::to_string(n);
+  return std::string(digits.size() < id_digits ? id_digits - digits.size() : 0, '0') + digits;
+}
+
+error refused(graph_errc code, std::string text) {
+  return {make_error_code(code), std::move(text)};
+}
+
+/// FNV-1a from a start of its own: half of an id that only has to be stable and rarely collide.
+std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
+  for (const auto c : text)
+    start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return start;
+}
+
+} // namespace
+
+std::optional<json::value> given_answers::take(const std::string& id) {
+  const auto lock = std::scoped_lock{mutex_};
+  if (const auto found = by_id_.find(id); found != by_id_.end())
+    return found->second;
+  return std::exchange(any_, std::nullopt);
+}
+
+std::string interrupt_id(std::string_view ns, std::string_view task_key, std::size_t question) {
+  auto text = std::string{ns} + '|' + std::string{task_key};
+  if (question > 0)
+    text += '|' + std::to_string(question);
+  constexpr auto hex = std::string_view{"0123456789abcdef"};
+  auto out = std::string{};
+  for (const auto half : {hash_of(text, 0xcbf29ce484222325ULL), hash_of(text, 0x9e3779b97f4a7c15ULL)})
+    for (auto shift = 60; shift >= 0; shift -= 4)
+      out += hex[(half >> shift) & 15];
+  return out;
+}
+
+thread_run::thread_run(std::shared_ptr<saver> keeper, thread_key key, durability when)
+    : keeper_{std::move(keeper)}, key_{std::move(key)}, when_{when} {}
+
+std::string thread_run::task_key(const std::string& path) const {
+  return path + '@' + (at_ ? at_->id : std::string{});
+}
+
+std::string next_checkpoint_id(std::string_view last, std::string_view prefix) {
+  auto n = std::uint64_t{0};
+  if (last.size() == prefix.size() + id_digits && last.starts_with(prefix))
+    std::from_chars(last.data() + prefix.size(), last.data() + last.size(), n);
+  return std::string{prefix} + padded(n + 1);
+}
+
+result<void> thread_run::load(run_state& run, const run_config& config, const nesting* below) {
+  auto saved = std::optional<saved_checkpoint>{};
+  if (below != nullptr)
+    id_prefix_ = below->id_prefix + '.';
+  if (keeper_) {
+    last_id_ = keeper_->head(key_);
+    const auto& wanted = below == nullptr ? config.checkpoint_id : std::string{};
+    if (below != nullptr && !below->replay_before.empty()) {
+      auto older = keeper_->list(key_, {below->replay_before, {}, {}, 1});
+      if (!older.empty())
+        saved = std::move(older.front());
+    } else if (!last_id_.empty()) {
+      saved = keeper_->load(key_, wanted);
+    }
+    if (!wanted.empty() && !saved)
+      return refused(graph_errc::unknown_checkpoint, "thread '" + key_.thread_id +
+                                                         "' has no checkpoint '" + wanted + "'");
+  }
+  if (saved) {
+    at_ = saved->point;
+    stored_ = at_->id;
+    records_ = std::move(saved->tasks);
+    if (at_->layout.get() != static_cast<const graph_layout*>(&run.table()))
+      return refused(graph_errc::unknown_checkpoint,
+                     "thread '" + key_.thread_id + "' was made by another graph");
+  }
+  run.go_on(at_.get());
+  return {};
+}
+
+result<void> thread_run::take_command(thread_command& c) {
+  if (c.to_parent)
+    return refused(graph_errc::no_parent, "There is no parent graph");
+  const auto answers = c.resume || !c.resume_by_id.empty();
+  if (answers && !keeper_)
+    return refused(graph_errc::no_checkpointer,
+                   "Cannot use Command(resume=...) without checkpointer");
+  auto open = std::vector<std::string>{};
+  for (const auto& r : records_)
+    if (r.asked && !r.output)
+      for (const auto& question : *r.asked)
+        open.push_back(question.id);
+  const auto waiting = std::ranges::count_if(
+      records_, [](const auto& r) { return r.asked && !r.asked->empty() && !r.output; });
+  if (c.resume && waiting > 1)
+    return refused(graph_errc::ambiguous_resume,
+                   "When there are multiple pending interrupts, you must specify the interrupt id "
+                   "when resuming: thread '" +
+                       key_.thread_id + "' waits for " + std::to_string(open.size()) + " answers");
+  for (const auto& [id, answer] : c.resume_by_id) {
+    if (!c.ignore_unknown_ids && std::ranges::find(open, id) == open.end())
+      return refused(graph_errc::unknown_interrupt, "thread '" + key_.thread_id +
+                                                        "' does not wait for an answer to '" + id +
+                                                        "'");
+  }
+  auto said = task_record{};
+  said.output = std::move(c.said);
+  said.resume = c.resume;
+  if (at_)
+    tell(std::move(said));
+  else // a fresh thread: START says it
+    c.said = std::move(*said.output);
+  answers_ = std::make_shared<given_answers>(std::move(c.resume), std::move(c.resume_by_id));
+  return {};
+}
+
+result<void> thread_run::open(run_state& run, run_input&& input, const run_config& config,
+                              const nesting* below) {
+  using kind = run_input::kind;
+  if (auto loaded = load(run, config, below); !loaded)
+    return loaded;
+  is_nested_ = below != nullptr;
+  if (is_nested_)
+    answers_ = below->answers;
+  if (input.what() == kind::command) {
+    if (auto taken = take_command(input.said()); !taken)
+      return taken;
+  }
+  const auto* const caller = find("");
+  if (caller != nullptr && caller->output) {
+    if (auto applied = run.apply_command(*caller->output); !applied)
+      return applied;
+  }
+  is_resuming_ = at_ && (below != nullptr ? below->told_to_resume : input.what() != kind::writes);
+  is_first_step_ = is_resuming_;
+  if (is_resuming_) {
+    const auto is_head = at_->id == last_id_;
+    const auto is_branch = at_->source == checkpoint_source::update || //
+                           at_->source == checkpoint_source::fork;
+    const auto is_replay = below == nullptr && !config.checkpoint_id.empty();
+    if (is_replay && input.what() == kind::nothing) {
+      if (!is_head)
+        replay_before_ = at_->id;
+      if (!is_head || !is_branch) {
+        run.count_step();
+        save(run, checkpoint_source::fork);
+      } else {
+        records_.clear();
+      }
+    }
+    return {};
+  }
+  if (below == nullptr) // there was no question yet
+    answers_.reset();
+  switch (input.what()) {
+  case kind::nothing:
+    return refused(graph_errc::empty_input, "Received no input for __start__");
+  case kind::command: {
+    auto& said = input.said().said;
+    run.accept_input({std::make_move_iterator(said.writes.begin()),
+                      std::make_move_iterator(said.writes.end())},
+                     std::move(said.targets));
+    break;
+  }
+  case kind::writes:
+    run.accept_input(std::move(input.writes()), {});
+    break;
+  }
+  save(run, checkpoint_source::input);
+  return {};
+}
+
+void thread_run::save(const run_state& run, checkpoint_source source) {
+  if (source == checkpoint_source::loop) {
+    is_first_step_ = false;
+    if (!is_nested_) // an answer is for the step that was asked
+      answers_.reset();
+  }
+  auto made = std::make_shared<checkpoint>();
+  made->id = last_id_ = next_checkpoint_id(last_id_, id_prefix_);
+  made->parent = stored_;
+  made->source = source;
+  made->step = run.step();
+  made->layout = run.table_ptr();
+  made->state = run.state();
+  made->where = run.where();
+  at_ = std::move(made);
+  records_.clear();
+  if (when_ != durability::exit)
+    store();
+}
+
+void thread_run::store() {
+  if (!keeper_ || !at_ || stored_ == at_->id)
+    return;
+  stored_ = at_->id;
+  keeper_->put(key_, at_);
+}
+
+void thread_run::tell(task_record record) {
+  const auto old = std::ranges::find(records_, record.task, &task_record::task);
+  if (keeper_ && at_ && when_ != durability::exit)
+    keeper_->put_task(key_, at_->id, record);
+  if (old == records_.end())
+    records_.push_back(std::move(record));
+  else
+    merge_into(*old, record);
+}
+
+const task_record* thread_run::find(std::string_view task) const noexcept {
+  const auto found = std::ranges::find(records_, task, &task_record::task);
+  return found == records_.end() ? nullptr : &*found;
+}
+
+std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) const {
+  const auto waits = [](const task_record& r) { return r.asked && !r.output; };
+  const auto* const record = find(task);
+  if (std::ranges::any_of(records_, waits) && (record == nullptr || !waits(*record)))
+    return {};
+  return answers_;
+}
+
+std::string thread_run::replay_for(const std::string& ns) {
+  if (replay_before_.empty() || std::ranges::find(replayed_, ns) != replayed_.end())
+    return {};
+  replayed_.push_back(ns);
+  return replay_before_;
+}
+
+void thread_run::close(bool ended_well, bool keep_anyway) {
+  if (when_ != durability::exit || !keeper_ || (ended_well && !keep_anyway))
+    return;
+  store();
+  for (const auto& record : records_)
+    keeper_->put_task(key_, at_->id, record);
+}
+
+} // namespace superstep

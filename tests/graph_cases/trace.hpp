@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph_cases/case_graph.hpp"
+
+#include <superstep/actors/run_event.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+// How traces write what superstep gives.
+namespace superstep::graph_cases {
+
+[[nodiscard]] json::object describe_error(const std::exception_ptr&);
+[[nodiscard]] json::object describe_error(const run_error&);
+/// Overwrites and ids that superstep made, as traces write them.
+[[nodiscard]] json::value shown(json::value);
+[[nodiscard]] json::array describe_questions(const std::vector<interrupt>&);
+[[nodiscard]] json::object describe_event(const run_event&, const case_graphs&);
+[[nodiscard]] json::object describe_state(const state_snapshot&, const case_graphs&);
+
+} // namespace superstep::graph_cases
