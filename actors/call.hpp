@@ -54,13 +54,13 @@ struct alignas(64) call final : lane_message, call_services {
   body_input input;
   node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false;     ///< the body has ended; otherwise it waits
-  bool was_short = false; ///< it was a job, and not worth a thread
-  bool gave_up = false;   ///< it will not go on: it has asked and got no answer
+  bool ended = false;       ///< the body has ended; otherwise it waits
+  bool was_short = false;   ///< it was a job, and not worth a thread
+  bool gave_up = false;     ///< it will not go on: it has asked and got no answer
   bool has_nested = false;  ///< it has asked for a run below it
   std::uint32_t nested = 0; ///< runs started below it
   std::shared_ptr<conversation> talk;
-  task<void> forked;      ///< set: a forked call; `out` is unused
+  task<void> forked; ///< set: a forked call; `out` is unused
 
   // The lane's.
   home at;
@@ -102,8 +102,7 @@ struct alignas(64) call final : lane_message, call_services {
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
   void pass_on(std::vector<interrupt> questions) override;
-  void start_nested(program_ptr table, write_list input,
-                    completer<nested_outcome> done) override;
+  void start_nested(program_ptr table, write_list input, completer<nested_outcome> done) override;
   /// The lane asks a body that it cannot end to stop.
   void request_stop();
 

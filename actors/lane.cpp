@@ -117,8 +117,7 @@ void lane::fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> j
   post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)});
 }
 
-void lane::nest(call& parent, program_ptr table, write_list input,
-                completer<nested_outcome> done) {
+void lane::nest(call& parent, program_ptr table, write_list input, completer<nested_outcome> done) {
   post(new nest_request{parent, std::move(table), std::move(input), std::move(done)});
 }
 

@@ -160,7 +160,8 @@ private:
   [[nodiscard]] bool apply_step(run& r);
   void end_early(run& r);
   [[nodiscard]] static bool is_lone(const run& r) noexcept;
-  [[nodiscard]] static bool waits_for_siblings(const run& r) noexcept;
+  [[nodiscard]] bool settles(run& r);
+  static void note_activity(const run& r) noexcept;
   void stop_run(run& r, std::vector<interrupt> asked);
   [[nodiscard]] bool stops_at(const run& r, std::uint8_t when) const noexcept;
   void stop_with_questions(run& r);
@@ -182,7 +183,7 @@ private:
   void tell_start(run& r, std::uint32_t number);
   void tell_finish(run& r, std::uint32_t number, const node_output& output,
                    const run_error* failure);
-  void tell(run& r, run_event&& event);
+  void tell(run& r, run_event&& event, const step_task& t);
   void show(run& r, const std::vector<std::uint32_t>& changed);
   [[nodiscard]] static std::vector<std::uint32_t> visible_changes(const run& r);
   void emit_checkpoint(run& r);

@@ -342,6 +342,10 @@ lane::kept lane::resume(wait_ptr&& w) {
   const auto frame = w->frame();
   w.reset();
   c.state = call_state::running;
+  if (c.owner != nullptr) {
+    ++c.owner->activity;
+    note_activity(*c.owner);
+  }
   if (guarded(c, frame) == kept::no)
     return kept::no;
   c.state = call_state::suspended;

@@ -38,7 +38,7 @@ void lane::tell_update(run& r, std::uint32_t number, const node_output& output, 
   event.task_index = t.is_push() ? t.push_index : 0;
   event.is_cached = is_cached;
   event.writes.assign(output.writes.begin(), output.writes.end());
-  tell(r, std::move(event));
+  tell(r, std::move(event), t);
 }
 
 /// A task has asked, or (no_task) the run stops at a breakpoint.
@@ -96,12 +96,13 @@ void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
   if (failure != nullptr)
     r.request.sink->push(std::move(event));
   else
-    tell(r, std::move(event));
+    tell(r, std::move(event), t);
 }
 
-/// Tells how a task ended: at once, or when the barrier has held.
-void lane::tell(run& r, run_event&& event) {
-  if (r.is_lone && !event.is_cached)
+/// Tells how a task ended: at once, or when the barrier has held. A task that was tried again comes
+/// too late to be told of when the step fails.
+void lane::tell(run& r, run_event&& event, const step_task& t) {
+  if ((r.is_lone || t.attempt > 1) && !event.is_cached)
     r.held.push_back(std::move(event));
   else
     r.request.sink->push(std::move(event));
@@ -178,6 +179,5 @@ void lane::emit_step(run& r) {
                             {"in_flight", r.flights}};
   r.request.sink->push(std::move(event));
 }
-
 
 } // namespace superstep

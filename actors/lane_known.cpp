@@ -118,9 +118,8 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
     const auto& node = r.table().node(t.node);
     return !node.edges.empty() || !node.joins.empty();
   };
-  if (output != nullptr &&
-      (failure == nullptr || !output->writes.empty() || !output->targets.empty() ||
-       (output->has_ended && has_edges()))) {
+  if (output != nullptr && (failure == nullptr || !output->writes.empty() ||
+                            !output->targets.empty() || (output->has_ended && has_edges()))) {
     record.output = {{output->writes.begin(), output->writes.end()},
                      {output->targets.begin(), output->targets.end()},
                      output->sends};

@@ -7,8 +7,8 @@
 
 namespace superstep {
 
-void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr table,
-                        write_list input, completer<nested_outcome> done) {
+void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr table, write_list input,
+                        completer<nested_outcome> done) {
   if (parent.generation != generation || parent.owner == nullptr) // it has gone meanwhile
     return;
   auto& r = *parent.owner;
@@ -16,7 +16,8 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   const auto how = table->options().persistence;
   const auto& node = r.table().node(t.node).name;
   const auto path = r.task_path(t);
-  const auto key = r.thread ? r.thread->task_key(path) : path + '@' + std::to_string(r.state.step());
+  const auto key =
+      r.thread ? r.thread->task_key(path) : path + '@' + std::to_string(r.state.step());
   auto below = std::make_shared<nesting>();
   auto parent_ns = std::string{};
   if (const auto& above = r.request.below) {
@@ -39,6 +40,8 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   request.input = run_input{std::move(input)};
   request.config = r.request.config;
   request.below = std::move(below);
+  request.above = &r;
+  request.above_generation = r.generation;
   if (r.streams(stream_mode::subgraphs)) {
     request.modes = r.request.modes;
     request.sink = r.request.sink;

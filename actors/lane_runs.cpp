@@ -4,6 +4,7 @@
 #include "lane.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace superstep {
@@ -15,6 +16,10 @@ std::uint64_t nanoseconds(lane::time_point t) noexcept {
 }
 
 constexpr auto pinned_max = std::size_t{8};
+
+/// Looks at the siblings of a failed task, a turn of the lane apart, without one of them moving,
+/// before they count as waiting: what was ready at the first has had its turn at the second.
+constexpr auto quiet_looks_max = std::uint32_t{2};
 
 } // namespace
 
@@ -49,6 +54,16 @@ std::vector<run*> lane::live_runs() {
   for (const auto& [number, r] : live_)
     all.push_back(r);
   return all;
+}
+
+/// Something of the run has moved: those above it know that it does not only wait.
+void lane::note_activity(const run& r) noexcept {
+  auto generation = r.request.above_generation;
+  for (auto* above = r.request.above; above != nullptr && above->generation == generation;) {
+    ++above->activity;
+    generation = above->request.above_generation;
+    above = above->request.above;
+  }
 }
 
 void lane::queue(run& r) {
@@ -195,6 +210,7 @@ std::uint32_t lane::take_task(run& r) noexcept {
 lane::kept lane::drive(run& r) {
   if (r.paused)
     return kept::yes;
+  note_activity(r);
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
     while (r.live && (!r.again.empty() || r.next_task < r.step.tasks.size())) {
       const auto number = take_task(r);
@@ -211,8 +227,9 @@ lane::kept lane::drive(run& r) {
     }
     if (!r.live)
       return kept::yes;
-    if ((r.failure || r.to_parent) && !waits_for_siblings(r)) {
-      end_early(r);
+    if (r.failure || r.to_parent) {
+      if (!settles(r))
+        end_early(r);
       return kept::yes;
     }
     if (r.flights > 0 || r.waiting > 0) {
@@ -307,6 +324,7 @@ void lane::stop_with_questions(run& r) {
 /// Prepares the next super-step. False when the run has ended or pauses.
 bool lane::advance_step(run& r) {
   r.next_task = 0;
+  r.quiet_looks = 0;
   const auto next = prepare(r.state, r.step);
   if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->keeper())
     emit_checkpoint(r);
@@ -419,26 +437,36 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
   }
   if (r.thread)
     tell_thread(r, number, &written, &error);
-  for (auto& event : r.held)
-    r.request.sink->push(std::move(event));
-  r.held.clear();
   r.is_lone = false;
   if (!written.writes.empty())
     tell_update(r, number, written);
   if (r.streams(stream_mode::tasks))
     tell_finish(r, number, {}, &error);
   // All tasks of a step start together, so one that fails at once must not keep its siblings from
-  // starting: the run ends when the last of them has.
-  if (!r.failure)
+  // starting. Of several failures the run's is the one that comes first whatever the timing.
+  const auto comes_first = [](const run_error& a, const run_error& b) {
+    return std::tie(a.attempts, a.task) < std::tie(b.attempts, b.task);
+  };
+  if (!r.failure || comes_first(error, *r.failure))
     r.failure = std::make_unique<run_error>(std::move(error));
-  if (r.next_task == r.step.tasks.size() && !waits_for_siblings(r))
-    end_early(r);
+  if (r.next_task == r.step.tasks.size())
+    queue(r);
 }
 
-/// On a thread what the siblings of a failed task do is kept and not done again, so they may end.
-/// Without one it would be lost anyway: they are cancelled.
-bool lane::waits_for_siblings(const run& r) noexcept {
-  return r.thread && r.thread->keeper() && (r.flights > 0 || r.waiting > 0 || !r.again.empty());
+/// Whether the siblings of a failed task may go on. What they do on a thread is kept and not done
+/// again, so they may end. Without one it would be lost anyway: they go on for as long as they need
+/// nothing but the lane, so that no timing shows, and are cancelled when they wait.
+bool lane::settles(run& r) {
+  if (r.flights == 0 && r.waiting == 0)
+    return false;
+  if (r.thread && r.thread->keeper())
+    return true;
+  if (std::exchange(r.seen_activity, r.activity) != r.activity)
+    r.quiet_looks = 0;
+  else if (++r.quiet_looks > quiet_looks_max)
+    return false;
+  queue(r);
+  return true;
 }
 
 /// A task has failed, or speaks to the parent graph: nothing of the step is applied.
@@ -459,19 +487,16 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
     }
     if (!r.to_parent)
       r.to_parent = std::move(output.to_parent);
-    if (r.next_task == r.step.tasks.size() && !waits_for_siblings(r))
-      end_early(r);
+    if (r.next_task == r.step.tasks.size())
+      queue(r);
     return;
   }
   if (r.thread)
     tell_thread(r, number, &output, nullptr);
   if (!r.cache_keys.empty())
     cache_output(r, number, output);
-  // Nothing is told of what ends only after the step has failed: the reader is told of the failure.
-  const auto is_told = !r.failure || r.step.tasks[number].attempt == 1;
-  if (is_told)
-    tell_update(r, number, output);
-  if (is_told && r.streams(stream_mode::tasks))
+  tell_update(r, number, output);
+  if (r.streams(stream_mode::tasks))
     tell_finish(r, number, output, nullptr);
   r.step.record(number, std::move(output));
 }
@@ -495,17 +520,15 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   r.again.clear();
   r.waiting = 0;
   ++r.generation;
+  note_activity(r);
   live_.erase(r.number);
   while (!r.open.empty())
     abandon(*r.open.back());
   if (r.thread)
     r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
-  auto result = raw_result{r.state.take_state(),
-                           std::move(error),
-                           std::exchange(r.stats, {}),
-                           std::exchange(r.asked, std::nullopt),
-                           std::move(r.shown),
-                           std::move(r.to_parent)};
+  auto result = raw_result{r.state.take_state(),       std::move(error),
+                           std::exchange(r.stats, {}), std::exchange(r.asked, std::nullopt),
+                           std::move(r.shown),         std::move(r.to_parent)};
   if (std::exchange(r.is_shown, false) && !result.shown)
     result.shown = result.state;
   for (auto& s : r.node_actors) {

@@ -9,8 +9,7 @@
 namespace superstep {
 
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
-  const auto kept =
-      std::ranges::find_if(talks, [&](const auto& t) { return t.first == of; });
+  const auto kept = std::ranges::find_if(talks, [&](const auto& t) { return t.first == of; });
   if (kept != talks.end()) { // another attempt asks the same questions again
     auto& talk = *kept->second;
     talk.next = 0;

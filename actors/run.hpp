@@ -32,6 +32,8 @@ struct run_request {
   run_input input;
   std::shared_ptr<const run_config> config;
   std::shared_ptr<const nesting> below; ///< of a nested run
+  struct run* above = nullptr;          ///< the run that it is nested in, while that has
+  std::uint32_t above_generation = 0;   ///< this generation
   std::function<void(raw_result)> done;
   std::shared_ptr<event_sink> sink;
   stream_mode modes = stream_mode::none;
@@ -61,21 +63,24 @@ struct alignas(64) run {
   std::vector<std::uint8_t> stops;    ///< by node: breakpoint bits; empty: none
   state_view shown;                   ///< see raw_result::shown
   bool is_shown = false;              ///< something was; without transient channels: the state
-  /// One task of the step is run, and nothing of it is told at once. As in the reference, which runs
-  /// such a task where it prepares steps: its events come when the barrier has held, and a run that
-  /// is kept has cached its output only after the next step has looked.
+  /// One task of the step is run, and nothing of it is told at once. As in the reference, which
+  /// runs such a task where it prepares steps: its events come when the barrier has held, and a run
+  /// that is kept has cached its output only after the next step has looked.
   bool is_lone = false;
-  std::vector<run_event> held;
+  std::vector<run_event> held; ///< also of tasks that were tried again: a failed step drops them
   std::vector<late_output> late;
-  bool has_nested = false;            ///< the task started last has begun a run below it
-  bool stops_after = false;           ///< the step that was applied has a breakpoint behind it
-  bool has_moved = false;             ///< something has changed since the last breakpoint
+  std::uint32_t activity = 0;      ///< counts what its calls and nested runs do
+  std::uint32_t seen_activity = 0; ///< what a failed step had seen of it
+  std::uint32_t quiet_looks = 0;   ///< how often it saw nothing new
+  bool has_nested = false;         ///< the task started last has begun a run below it
+  bool stops_after = false;        ///< the step that was applied has a breakpoint behind it
+  bool has_moved = false;          ///< something has changed since the last breakpoint
   std::optional<std::vector<interrupt>> asked; ///< by tasks of this step: the run stops after it
   std::shared_ptr<const value> to_parent;
   /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.
   std::vector<std::pair<std::uint32_t, std::shared_ptr<conversation>>> talks;
   std::vector<std::pair<std::uint32_t, std::string>> cache_keys;
-  std::uint64_t first_end_ns = 0;     ///< of the step: when its first task ended while others flew
+  std::uint64_t first_end_ns = 0; ///< of the step: when its first task ended while others flew
 
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;

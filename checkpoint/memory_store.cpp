@@ -43,8 +43,8 @@ bool fits_value(const json::value& wanted, const json::value& held, int depth) {
   if (wanted.is_object()) {
     const auto& members = wanted.get_object();
     if (std::ranges::any_of(members, [](const auto& m) { return m.key().starts_with('$'); }))
-      return std::ranges::all_of(
-          members, [&](const auto& m) { return compare(m.key(), held, m.value()); });
+      return std::ranges::all_of(members,
+                                 [&](const auto& m) { return compare(m.key(), held, m.value()); });
     if (!held.is_object())
       return false;
     return std::ranges::all_of(members, [&](const auto& m) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json_layout.hpp"
 
-#include <superstep/runtime/nested_run.hpp>
-
 #include <superstep/channels/kinds.hpp>
 #include <superstep/runtime/json_graph.hpp>
+#include <superstep/runtime/nested_run.hpp>
 
 #include <algorithm>
 #include <array>
@@ -395,8 +394,10 @@ void json_graph::resolve_reads() {
       const auto found = layout_->numbers.find(name);
       if (found == layout_->numbers.end() ||
           layout_->channels[found->second].kind == json_kind::managed)
-        faults_.push_back({graph_errc::invalid_graph, {}, "the " + std::string{which} +
-                           " names '" + name + "', which is no channel of the graph"});
+        faults_.push_back({graph_errc::invalid_graph,
+                           {},
+                           "the " + std::string{which} + " names '" + name +
+                               "', which is no channel of the graph"});
       else
         seen.push_back(found->second);
     }

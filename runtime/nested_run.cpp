@@ -24,9 +24,9 @@ struct giving_up {
 task<nested_outcome> run_nested(call_services* services, program_ptr table, write_list input) {
   if (services == nullptr)
     throw std::logic_error{"a graph can only be run below a node that an engine runs"};
-  auto waiting = await_callback<nested_outcome>(
-      [services, table = std::move(table),
-       input = std::move(input)](completer<nested_outcome> done) mutable {
+  auto waiting =
+      await_callback<nested_outcome>([services, table = std::move(table), input = std::move(input)](
+                                         completer<nested_outcome> done) mutable {
         services->start_nested(std::move(table), std::move(input), std::move(done));
       });
   auto ended = co_await waiting;

@@ -9,7 +9,8 @@ namespace superstep {
 
 bool question::await_ready() {
   if (services_ == nullptr)
-    throw std::logic_error{"a question can only be asked by the body of a node that an engine runs"};
+    throw std::logic_error{
+        "a question can only be asked by the body of a node that an engine runs"};
   answer_ = services_->ask(asked_);
   return answer_.has_value();
 }
@@ -20,7 +21,8 @@ question runtime::interrupt(json::value asked) const {
 
 std::optional<json::value> runtime::ask(const json::value& asked) const {
   if (services_ == nullptr)
-    throw std::logic_error{"a question can only be asked by the body of a node that an engine runs"};
+    throw std::logic_error{
+        "a question can only be asked by the body of a node that an engine runs"};
   return services_->ask(asked);
 }
 

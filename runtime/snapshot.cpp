@@ -55,7 +55,8 @@ void apply_finished(run_state& run, super_step& step, const saved_checkpoint& sa
     applied = apply(run, step);
   }
   if (!applied)
-    throw graph_error{run_error{applied.error().code, applied.error().text, {}, run.step(), {}, 1, {}}};
+    throw graph_error{
+        run_error{applied.error().code, applied.error().text, {}, run.step(), {}, 1, {}}};
 }
 
 void apply_callers_writes(run_state& run, const saved_checkpoint& saved) {
@@ -63,7 +64,8 @@ void apply_callers_writes(run_state& run, const saved_checkpoint& saved) {
   if (said == nullptr || !said->output)
     return;
   if (auto applied = run.apply_command(*said->output); !applied)
-    throw graph_error{run_error{applied.error().code, applied.error().text, {}, run.step(), {}, 1, {}}};
+    throw graph_error{
+        run_error{applied.error().code, applied.error().text, {}, run.step(), {}, 1, {}}};
 }
 
 } // namespace detail

@@ -17,8 +17,7 @@ using namespace detail;
 class editor {
 public:
   editor(const program_ptr& table, const thread_place& place)
-      : table_{table}, place_{place}, keeper_{saver_of(*table)},
-        key_{place.thread_id, place.ns} {}
+      : table_{table}, place_{place}, keeper_{saver_of(*table)}, key_{place.thread_id, place.ns} {}
 
   std::string edit(state_edit&& wanted) {
     load();

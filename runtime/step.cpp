@@ -155,9 +155,14 @@ next_step prepare(run_state& run, super_step& step) {
   for (auto i = std::uint32_t{0}; i < step.inputs->size(); ++i)
     step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}, 1, 0, false});
   for (const auto node : run.triggered_) {
-    step.tasks.push_back(
-        {node, step_task::pull, {}, {}, {}, 1, std::exchange(run.causes_[node], std::uint8_t{0}),
-         false});
+    step.tasks.push_back({node,
+                          step_task::pull,
+                          {},
+                          {},
+                          {},
+                          1,
+                          std::exchange(run.causes_[node], std::uint8_t{0}),
+                          false});
     if (!run.joins_.empty())
       run.consume_joins(node);
   }

@@ -45,7 +45,8 @@ void run_state::go_on(const checkpoint* from) {
   sends_ = where.sends;
   input_ = where.input;
   input_targets_ = where.input_targets;
-  const auto take = [&](const std::vector<superstep::trigger>& saved, std::vector<std::uint32_t>& nodes) {
+  const auto take = [&](const std::vector<superstep::trigger>& saved,
+                        std::vector<std::uint32_t>& nodes) {
     for (const auto [node, causes] : saved) {
       nodes.push_back(node);
       causes_[node] = causes;
@@ -57,8 +58,13 @@ void run_state::go_on(const checkpoint* from) {
 
 position run_state::where() const {
   SUPERSTEP_ASSERT(versions_ != nullptr);
-  return {input_, input_targets_, triggers_of(triggered_, causes_), triggers_of(deferred_, causes_),
-          joins_, sends_,         *versions_};
+  return {input_,
+          input_targets_,
+          triggers_of(triggered_, causes_),
+          triggers_of(deferred_, causes_),
+          joins_,
+          sends_,
+          *versions_};
 }
 
 /// A node is about to count as having run: it has seen what its triggers say now, and running

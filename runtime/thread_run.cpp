@@ -43,7 +43,8 @@ std::string interrupt_id(std::string_view ns, std::string_view task_key, std::si
     text += '|' + std::to_string(question);
   constexpr auto hex = std::string_view{"0123456789abcdef"};
   auto out = std::string{};
-  for (const auto half : {hash_of(text, 0xcbf29ce484222325ULL), hash_of(text, 0x9e3779b97f4a7c15ULL)})
+  for (const auto half :
+       {hash_of(text, 0xcbf29ce484222325ULL), hash_of(text, 0x9e3779b97f4a7c15ULL)})
     for (auto shift = 60; shift >= 0; shift -= 4)
       out += hex[(half >> shift) & 15];
   return out;
@@ -78,8 +79,8 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
       saved = keeper_->load(key_, wanted);
     }
     if (!wanted.empty() && !saved)
-      return refused(graph_errc::unknown_checkpoint, "thread '" + key_.thread_id +
-                                                         "' has no checkpoint '" + wanted + "'");
+      return refused(graph_errc::unknown_checkpoint,
+                     "thread '" + key_.thread_id + "' has no checkpoint '" + wanted + "'");
   }
   if (saved) {
     at_ = saved->point;
@@ -114,9 +115,8 @@ result<void> thread_run::take_command(thread_command& c) {
                        key_.thread_id + "' waits for " + std::to_string(open.size()) + " answers");
   for (const auto& [id, answer] : c.resume_by_id) {
     if (!c.ignore_unknown_ids && std::ranges::find(open, id) == open.end())
-      return refused(graph_errc::unknown_interrupt, "thread '" + key_.thread_id +
-                                                        "' does not wait for an answer to '" + id +
-                                                        "'");
+      return refused(graph_errc::unknown_interrupt,
+                     "thread '" + key_.thread_id + "' does not wait for an answer to '" + id + "'");
   }
   auto said = task_record{};
   said.output = std::move(c.said);
@@ -172,9 +172,9 @@ result<void> thread_run::open(run_state& run, run_input&& input, const run_confi
     return refused(graph_errc::empty_input, "Received no input for __start__");
   case kind::command: {
     auto& said = input.said().said;
-    run.accept_input({std::make_move_iterator(said.writes.begin()),
-                      std::make_move_iterator(said.writes.end())},
-                     std::move(said.targets));
+    run.accept_input(
+        {std::make_move_iterator(said.writes.begin()), std::make_move_iterator(said.writes.end())},
+        std::move(said.targets));
     break;
   }
   case kind::writes:

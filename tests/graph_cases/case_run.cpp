@@ -34,8 +34,9 @@ std::optional<std::vector<std::string>> names_in(const json::object& what, std::
 
 class case_runner {
 public:
-  case_runner(const json::object& test_case, engine& e)
-      : engine_{e}, graphs_{build(test_case, counts_)} {}
+  case_runner(const json::object& test_case, engine& e, std::optional<std::uint64_t> seed)
+      : engine_{e}, counts_{std::make_shared<execution_counts>(seed)},
+        graphs_{build(test_case, counts_)} {}
 
   json::object call(const json::object& what) {
     const auto verb = text_member(what, "do");
@@ -46,9 +47,9 @@ public:
       } else if (verb == "stream") {
         out = stream(what);
       } else if (verb == "get_state") {
-        return {{"state", describe_state(get_state(table(), place(what),
-                                                   is_true(member(what, "subgraphs"))),
-                                         graphs_)}};
+        return {{"state",
+                 describe_state(get_state(table(), place(what), is_true(member(what, "subgraphs"))),
+                                graphs_)}};
       } else if (verb == "history") {
         return {{"history", history(what)}};
       } else if (verb == "update_state") {
@@ -118,8 +119,8 @@ private:
     if (given.is_null())
       return run_input::go_on();
     if (!given.is_object())
-      throw_invalid(graph_errc::invalid_update, "Expected dict, got " + to_text(given) +
-                                                    "\nINVALID_GRAPH_NODE_RETURN_VALUE");
+      throw_invalid(graph_errc::invalid_update,
+                    "Expected dict, got " + to_text(given) + "\nINVALID_GRAPH_NODE_RETURN_VALUE");
     return graphs_.main().input(given.get_object());
   }
 
@@ -128,8 +129,8 @@ private:
     auto open = get_state(table(), {thread_of(what), {}, {}}).interrupts();
     auto out = std::map<std::string, json::value>{};
     for (const auto& pair : what.at("resume_map").as_array()) {
-      const auto found = std::ranges::find_if(
-          open, [&](const interrupt& q) { return q.value == pair.at(0); });
+      const auto found =
+          std::ranges::find_if(open, [&](const interrupt& q) { return q.value == pair.at(0); });
       if (found == open.end())
         continue;
       out.emplace(found->id, pair.at(1));
@@ -186,12 +187,12 @@ private:
   }
 
   static stream_mode mode_of(std::string_view name) {
-    static const auto known = std::map<std::string, stream_mode, std::less<>>{
-        {"values", stream_mode::values},
-        {"updates", stream_mode::updates},
-        {"custom", stream_mode::custom},
-        {"tasks", stream_mode::tasks},
-        {"checkpoints", stream_mode::checkpoints}};
+    static const auto known =
+        std::map<std::string, stream_mode, std::less<>>{{"values", stream_mode::values},
+                                                        {"updates", stream_mode::updates},
+                                                        {"custom", stream_mode::custom},
+                                                        {"tasks", stream_mode::tasks},
+                                                        {"checkpoints", stream_mode::checkpoints}};
     const auto found = known.find(name);
     if (found == known.end())
       throw unsupported{"the stream mode '" + std::string{name} + "'"};
@@ -230,16 +231,16 @@ private:
   }
 
   engine& engine_;
-  std::shared_ptr<execution_counts> counts_ = std::make_shared<execution_counts>();
+  std::shared_ptr<execution_counts> counts_;
   case_graphs graphs_;
 };
 
 } // namespace
 
-json::array run_case(const json::object& test_case, engine& e) {
+json::array run_case(const json::object& test_case, engine& e, std::optional<std::uint64_t> seed) {
   auto trace = json::array{};
   try {
-    auto runner = case_runner{test_case, e};
+    auto runner = case_runner{test_case, e, seed};
     for (const auto& call : test_case.at("script").as_array())
       trace.emplace_back(runner.call(call.as_object()));
   } catch (const compile_error&) {

@@ -8,6 +8,8 @@ namespace superstep::graph_cases {
 
 /// Builds the graph of a recorded case, makes its calls and returns the trace. A call for which
 /// superstep has no feature yet gets `{"unsupported": what}` as its entry, and ends the case.
-[[nodiscard]] json::array run_case(const json::object& test_case, engine& e);
+/// @param seed shuffles the order in which the tasks of a step end
+[[nodiscard]] json::array run_case(const json::object& test_case, engine& e,
+                                   std::optional<std::uint64_t> seed = {});
 
 } // namespace superstep::graph_cases

@@ -209,6 +209,11 @@ std::int64_t execution_counts::start(const std::string& node) {
   return ++counts_[node];
 }
 
+unsigned execution_counts::random_turns() {
+  const auto lock = std::scoped_lock{mutex_};
+  return shuffle_ ? static_cast<unsigned>((*shuffle_)() % 6) : 0U;
+}
+
 json::object execution_counts::all() const {
   const auto lock = std::scoped_lock{mutex_};
   auto out = json::object{};
@@ -238,8 +243,20 @@ task<json_command> node_program::run(json::value input, runtime rt) const {
   b.in.input = &input;
   b.in.context = rt.context<json::object>();
   b.in.attempt = rt.attempt();
+  // Completions are shuffled, starts are not: the program has run before its end is held back.
   auto running = run_ops(ops, b, rt, graphs.lock());
-  co_await running;
+  auto failed = std::exception_ptr{};
+  try {
+    co_await running;
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  for (auto turns = counts->random_turns(); turns > 0; --turns) {
+    auto turn = await_callback<int>([](completer<int> done) { done(0); });
+    (void)co_await turn;
+  }
+  if (failed)
+    std::rethrow_exception(failed);
   if (b.returned)
     co_return std::move(*b.returned);
   auto out = json_command{};

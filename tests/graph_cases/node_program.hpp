@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -32,12 +34,20 @@ class unsupported : public std::runtime_error {
 /// How often each program of a case has been started; shared by all its calls. Thread-safe.
 class execution_counts {
 public:
+  /// With a seed the ends of programs are held back at random.
+  explicit execution_counts(std::optional<std::uint64_t> seed = {}) {
+    if (seed)
+      shuffle_.emplace(*seed);
+  }
+  /// For how many turns of its lane a program that has run is held back.
+  unsigned random_turns();
   std::int64_t start(const std::string& node);
   [[nodiscard]] json::object all() const;
 
 private:
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> counts_;
+  std::optional<std::mt19937_64> shuffle_;
 };
 
 /// The graphs of a case by name, as they are built.

@@ -2,7 +2,8 @@
 // superstep-conformance [FILE.jsonl]: runs recorded cases of graphs and prints their traces.
 //
 // Reads one {"id", "case"} object, or a bare case, per line of the file or of standard input and
-// prints {"id", "trace"}, a line each, flushed. SUPERSTEP_WORKERS sets the number of lanes.
+// prints {"id", "trace"}, a line each, flushed. SUPERSTEP_WORKERS sets the number of
+// lanes, SUPERSTEP_SHUFFLE a seed by which the ends of the tasks of a step are shuffled.
 #include "graph_cases/case_run.hpp"
 #include "graph_cases/expression.hpp"
 
@@ -15,7 +16,15 @@ namespace {
 
 using namespace superstep;
 
+std::optional<std::uint64_t> shuffle_seed() {
+  const auto* text = std::getenv("SUPERSTEP_SHUFFLE");
+  if (text == nullptr || *text == '\0')
+    return std::nullopt;
+  return std::stoull(text);
+}
+
 void run_lines(std::istream& from, engine& e) {
+  const auto seed = shuffle_seed();
   for (auto line = std::string{}; std::getline(from, line);) {
     if (line.empty())
       continue;
@@ -23,7 +32,7 @@ void run_lines(std::istream& from, engine& e) {
     const auto* inner = parsed.if_contains("case");
     const auto& test_case = inner != nullptr ? inner->as_object() : parsed;
     const auto& id = graph_cases::member(inner != nullptr ? parsed : test_case, "id");
-    const auto out = json::object{{"id", id}, {"trace", graph_cases::run_case(test_case, e)}};
+    const auto out = json::object{{"id", id}, {"trace", graph_cases::run_case(test_case, e, seed)}};
     std::cout << to_text(out) << '\n' << std::flush;
   }
 }

@@ -10,14 +10,14 @@ namespace {
 
 /// The kinds of the traces for what superstep calls by code.
 json::object describe_code(const std::error_code& code, const std::string& text) {
-  static const auto kinds = std::map<graph_errc, std::string>{
-      {graph_errc::recursion_limit, "recursion_limit"},
-      {graph_errc::unknown_label, "bad_label"},
-      {graph_errc::bad_destination, "bad_destination"},
-      {graph_errc::empty_input, "empty_input"},
-      {graph_errc::no_checkpointer, "no_checkpointer"},
-      {graph_errc::ambiguous_resume, "ambiguous_resume"},
-      {graph_errc::no_parent, "no_parent"}};
+  static const auto kinds =
+      std::map<graph_errc, std::string>{{graph_errc::recursion_limit, "recursion_limit"},
+                                        {graph_errc::unknown_label, "bad_label"},
+                                        {graph_errc::bad_destination, "bad_destination"},
+                                        {graph_errc::empty_input, "empty_input"},
+                                        {graph_errc::no_checkpointer, "no_checkpointer"},
+                                        {graph_errc::ambiguous_resume, "ambiguous_resume"},
+                                        {graph_errc::no_parent, "no_parent"}};
   for (const auto& [known, kind] : kinds)
     if (code == known)
       return {{"kind", kind}};
@@ -166,8 +166,8 @@ json::object describe_event(const run_event& event, const case_graphs& graphs) {
 
 json::object describe_state(const state_snapshot& state, const case_graphs& graphs) {
   if (!state.point)
-    return {{"values", json::object{}}, {"next", json::array{}},  {"source", nullptr},
-            {"step", nullptr},          {"has_parent", false},    {"interrupts", json::array{}},
+    return {{"values", json::object{}}, {"next", json::array{}}, {"source", nullptr},
+            {"step", nullptr},          {"has_parent", false},   {"interrupts", json::array{}},
             {"tasks", json::array{}}};
   const auto& graph = graphs.of(state.table.get());
   auto next = json::array{};

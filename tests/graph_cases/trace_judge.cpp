@@ -39,16 +39,51 @@ json::array sorted_events(const json::array& events) {
   return out;
 }
 
+/// Sorts a member that is a list whose order says nothing.
+void sort_member(json::object& of, std::string_view name) {
+  if (auto* list = of.if_contains(name); list != nullptr && list->is_array())
+    std::ranges::sort(list->get_array(), {},
+                      [](const json::value& v) { return to_canonical_text(v); });
+}
+
+void sort_state(json::value& state) {
+  if (!state.is_object())
+    return;
+  auto& of = state.get_object();
+  if (auto* tasks = of.if_contains("tasks")) {
+    for (auto& task : tasks->as_array()) {
+      sort_member(task.as_object(), "interrupts");
+      if (auto* below = task.as_object().if_contains("state"))
+        sort_state(*below);
+    }
+  }
+  for (const auto* name : {"next", "interrupts", "tasks"})
+    sort_member(of, name);
+}
+
+void sort_event(json::object& event) {
+  if (auto* data = event.if_contains("data"); data != nullptr && data->is_object())
+    for (const auto* name : {"__interrupt__", "interrupts", "next"})
+      sort_member(data->get_object(), name);
+}
+
 json::object normal_entry(const json::object& entry, bool ordered) {
   auto out = entry;
-  if (auto* events = out.if_contains("events"); events != nullptr && !ordered) {
-    out["steps_go_forward"] = steps_go_forward(events->as_array());
-    out["events"] = sorted_events(out["events"].as_array());
+  if (auto* events = out.if_contains("events")) {
+    for (auto& event : events->as_array())
+      sort_event(event.as_object());
+    if (!ordered) {
+      out["steps_go_forward"] = steps_go_forward(out["events"].as_array());
+      out["events"] = sorted_events(out["events"].as_array());
+    }
   }
-  if (auto* answers = out.if_contains("interrupts")) {
-    auto& list = answers->as_array();
-    std::ranges::sort(list, {}, [](const json::value& v) { return to_canonical_text(v); });
-  }
+  for (const auto* name : {"interrupts", "store"})
+    sort_member(out, name);
+  if (auto* state = out.if_contains("state"))
+    sort_state(*state);
+  if (auto* history = out.if_contains("history"))
+    for (auto& state : history->as_array())
+      sort_state(state);
   return out;
 }
 

@@ -79,6 +79,7 @@ private:
     in.node = t.node;
     in.task_index = t.is_push() ? t.push_index : 0;
     in.step = state.step();
+    in.steps_left = state.steps_left();
     in.sole_task = step.tasks.size() == 1;
     in.keep_writes = keep_writes;
     auto out = node_body::outcome{};

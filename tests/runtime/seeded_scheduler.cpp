@@ -133,6 +133,7 @@ void seeded_scheduler::start_bodies(dice& random) {
     in.node = t.node;
     in.task_index = t.is_push() ? t.push_index : 0;
     in.step = state_.step();
+    in.steps_left = state_.steps_left();
     in.sole_task = step_.tasks.size() == 1;
     in.keep_writes = keep_writes;
     auto nowhere = home{};

@@ -40,15 +40,15 @@ struct run_event {
   std::int64_t step = 0;
   /// The nodes that lead to the subgraph that it is about; null: the outermost graph.
   std::shared_ptr<const std::vector<std::string>> path;
-  program_ptr table;            ///< set in the events of subgraphs
-  phase at = phase::none;       ///< of tasks
-  bool is_cached = false;       ///< updates: the task was not run, its output was known
-  std::string error;            ///< tasks, ended: why it failed; empty: it did not
-  std::exception_ptr cause;     ///< of the error
+  program_ptr table;        ///< set in the events of subgraphs
+  phase at = phase::none;   ///< of tasks
+  bool is_cached = false;   ///< updates: the task was not run, its output was known
+  std::string error;        ///< tasks, ended: why it failed; empty: it did not
+  std::exception_ptr cause; ///< of the error
   std::optional<std::vector<interrupt>> asked; ///< updates, values, tasks: what the run stops for
-  checkpoint_ptr point;         ///< checkpoints
-  std::vector<std::string> next; ///< checkpoints: nodes that run next
-  std::string node; ///< updates, custom
+  checkpoint_ptr point;                        ///< checkpoints
+  std::vector<std::string> next;               ///< checkpoints: nodes that run next
+  std::string node;                            ///< updates, custom
   std::uint32_t task_index = 0;
   std::vector<std::uint32_t> changes; ///< values: channels that the step changed; none: a resume
   state_view state;                   ///< values: a snapshot, shared, never changed

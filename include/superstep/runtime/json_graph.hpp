@@ -145,7 +145,8 @@ private:
 };
 
 /// Runs a graph inside a body, as part of its task: the output of the graph. Streams, thread,
-/// store, answers and recursion limit are those of the body's run. Throws what the graph fails with.
+/// store, answers and recursion limit are those of the body's run. Throws what the graph fails
+/// with.
 [[nodiscard]] task<json::object> run_graph(runtime rt, compiled_json_graph graph,
                                            json::object input);
 

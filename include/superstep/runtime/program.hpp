@@ -55,14 +55,14 @@ enum class persistence : std::uint8_t {
 struct compile_options {
   std::string name = "graph";
   /// Keeps the threads of runs that name one. A subgraph uses its parent's.
-  std::shared_ptr<saver> checkpointer;
-  std::shared_ptr<superstep::store> store;
-  std::shared_ptr<write_cache> cache;
+  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::store> store{};
+  std::shared_ptr<write_cache> cache{};
   /// Nodes that a run stops before or after; `*`: all.
-  std::vector<std::string> interrupt_before;
-  std::vector<std::string> interrupt_after;
+  std::vector<std::string> interrupt_before{};
+  std::vector<std::string> interrupt_after{};
   /// Channels that a caller of the graph sees, by number; empty: all.
-  std::vector<std::uint32_t> output;
+  std::vector<std::uint32_t> output{};
   /// As a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;
   /// What a Command or router may name that the graph does not have: an error, or nothing (the

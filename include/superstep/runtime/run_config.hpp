@@ -24,8 +24,8 @@ enum class durability : std::uint8_t {
 struct run_config {
   std::string
       run_id; ///< names the run in errors and events; seeds ids. Empty: the engine numbers it
-  std::string thread_id;                 ///< the conversation it belongs to; empty: none
-  std::string checkpoint_id;             ///< where the thread goes on; empty: its newest checkpoint
+  std::string thread_id;     ///< the conversation it belongs to; empty: none
+  std::string checkpoint_id; ///< where the thread goes on; empty: its newest checkpoint
   superstep::durability durability = superstep::durability::async;
   /// Nodes that the run stops before or after, instead of those of compile(); `*`: all.
   std::optional<std::vector<std::string>> interrupt_before;

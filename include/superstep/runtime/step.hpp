@@ -117,9 +117,9 @@ private:
 
   program_ptr table_;
   state_ptr state_;
-  std::vector<std::uint8_t> causes_;       // by node: trigger_cause bits, 0: not triggered
-  std::vector<std::uint32_t> triggered_;   // nodes, unordered
-  std::vector<std::uint32_t> deferred_;    // triggered too, but held until nothing else is
+  std::vector<std::uint8_t> causes_;     // by node: trigger_cause bits, 0: not triggered
+  std::vector<std::uint32_t> triggered_; // nodes, unordered
+  std::vector<std::uint32_t> deferred_;  // triggered too, but held until nothing else is
   std::vector<named_barrier_value> joins_;
   std::vector<send> sends_; // for the next step
   std::vector<std::uint32_t> changes_;

@@ -17,7 +17,7 @@ struct state_snapshot;
 /// One task of the step that follows a checkpoint.
 struct task_snapshot {
   std::string node;
-  std::string task;           ///< its path, e.g. `tools#3`
+  std::string task;                 ///< its path, e.g. `tools#3`
   std::optional<write_list> result; ///< set: it has ended
   std::vector<interrupt> interrupts;
   std::string error; ///< empty: none
