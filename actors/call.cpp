@@ -2,6 +2,7 @@
 #include "call.hpp"
 
 #include "lane.hpp"
+#include "run.hpp"
 
 namespace superstep {
 

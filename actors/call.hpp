@@ -20,6 +20,7 @@
 namespace superstep {
 
 struct run;
+struct nested_in;
 
 /// What one task has asked and been told; kept over its attempts.
 struct conversation {
@@ -83,7 +84,7 @@ struct alignas(64) call final : lane_message, call_services {
   state_view state_hold;
   std::shared_ptr<std::vector<send>> inputs_hold;
   std::shared_ptr<event_sink> sink;
-  std::shared_ptr<const nesting> below;
+  std::shared_ptr<const nested_in> below;
 
   /// Of a queued call: who gets it first, the thread that runs it or the lane that drops it.
   std::atomic<bool> claimed{false};

@@ -40,13 +40,6 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
                                 {},
                                 0,
                                 {}}};
-  const auto& own = table->options();
-  if (!config.checkpointer)
-    config.checkpointer = own.checkpointer;
-  if (!config.store)
-    config.store = own.store;
-  if (!config.cache)
-    config.cache = own.cache;
   auto& home = core_->choose_lane();
   auto request = run_request{};
   request.table = lane::current == &home ? home.pin(table) : table;

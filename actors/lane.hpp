@@ -157,6 +157,8 @@ private:
                                    std::exception_ptr cause);
   [[nodiscard]] bool open_run(run& r);
   [[nodiscard]] bool set_breakpoints(run& r);
+  static void find_resources(run& r) noexcept;
+  static void share_resources(const run& r, nesting& below);
   [[nodiscard]] bool apply_step(run& r);
   void end_early(run& r);
   [[nodiscard]] static bool is_lone(const run& r) noexcept;

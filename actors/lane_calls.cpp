@@ -116,11 +116,11 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
     c.config = r.request.config;
   if (r.streams(stream_mode::custom) && c.sink != r.request.sink) {
     c.sink = r.request.sink;
-    c.below = r.request.below;
   } else if (!r.streams(stream_mode::custom) && c.sink) {
     c.sink.reset(); // the record was another run's
-    c.below.reset();
   }
+  if (c.below != r.request.below) // names the run in events, and holds what it shares with others
+    c.below = r.request.below;
   c.begun = true;
   c.ended = false;
   c.gave_up = false;
@@ -145,7 +145,8 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.step = r.state.step();
   in.attempt = t.attempt;
   in.sole_task = r.step.tasks.size() == 1;
-  in.keep_writes = r.keeps_writes();
+  in.keep_writes = r.keeps_writes;
+  in.store = r.memory;
   in.steps_left = r.state.steps_left();
   if (c.actor) {
     auto& tenant = shell_of(c.actor).tenant;

@@ -19,6 +19,7 @@ body_input lane::reading(run& r, std::uint32_t number) const {
   in.node = t.node;
   in.task_index = t.is_push() ? t.push_index : 0;
   in.step = r.state.step();
+  in.store = r.memory;
   in.steps_left = r.state.steps_left();
   return in;
 }
@@ -39,7 +40,7 @@ void lane::begin_known(run& r) {
   const auto late = std::exchange(r.late, {});
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     if (!r.step.tasks[i].is_known) {
-      if (r.request.config->cache)
+      if (r.cache != nullptr)
         look_up(r, i);
       continue;
     }
@@ -53,7 +54,7 @@ void lane::begin_known(run& r) {
 
 void lane::cache_late(const run& r, const std::vector<late_output>& late) {
   for (const auto& l : late)
-    r.request.config->cache->put(l.scope, l.key, l.output, l.ttl);
+    r.cache->put(l.scope, l.key, l.output, l.ttl);
 }
 
 void lane::look_up(run& r, std::uint32_t number) {
@@ -74,7 +75,7 @@ void lane::look_up(run& r, std::uint32_t number) {
     key = to_canonical_text(shown);
   }
   const auto scope = r.table().name() + '/' + node.name;
-  if (const auto known = r.request.config->cache->find(scope, key)) {
+  if (const auto known = r.cache->find(scope, key)) {
     r.step.record(number, *known);
     r.step.tasks[number].is_known = true;
     auto output = node_output{};

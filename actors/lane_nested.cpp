@@ -7,6 +7,19 @@
 
 namespace superstep {
 
+/// What the outermost run has, its nested runs have, too.
+void lane::share_resources(const run& r, nesting& below) {
+  if (const auto& own = r.request.below) {
+    below.memory = own->memory;
+    below.cache = own->cache;
+    return;
+  }
+  const auto& options = r.table().options();
+  const auto& set = r.request.config->thread;
+  below.memory = set && set->store ? set->store : options.store;
+  below.cache = set && set->cache ? set->cache : options.cache;
+}
+
 void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr table, write_list input,
                         completer<nested_outcome> done) {
   if (parent.generation != generation || parent.owner == nullptr) // it has gone meanwhile
@@ -18,7 +31,7 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   const auto path = r.task_path(t);
   const auto key =
       r.thread ? r.thread->task_key(path) : path + '@' + std::to_string(r.state.step());
-  auto below = std::make_shared<nesting>();
+  auto below = std::make_shared<nested_in>();
   auto parent_ns = std::string{};
   if (const auto& above = r.request.below) {
     below->path = above->path;
@@ -34,14 +47,15 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
     if (below->is_persistent)
       below->replay_before = r.thread->replay_for(below->ns);
   }
+  below->above = &r;
+  below->above_generation = r.generation;
+  share_resources(r, *below);
   below->answers = parent.talk ? parent.talk->given : nullptr;
   auto request = run_request{};
   request.table = std::move(table);
   request.input = run_input{std::move(input)};
   request.config = r.request.config;
   request.below = std::move(below);
-  request.above = &r;
-  request.above_generation = r.generation;
   if (r.streams(stream_mode::subgraphs)) {
     request.modes = r.request.modes;
     request.sink = r.request.sink;

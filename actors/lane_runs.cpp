@@ -58,11 +58,12 @@ std::vector<run*> lane::live_runs() {
 
 /// Something of the run has moved: those above it know that it does not only wait.
 void lane::note_activity(const run& r) noexcept {
-  auto generation = r.request.above_generation;
-  for (auto* above = r.request.above; above != nullptr && above->generation == generation;) {
-    ++above->activity;
-    generation = above->request.above_generation;
-    above = above->request.above;
+  for (const auto* below = r.request.below.get(); below != nullptr;) {
+    auto& above = *below->above;
+    if (above.generation != below->above_generation)
+      return;
+    ++above.activity;
+    below = above.request.below.get();
   }
 }
 
@@ -98,11 +99,16 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.stops_after = false;
   if (!set_breakpoints(r))
     return;
-  const auto& keeper = below == nullptr ? config.checkpointer : below->keeper;
+  find_resources(r);
+  const auto& set = config.thread;
+  const auto& keeper = below != nullptr           ? below->keeper
+                       : set && set->checkpointer ? set->checkpointer
+                                                  : r.table().options().checkpointer;
   if (keeper || r.request.input.what() != run_input::kind::writes) {
     r.thread = std::make_unique<thread_run>(
         keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
-        config.durability);
+        set ? set->when : durability::async);
+    r.keeps_writes = true;
     if (open_run(r))
       queue(r);
     return;
@@ -141,8 +147,25 @@ bool lane::open_run(run& r) {
   return advance_step(r);
 }
 
+void lane::find_resources(run& r) noexcept {
+  const auto& own = r.table().options();
+  const auto& set = r.request.config->thread;
+  if (const auto& below = r.request.below) {
+    r.memory = below->memory.get();
+    r.cache = below->cache.get();
+  } else {
+    r.memory = (set && set->store ? set->store : own.store).get();
+    r.cache = (set && set->cache ? set->cache : own.cache).get();
+  }
+  r.keeps_writes =
+      r.cache != nullptr || r.streams(stream_mode::updates) || r.streams(stream_mode::tasks);
+}
+
 bool lane::set_breakpoints(run& r) {
   r.stops.clear();
+  if (!r.request.config->thread && r.table().options().interrupt_before.empty() &&
+      r.table().options().interrupt_after.empty())
+    return true;
   const auto add = [&](const std::vector<std::string>& names, std::uint8_t bit) {
     if (!names.empty())
       r.stops.resize(r.table().nodes().size());
@@ -156,13 +179,13 @@ bool lane::set_breakpoints(run& r) {
     }
     return true;
   };
-  const auto& config = *r.request.config;
+  const auto& set = r.request.config->thread;
   const auto& own = r.table().options();
   const auto is_root = !r.request.below;
   const auto& before =
-      is_root && config.interrupt_before ? *config.interrupt_before : own.interrupt_before;
+      is_root && set && set->interrupt_before ? *set->interrupt_before : own.interrupt_before;
   const auto& after =
-      is_root && config.interrupt_after ? *config.interrupt_after : own.interrupt_after;
+      is_root && set && set->interrupt_after ? *set->interrupt_after : own.interrupt_after;
   if (add(before, run::stop_before) && add(after, run::stop_after))
     return true;
   auto error = run_error{};
@@ -210,7 +233,8 @@ std::uint32_t lane::take_task(run& r) noexcept {
 lane::kept lane::drive(run& r) {
   if (r.paused)
     return kept::yes;
-  note_activity(r);
+  if (r.request.below)
+    note_activity(r);
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
     while (r.live && (!r.again.empty() || r.next_task < r.step.tasks.size())) {
       const auto number = take_task(r);
@@ -264,10 +288,13 @@ bool lane::barrier(run& r) {
   if (!apply_step(r))
     return false;
   r.has_moved = true;
-  for (auto& event : r.held)
-    r.request.sink->push(std::move(event));
-  r.held.clear();
-  emit_values(r);
+  if (!r.held.empty()) {
+    for (auto& event : r.held)
+      r.request.sink->push(std::move(event));
+    r.held.clear();
+  }
+  if (r.streams(stream_mode::values) || r.request.below || r.thread)
+    emit_values(r);
   if (r.thread)
     r.thread->save(r.state, checkpoint_source::loop);
   r.forget_step();
@@ -360,7 +387,7 @@ bool lane::advance_step(run& r) {
   if (r.streams(stream_mode::tasks))
     for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i)
       tell_start(r, i);
-  if (r.thread || r.request.config->cache)
+  if (r.thread || r.cache != nullptr)
     begin_known(r);
   r.is_lone = r.request.sink != nullptr || !r.cache_keys.empty() ? is_lone(r) : false;
   return !r.paused;
@@ -537,7 +564,8 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   }
   give_back(std::move(r.coordinator));
   forget_run(r);
-  cache_late(r, std::exchange(r.late, {}));
+  if (!r.late.empty())
+    cache_late(r, std::exchange(r.late, {}));
   const auto done = std::exchange(r.request.done, nullptr);
   r.request = {};
   r.state.clear();

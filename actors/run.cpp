@@ -45,9 +45,4 @@ const conversation* run::find_talk(std::uint32_t of) const noexcept {
   return nullptr;
 }
 
-void run::forget_step() noexcept {
-  talks.clear();
-  cache_keys.clear();
-}
-
 } // namespace superstep

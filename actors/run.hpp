@@ -26,14 +26,20 @@ struct late_output {
   std::optional<std::chrono::milliseconds> ttl;
 };
 
+struct run;
+
+/// Where a nested run hangs: below this run, while that has this generation.
+struct nested_in : nesting {
+  run* above = nullptr;
+  std::uint32_t above_generation = 0;
+};
+
 /// What somebody asked an engine to run.
 struct run_request {
   program_ptr table;
   run_input input;
   std::shared_ptr<const run_config> config;
-  std::shared_ptr<const nesting> below; ///< of a nested run
-  struct run* above = nullptr;          ///< the run that it is nested in, while that has
-  std::uint32_t above_generation = 0;   ///< this generation
+  std::shared_ptr<const nested_in> below; ///< of a nested run
   std::function<void(raw_result)> done;
   std::shared_ptr<event_sink> sink;
   stream_mode modes = stream_mode::none;
@@ -74,7 +80,10 @@ struct alignas(64) run {
   std::uint32_t quiet_looks = 0;   ///< how often it saw nothing new
   bool has_nested = false;         ///< the task started last has begun a run below it
   bool stops_after = false;        ///< the step that was applied has a breakpoint behind it
-  bool has_moved = false;          ///< something has changed since the last breakpoint
+  bool keeps_writes = false; ///< what each task wrote is wanted after its branches
+  superstep::store* memory = nullptr;
+  write_cache* cache = nullptr;
+  bool has_moved = false; ///< something has changed since the last breakpoint
   std::optional<std::vector<interrupt>> asked; ///< by tasks of this step: the run stops after it
   std::shared_ptr<const value> to_parent;
   /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.
@@ -86,18 +95,18 @@ struct alignas(64) run {
   static constexpr std::uint8_t stop_after = 2;
 
   [[nodiscard]] const program& table() const noexcept { return state.table(); }
-  /// Keeps what each task wrote, beyond the step.
-  [[nodiscard]] bool keeps_writes() const noexcept {
-    return thread || streams(stream_mode::updates) || streams(stream_mode::tasks) ||
-           request.config->cache;
-  }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
   /// What the task has asked and been told so far. @pre thread
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
   void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);
   [[nodiscard]] const conversation* find_talk(std::uint32_t of) const noexcept;
   /// Forgets what belonged to a step that is over.
-  void forget_step() noexcept;
+  void forget_step() noexcept {
+    if (!talks.empty())
+      talks.clear();
+    if (!cache_keys.empty())
+      cache_keys.clear();
+  }
   [[nodiscard]] std::string task_path(const step_task& t) const {
     const auto& name = table().node(t.node).name;
     return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;

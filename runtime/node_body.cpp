@@ -14,6 +14,7 @@ runtime body_input::make_runtime() const {
   auto rt = runtime{*config, table->node(node).name, step, task_index};
   rt.set_attempt(attempt);
   rt.set_steps_left(steps_left);
+  rt.set_store(store);
   if (services) {
     rt.set_stop(services->stop_token());
     rt.set_emit(services->emitter());

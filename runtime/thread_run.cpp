@@ -70,7 +70,8 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
     id_prefix_ = below->id_prefix + '.';
   if (keeper_) {
     last_id_ = keeper_->head(key_);
-    const auto& wanted = below == nullptr ? config.checkpoint_id : std::string{};
+    const auto wanted =
+        below == nullptr && config.thread ? config.thread->checkpoint_id : std::string{};
     if (below != nullptr && !below->replay_before.empty()) {
       auto older = keeper_->list(key_, {below->replay_before, {}, {}, 1});
       if (!older.empty())
@@ -152,7 +153,8 @@ result<void> thread_run::open(run_state& run, run_input&& input, const run_confi
     const auto is_head = at_->id == last_id_;
     const auto is_branch = at_->source == checkpoint_source::update || //
                            at_->source == checkpoint_source::fork;
-    const auto is_replay = below == nullptr && !config.checkpoint_id.empty();
+    const auto is_replay =
+        below == nullptr && config.thread && !config.thread->checkpoint_id.empty();
     if (is_replay && input.what() == kind::nothing) {
       if (!is_head)
         replay_before_ = at_->id;

@@ -146,14 +146,15 @@ private:
           static_cast<std::uint32_t>(std::max<std::int64_t>(0, limit->get_int64()));
     if (const auto* context = what.if_contains("context"); context && context->is_object())
       out.context = std::make_shared<const json::object>(context->get_object());
-    if (const auto when = text_member(what, "durability"); when == "exit")
-      out.durability = durability::exit;
-    else if (when == "sync")
-      out.durability = durability::sync;
-    out.interrupt_before = names_in(what, "interrupt_before");
-    out.interrupt_after = names_in(what, "interrupt_after");
     out.thread_id = thread_of(what);
-    out.checkpoint_id = checkpoint_of(what);
+    auto& thread = out.thread.emplace();
+    if (const auto when = text_member(what, "durability"); when == "exit")
+      thread.when = durability::exit;
+    else if (when == "sync")
+      thread.when = durability::sync;
+    thread.interrupt_before = names_in(what, "interrupt_before");
+    thread.interrupt_after = names_in(what, "interrupt_after");
+    thread.checkpoint_id = checkpoint_of(what);
     return out;
   }
 

@@ -4,6 +4,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/task.hpp>
 #include <superstep/checkpoint/checkpoint.hpp>
+#include <superstep/checkpoint/fwd.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/runtime.hpp>
 
@@ -74,7 +75,8 @@ struct body_input {
   std::uint32_t attempt = 1;
   bool sole_task = false;      ///< no other task runs in this step
   bool keep_writes = false;    ///< somebody wants to see the writes after the routers have run
-  std::int64_t steps_left = 0; ///< super-steps that the run may still take after this one
+  superstep::store* store = nullptr; ///< long-term memory of the run
+  std::int64_t steps_left = 0;       ///< super-steps that the run may still take after this one
 
   [[nodiscard]] runtime make_runtime() const;
 };

@@ -20,26 +20,31 @@ enum class durability : std::uint8_t {
   exit,  ///< one, when the run ends
 };
 
+/// What a caller may say beyond the thread's name.
+struct thread_options {
+  std::string checkpoint_id{}; ///< where the thread goes on; empty: its newest checkpoint
+  durability when = durability::async;
+  /// Nodes that the run stops before or after, instead of those of compile(); `*`: all.
+  std::optional<std::vector<std::string>> interrupt_before{};
+  std::optional<std::vector<std::string>> interrupt_after{};
+  /// Where the thread is kept, long-term memory, outputs of earlier activations: those of the graph
+  /// unless set. Subgraphs inherit them.
+  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::store> store{};
+  std::shared_ptr<write_cache> cache{};
+};
+
 /// What the caller says about one run. The same for all its nodes, read-only while it runs.
 struct run_config {
   std::string
       run_id; ///< names the run in errors and events; seeds ids. Empty: the engine numbers it
   std::string thread_id;     ///< the conversation it belongs to; empty: none
-  std::string checkpoint_id; ///< where the thread goes on; empty: its newest checkpoint
-  superstep::durability durability = superstep::durability::async;
-  /// Nodes that the run stops before or after, instead of those of compile(); `*`: all.
-  std::optional<std::vector<std::string>> interrupt_before;
-  std::optional<std::vector<std::string>> interrupt_after;
   std::uint32_t recursion_limit = 25;    ///< super-steps before the run is given up
   std::chrono::milliseconds deadline{0}; ///< of the whole run, from its start; 0 = none
   std::vector<std::string> tags;
   json::object metadata;
   json::object configurable;
-  /// Where the thread is kept, long-term memory, outputs of earlier activations: those of the graph
-  /// unless set. Subgraphs inherit them.
-  std::shared_ptr<saver> checkpointer;
-  std::shared_ptr<superstep::store> store;
-  std::shared_ptr<write_cache> cache;
+  std::optional<thread_options> thread;
   std::shared_ptr<const void> context; ///< typed context of the caller; see runtime::context<T>()
 };
 

@@ -63,7 +63,7 @@ public:
   }
 
   /// Long-term memory that outlives the thread; null when neither graph nor run has one.
-  [[nodiscard]] superstep::store* store() const noexcept { return config_->store.get(); }
+  [[nodiscard]] superstep::store* store() const noexcept { return store_; }
 
   /// Asks whoever called the run: `auto answer = co_await rt.interrupt(question);`
   /// Without an answer the body goes no further: the run stops when its siblings have ended, and
@@ -80,6 +80,7 @@ public:
       : config_{std::move(config)}, node_{node}, step_{step}, task_index_{task_index} {}
   void set_stop(std::stop_token stop) noexcept { stop_ = std::move(stop); }
   void set_steps_left(std::int64_t steps) noexcept { steps_left_ = steps; }
+  void set_store(superstep::store* s) noexcept { store_ = s; }
   void set_services(call_services* s) noexcept { services_ = s; }
   [[nodiscard]] call_services* services() const noexcept { return services_; }
   void set_attempt(std::uint32_t attempt) noexcept { attempt_ = attempt; }
@@ -93,6 +94,7 @@ private:
   std::uint32_t attempt_ = 1;
   std::int64_t steps_left_ = 0;
   call_services* services_ = nullptr;
+  superstep::store* store_ = nullptr;
   std::stop_token stop_;
   std::function<void(json::value)> emit_;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
 #include <superstep/runtime/run_config.hpp>
 #include <superstep/runtime/run_input.hpp>
 #include <superstep/runtime/step.hpp>
@@ -42,6 +44,8 @@ struct nesting {
   bool told_to_resume = false;   ///< the parent's step is run once more
   std::string replay_before;     ///< the parent replays: only checkpoints before this one count
   std::shared_ptr<given_answers> answers;
+  std::shared_ptr<superstep::store> memory;
+  std::shared_ptr<write_cache> cache;
 };
 
 /// What a run on a thread keeps beside its run_state: which checkpoint it stands on, what is known
