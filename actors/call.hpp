@@ -58,6 +58,7 @@ struct alignas(64) call final : lane_message, call_services {
   bool ended = false;       ///< the body has ended; otherwise it waits
   bool was_short = false;   ///< it was a job, and not worth a thread
   bool gave_up = false;     ///< it will not go on: it has asked and got no answer
+  bool is_dressed = false;  ///< has a sink, a conversation or a run above it
   bool has_nested = false;  ///< it has asked for a run below it
   std::uint32_t nested = 0; ///< runs started below it
   std::shared_ptr<conversation> talk;
@@ -115,6 +116,12 @@ private:
   bool stop_requested_ = false;
 
 public:
+  void undress() noexcept {
+    sink.reset();
+    below.reset();
+    talk.reset();
+    is_dressed = false;
+  }
   void forget_stop() noexcept {
     stopper_.reset();
     stop_requested_ = false;

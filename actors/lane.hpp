@@ -159,13 +159,18 @@ private:
   [[nodiscard]] bool set_breakpoints(run& r);
   static void find_resources(run& r) noexcept;
   static void share_resources(const run& r, nesting& below);
-  [[nodiscard]] bool apply_step(run& r);
+  void finish_step(run& r);
+  void fail_step(run& r, const error& refused);
+  [[nodiscard]] bool announce_step(run& r);
+  [[nodiscard]] bool begin_step(run& r);
+  void end_out_of_steps(run& r);
+  void tell_barrier(run& r);
   void end_early(run& r);
   [[nodiscard]] static bool is_lone(const run& r) noexcept;
   [[nodiscard]] bool settles(run& r);
   static void note_activity(const run& r) noexcept;
   void stop_run(run& r, std::vector<interrupt> asked);
-  [[nodiscard]] bool stops_at(const run& r, std::uint8_t when) const noexcept;
+  [[nodiscard]] static bool stops_at(const run& r, std::uint8_t when) noexcept;
   void stop_with_questions(run& r);
   void task_asked(run& r, std::uint32_t number, conversation& talk);
 
@@ -201,6 +206,7 @@ private:
   [[nodiscard]] kept start_fork(call& c);
   [[nodiscard]] kept resume(wait_ptr&& w);
   void prepare_call(run& r, call& c, std::uint32_t number);
+  static void dress(run& r, call& c, std::uint32_t number);
   void after_in_place(run& r, call& c);
   void send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number);
   void give_flight(run& r, call& c);

@@ -31,8 +31,7 @@ void lane::free_call(call& c) {
   c.was_short = false;
   c.gave_up = false;
   c.nested = 0;
-  c.talk.reset();
-  c.below.reset();
+  c.undress();
   c.owner = nullptr;
   c.parent = nullptr;
   c.join.reset();
@@ -114,26 +113,15 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.task_number = number;
   if (c.config != r.request.config)
     c.config = r.request.config;
-  if (r.streams(stream_mode::custom) && c.sink != r.request.sink) {
-    c.sink = r.request.sink;
-  } else if (!r.streams(stream_mode::custom) && c.sink) {
-    c.sink.reset(); // the record was another run's
-  }
-  if (c.below != r.request.below) // names the run in events, and holds what it shares with others
-    c.below = r.request.below;
   c.begun = true;
   c.ended = false;
   c.gave_up = false;
   c.nested = 0;
   c.has_nested = false;
-  if (r.thread || (r.request.below && r.request.below->answers))
-    c.talk = r.conversation_of(number);
-  else if (c.talk)
-    c.talk.reset();
-  if (t.node == program::no_node && r.step.input) {
-    c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
-    c.out.output.targets.assign(r.step.input_targets.begin(), r.step.input_targets.end());
-  }
+  if (c.is_dressed)
+    c.undress(); // the record was another run's
+  if (!r.is_plain)
+    dress(r, c, number);
   auto& in = c.input;
   in.table = &r.table();
   in.state = r.state.state().get();
@@ -155,6 +143,20 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   }
 }
 
+/// What a call has only in a run that is streamed, kept or nested.
+void lane::dress(run& r, call& c, std::uint32_t number) {
+  c.is_dressed = true;
+  c.below = r.request.below;
+  if (r.streams(stream_mode::custom))
+    c.sink = r.request.sink;
+  if (r.thread || (r.request.below && r.request.below->answers))
+    c.talk = r.conversation_of(number);
+  if (r.step.tasks[number].node == program::no_node && r.step.input) {
+    c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
+    c.out.output.targets.assign(r.step.input_targets.begin(), r.step.input_targets.end());
+  }
+}
+
 /// A body was run in place and the lane kept: it has ended, or waits and gets a flight.
 void lane::after_in_place(run& r, call& c) {
   auto* const s = c.actor ? &shell_of(c.actor) : nullptr;
@@ -168,7 +170,9 @@ void lane::after_in_place(run& r, call& c) {
     return; // had an exit come meanwhile, its notice is on the way
   }
   const auto died = s != nullptr && s->is_dead();
-  const auto talk = std::move(c.talk);
+  auto talk = std::shared_ptr<conversation>{};
+  if (c.talk)
+    talk = std::move(c.talk);
   const auto number = c.task_number;
   const auto is_push = r.step.tasks[number].is_push();
   ++c.generation; // a notice about this call comes too late from now on
@@ -372,6 +376,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.parent_generation = generation;
   c.join = std::move(join);
   c.config = r.request.config;
+  c.is_dressed = true;
   c.sink = parent.sink;
   c.below = parent.below;
   c.input = parent.input;
@@ -464,7 +469,7 @@ void lane::actor_of_call_died(run& r, call& c) {
 void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
     in_place_->input.table = nullptr;
-    in_place_->below.reset();
+    in_place_->undress();
     in_place_->config.reset();
     in_place_->sink.reset();
   }

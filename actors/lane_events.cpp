@@ -158,6 +158,13 @@ void lane::show(run& r, const std::vector<std::uint32_t>& changed) {
     r.shown = r.state.state();
 }
 
+void lane::tell_barrier(run& r) {
+  auto event = event_of(r, stream_mode::debug);
+  event.data = json::object{
+      {"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.flights}};
+  r.request.sink->push(std::move(event));
+}
+
 /// Who was activated, and who, having received nothing, has voted to halt.
 void lane::emit_step(run& r) {
   auto activated = json::array{};

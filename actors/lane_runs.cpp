@@ -95,6 +95,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     alarms_.push_back({now() + config.deadline, nullptr, &r, r.generation, no_task});
     std::push_heap(alarms_.begin(), alarms_.end());
   }
+  r.is_plain = false;
   r.has_moved = true;
   r.stops_after = false;
   if (!set_breakpoints(r))
@@ -113,6 +114,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
       queue(r);
     return;
   }
+  r.is_plain = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink;
   if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
     end_run(r, run_error{begun.error().code, begun.error().text, {}, 0, {}, 1, {}});
     return;
@@ -268,137 +270,6 @@ lane::kept lane::drive(run& r) {
   return kept::yes;
 }
 
-/// All have answered: the coordinator applies. False when the run has ended.
-bool lane::barrier(run& r) {
-  if (r.first_end_ns != 0) {
-    r.stats.barrier_wait_ns.push_back(nanoseconds(now()) - std::exchange(r.first_end_ns, 0));
-  }
-  if (shell_of(r.coordinator).is_dead())
-    return false; // its death notice is in the inbox and ends the run
-  if (r.streams(stream_mode::debug)) {
-    auto event = event_of(r, stream_mode::debug);
-    event.data = json::object{
-        {"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.flights}};
-    r.request.sink->push(std::move(event));
-  }
-  if (r.asked) {
-    stop_with_questions(r);
-    return false;
-  }
-  if (!apply_step(r))
-    return false;
-  r.has_moved = true;
-  if (!r.held.empty()) {
-    for (auto& event : r.held)
-      r.request.sink->push(std::move(event));
-    r.held.clear();
-  }
-  if (r.streams(stream_mode::values) || r.request.below || r.thread)
-    emit_values(r);
-  if (r.thread)
-    r.thread->save(r.state, checkpoint_source::loop);
-  r.forget_step();
-  r.stops_after = stops_at(r, run::stop_after);
-  if (r.request.sink && r.request.sink->is_full()) {
-    r.paused = true;
-  }
-  return true;
-}
-
-bool lane::apply_step(run& r) {
-  auto applied = apply(r.state, r.step);
-  if (applied)
-    return true;
-  auto error = run_error{};
-  error.code = applied.error().code;
-  error.text = "step " + std::to_string(r.state.step()) + ": " + applied.error().text;
-  error.step = r.state.step();
-  end_run(r, std::move(error));
-  return false;
-}
-
-bool lane::stops_at(const run& r, std::uint8_t when) const noexcept {
-  return !r.stops.empty() && r.has_moved &&
-         std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
-           return t.node != program::no_node && (r.stops[t.node] & when) != 0;
-         });
-}
-
-/// The run stops before its end and can be resumed if it is kept.
-void lane::stop_run(run& r, std::vector<interrupt> asked) {
-  if (asked.empty() && !r.request.below) // nobody was asked: a breakpoint, told once, by the root
-    tell_asked(r, no_task, asked);
-  r.asked = std::move(asked);
-  end_run(r, std::nullopt);
-}
-
-/// Tasks have asked and all have ended. What their siblings gave is shown but not applied: the
-/// thread keeps it for when the step goes on.
-void lane::stop_with_questions(run& r) {
-  const auto wrote = std::ranges::any_of(
-      r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
-  auto asked = std::move(*r.asked);
-  r.asked.reset();
-  if (!r.step.finished.empty()) {
-    if (!apply_step(r))
-      return;
-    if (wrote)
-      emit_values(r);
-  }
-  stop_run(r, std::move(asked));
-}
-
-/// Prepares the next super-step. False when the run has ended or pauses.
-bool lane::advance_step(run& r) {
-  r.next_task = 0;
-  r.quiet_looks = 0;
-  const auto next = prepare(r.state, r.step);
-  if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->keeper())
-    emit_checkpoint(r);
-  if (std::exchange(r.stops_after, false)) {
-    stop_run(r, {});
-    return false;
-  }
-  if (next == next_step::out_of_steps) {
-    auto error = run_error{};
-    error.code = make_error_code(graph_errc::recursion_limit);
-    error.text = "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
-                 " reached without hitting a stop condition. You can increase the limit by setting "
-                 "the `recursion_limit` config key.\nFor troubleshooting, visit: "
-                 "https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT";
-    error.step = r.state.step();
-    end_run(r, std::move(error));
-    return false;
-  }
-  if (r.streams(stream_mode::debug))
-    emit_step(r);
-  if (next == next_step::done) {
-    end_run(r, std::nullopt);
-    return false;
-  }
-  if (r.thread)
-    take_known(r);
-  if (stops_at(r, run::stop_before)) {
-    stop_run(r, {});
-    return false;
-  }
-  ++r.stats.steps;
-  r.stats.tasks += r.step.tasks.size();
-  if (r.streams(stream_mode::tasks))
-    for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i)
-      tell_start(r, i);
-  if (r.thread || r.cache != nullptr)
-    begin_known(r);
-  r.is_lone = r.request.sink != nullptr || !r.cache_keys.empty() ? is_lone(r) : false;
-  return !r.paused;
-}
-
-bool lane::is_lone(const run& r) noexcept {
-  if (r.streams(stream_mode::custom) || r.streams(stream_mode::subgraphs))
-    return false;
-  return std::ranges::count(r.step.tasks, false, &step_task::is_known) == 1;
-}
-
 lane::kept lane::start_task(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   auto& c = *in_place_;
@@ -505,6 +376,10 @@ void lane::end_early(run& r) {
 }
 
 void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
+  if (r.is_plain && !output.to_parent) {
+    r.step.record(number, std::move(output));
+    return;
+  }
   if (output.to_parent) {
     if (!r.request.below) {
       auto error = error_of(r, number, graph_errc::no_parent, nullptr);

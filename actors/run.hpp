@@ -80,6 +80,7 @@ struct alignas(64) run {
   std::uint32_t quiet_looks = 0;   ///< how often it saw nothing new
   bool has_nested = false;         ///< the task started last has begun a run below it
   bool stops_after = false;        ///< the step that was applied has a breakpoint behind it
+  bool is_plain = false;     ///< nobody streams or keeps it and nothing stops it: the short way
   bool keeps_writes = false; ///< what each task wrote is wanted after its branches
   superstep::store* memory = nullptr;
   write_cache* cache = nullptr;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The coordinator's part of a lane: from one super-step to the next, and stops on the way.
+#include "lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+std::uint64_t nanoseconds(lane::time_point t) noexcept {
+  return static_cast<std::uint64_t>(t.time_since_epoch().count());
+}
+
+} // namespace
+
+/// All have answered: the coordinator applies. False when the run has ended.
+bool lane::barrier(run& r) {
+  if (r.first_end_ns != 0) {
+    r.stats.barrier_wait_ns.push_back(nanoseconds(now()) - std::exchange(r.first_end_ns, 0));
+  }
+  if (shell_of(r.coordinator).is_dead())
+    return false; // its death notice is in the inbox and ends the run
+  if (!r.is_plain && r.streams(stream_mode::debug))
+    tell_barrier(r);
+  if (r.asked) {
+    stop_with_questions(r);
+    return false;
+  }
+  if (auto applied = apply(r.state, r.step); !applied) {
+    fail_step(r, applied.error());
+    return false;
+  }
+  if (!r.is_plain)
+    finish_step(r);
+  return true;
+}
+
+/// A barrier has held: who streams or keeps the run is told.
+void lane::finish_step(run& r) {
+  r.has_moved = true;
+  for (auto& event : r.held)
+    r.request.sink->push(std::move(event));
+  r.held.clear();
+  emit_values(r);
+  if (r.thread)
+    r.thread->save(r.state, checkpoint_source::loop);
+  r.forget_step();
+  r.stops_after = stops_at(r, run::stop_after);
+  if (r.request.sink && r.request.sink->is_full())
+    r.paused = true;
+}
+
+void lane::fail_step(run& r, const error& refused) {
+  auto failure = run_error{};
+  failure.code = refused.code;
+  failure.text = "step " + std::to_string(r.state.step()) + ": " + refused.text;
+  failure.step = r.state.step();
+  end_run(r, std::move(failure));
+}
+
+bool lane::stops_at(const run& r, std::uint8_t when) noexcept {
+  return !r.stops.empty() && r.has_moved &&
+         std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
+           return t.node != program::no_node && (r.stops[t.node] & when) != 0;
+         });
+}
+
+/// The run stops before its end and can be resumed if it is kept.
+void lane::stop_run(run& r, std::vector<interrupt> asked) {
+  if (asked.empty() && !r.request.below) // nobody was asked: a breakpoint, told once, by the root
+    tell_asked(r, no_task, asked);
+  r.asked = std::move(asked);
+  end_run(r, std::nullopt);
+}
+
+/// Tasks have asked and all have ended. What their siblings gave is shown but not applied: the
+/// thread keeps it for when the step goes on.
+void lane::stop_with_questions(run& r) {
+  const auto wrote = std::ranges::any_of(
+      r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
+  auto asked = std::move(*r.asked);
+  r.asked.reset();
+  if (!r.step.finished.empty()) {
+    if (auto applied = apply(r.state, r.step); !applied) {
+      fail_step(r, applied.error());
+      return;
+    }
+    if (wrote)
+      emit_values(r);
+  }
+  stop_run(r, std::move(asked));
+}
+
+/// Prepares the next super-step. False when the run has ended or pauses.
+bool lane::advance_step(run& r) {
+  r.next_task = 0;
+  r.quiet_looks = 0;
+  const auto next = prepare(r.state, r.step);
+  if (!r.is_plain && !announce_step(r))
+    return false;
+  if (next != next_step::run) {
+    if (next == next_step::done)
+      end_run(r, std::nullopt);
+    else
+      end_out_of_steps(r);
+    return false;
+  }
+  ++r.stats.steps;
+  r.stats.tasks += r.step.tasks.size();
+  return r.is_plain || begin_step(r);
+}
+
+/// A step was prepared, whether or not it will be run. False when the run has ended.
+bool lane::announce_step(run& r) {
+  if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->keeper())
+    emit_checkpoint(r);
+  if (std::exchange(r.stops_after, false)) {
+    stop_run(r, {});
+    return false;
+  }
+  if (r.streams(stream_mode::debug))
+    emit_step(r);
+  return true;
+}
+
+/// A step is about to run. False when the run has ended or pauses.
+bool lane::begin_step(run& r) {
+  if (r.thread)
+    take_known(r);
+  if (stops_at(r, run::stop_before)) {
+    stop_run(r, {});
+    return false;
+  }
+  if (r.streams(stream_mode::tasks))
+    for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i)
+      tell_start(r, i);
+  if (r.thread || r.cache != nullptr)
+    begin_known(r);
+  r.is_lone = is_lone(r);
+  return !r.paused;
+}
+
+void lane::end_out_of_steps(run& r) {
+  auto error = run_error{};
+  error.code = make_error_code(graph_errc::recursion_limit);
+  error.text = "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
+               " reached without hitting a stop condition. You can increase the limit by setting "
+               "the `recursion_limit` config key.\nFor troubleshooting, visit: "
+               "https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT";
+  error.step = r.state.step();
+  end_run(r, std::move(error));
+}
+
+bool lane::is_lone(const run& r) noexcept {
+  if (r.streams(stream_mode::custom) || r.streams(stream_mode::subgraphs))
+    return false;
+  return std::ranges::count(r.step.tasks, false, &step_task::is_known) == 1;
+}
+
+} // namespace superstep
