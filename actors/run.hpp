@@ -84,7 +84,7 @@ struct alignas(64) run {
   bool keeps_writes = false; ///< what each task wrote is wanted after its branches
   superstep::store* memory = nullptr;
   write_cache* cache = nullptr;
-  bool has_moved = false; ///< something has changed since the last breakpoint
+  bool has_moved = false;                      ///< something has changed since the last breakpoint
   std::optional<std::vector<interrupt>> asked; ///< by tasks of this step: the run stops after it
   std::shared_ptr<const value> to_parent;
   /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.

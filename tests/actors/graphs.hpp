@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <functional>
 #include <future>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <thread>

@@ -27,6 +27,9 @@ struct run_result {
   std::optional<State> state;
   std::optional<run_error> error;
   run_stats stats;
+  /// Set: the run stopped before its end, for these questions (none: at a breakpoint). Whoever
+  /// names the thread again goes on from there.
+  std::optional<std::vector<interrupt>> asked{};
 };
 
 /// Runs graphs. Owns the threads; one engine serves a whole process and any number of graphs.
@@ -50,6 +53,16 @@ public:
     if (done.error)
       throw_run_error(std::move(*done.error));
     return std::move(*state_of<State>(done));
+  }
+
+  /// The same for a thread (run_config::thread_id): starts from an input, goes on where it stands
+  /// (run_input::go_on()) or takes a command, and tells how far it came instead of throwing.
+  template <class State>
+  run_result<State> run(const compiled_graph<State>& graph, run_input input,
+                        run_config config = {}) {
+    auto raw = wait_for(graph.table(), std::move(input), std::move(config));
+    auto state = state_of<State>(raw);
+    return {std::move(state), std::move(raw.error), std::move(raw.stats), std::move(raw.asked)};
   }
 
   /// Starts a run and returns at once; `done` is called exactly once, whatever happens.
@@ -86,7 +99,7 @@ private:
     std::function<void(run_result<State>)> done;
     void operator()(raw_result raw) const {
       auto state = state_of<State>(raw);
-      done({std::move(state), std::move(raw.error), std::move(raw.stats)});
+      done({std::move(state), std::move(raw.error), std::move(raw.stats), std::move(raw.asked)});
     }
   };
 

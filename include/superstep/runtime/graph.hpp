@@ -2,9 +2,11 @@
 #pragma once
 
 #include <superstep/runtime/detail/typed_body.hpp>
+#include <superstep/runtime/nested_run.hpp>
 #include <superstep/runtime/program.hpp>
 #include <superstep/runtime/update.hpp>
 
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -24,6 +26,61 @@ public:
 private:
   program_ptr table_;
 };
+
+/// The writes of a whole struct: what a fresh run is given as its input.
+template <class State>
+[[nodiscard]] write_list input_writes(State input) {
+  auto writes = write_list{};
+  auto index = std::uint32_t{0};
+  boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
+    writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
+  });
+  return writes;
+}
+template <class State>
+[[nodiscard]] write_list input_writes(update<State> input) {
+  return {std::make_move_iterator(input.writes().begin()),
+          std::make_move_iterator(input.writes().end())};
+}
+
+namespace detail {
+
+/// Runs a graph with a state of its own below a node.
+template <class State, class Child, class In, class Out>
+class subgraph_body final : public node_body {
+public:
+  subgraph_body(compiled_graph<Child> child, In to_child, Out from_child)
+      : child_{std::move(child)}, to_child_{std::move(to_child)},
+        from_child_{std::move(from_child)} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    out.rest = finish(given.services, state_in(given));
+  }
+  program_ptr nested() const override { return child_.table(); }
+
+private:
+  [[nodiscard]] write_list state_in(const body_input& given) const {
+    return input_writes(
+        Child(to_child_(static_cast<const struct_block<State>&>(*given.state).state)));
+  }
+  task<node_output> finish(call_services* services, write_list input) const {
+    auto running = run_nested(services, child_.table(), std::move(input));
+    auto ended = co_await running;
+    auto out = node_output{};
+    if (ended.state) {
+      auto back =
+          update<State>{from_child_(static_cast<const struct_block<Child>&>(*ended.state).state)};
+      out.writes.assign(back.writes().begin(), back.writes().end());
+    }
+    co_return out;
+  }
+
+  compiled_graph<Child> child_;
+  In to_child_;
+  Out from_child_;
+};
+
+} // namespace detail
 
 /// A graph whose state is a struct of the user's:
 ///
@@ -53,6 +110,20 @@ public:
     builder_.add_node(std::string{n.name},
                       std::make_unique<detail::body_of<State, Input, F>>(std::move(body)),
                       !std::is_same_v<Input, State>, std::move(options));
+    return *this;
+  }
+
+  /// A graph as a node, with a state of its own: `to_child` makes its input of ours, `from_child`
+  /// our update of what it ends with. Its stops, events and checkpoints are part of our run's.
+  template <class Child, std::invocable<const State&> In, std::invocable<const Child&> Out>
+    requires std::convertible_to<std::invoke_result_t<In, const State&>, Child> &&
+             std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
+  graph& subgraph(node<State> n, compiled_graph<Child> child, In to_child, Out from_child,
+                  node_options options = {}) {
+    builder_.add_node(std::string{n.name},
+                      std::make_unique<detail::subgraph_body<State, Child, In, Out>>(
+                          std::move(child), std::move(to_child), std::move(from_child)),
+                      false, std::move(options));
     return *this;
   }
 
@@ -99,21 +170,5 @@ private:
 
   program_builder builder_;
 };
-
-/// The writes of a whole struct: what a fresh run is given as its input.
-template <class State>
-[[nodiscard]] write_list input_writes(State input) {
-  auto writes = write_list{};
-  auto index = std::uint32_t{0};
-  boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
-    writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
-  });
-  return writes;
-}
-template <class State>
-[[nodiscard]] write_list input_writes(update<State> input) {
-  return {std::make_move_iterator(input.writes().begin()),
-          std::make_move_iterator(input.writes().end())};
-}
 
 } // namespace superstep

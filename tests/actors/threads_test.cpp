@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that stop and go on: questions, breakpoints, edits, graphs inside graphs.
+#include "graphs.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace testing;
+
+namespace {
+
+namespace json = boost::json;
+
+ss::compile_options kept() {
+  auto options = ss::compile_options{};
+  options.checkpointer = std::make_shared<ss::memory_saver>();
+  return options;
+}
+
+ss::run_config on(std::string thread) {
+  auto config = ss::run_config{};
+  config.thread_id = std::move(thread);
+  return config;
+}
+
+ss::thread_command answer(json::value v) {
+  auto said = ss::thread_command{};
+  said.resume = std::move(v);
+  return said;
+}
+
+ss::run_input begin_with(int n) {
+  auto state = numbers{};
+  state.n = n;
+  return ss::input_writes(std::move(state));
+}
+
+ss::task<ss::update<numbers>> ask_for_number(numbers state, ss::runtime rt) {
+  auto asked = rt.interrupt("which number?");
+  const auto said = co_await asked;
+  co_return ss::update{
+      ss::set<&numbers::n>(state.n + static_cast<int>(said.to_number<std::int64_t>()))};
+}
+
+/// A node that asks, and one behind it that doubles.
+ss::compiled_graph<numbers> asking(ss::compile_options options) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers& s, ss::runtime rt) { return ask_for_number(s, std::move(rt)); });
+  g.add(b, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(2 * s.n)}; });
+  g.edge(ss::start, a).edge(a, b);
+  return g.compile(std::move(options));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(threads)
+
+BOOST_AUTO_TEST_CASE(a_question_stops_the_run_and_an_answer_lets_it_go_on) {
+  auto e = ss::engine{{.workers = 2}};
+  const auto graph = asking(kept());
+  const auto stopped = e.run(graph, begin_with(1), on("t"));
+  BOOST_REQUIRE(stopped.asked);
+  BOOST_TEST(stopped.asked->at(0).value.as_string() == "which number?");
+  BOOST_TEST(!stopped.error);
+  const auto ended = e.run(graph, answer(4), on("t"));
+  BOOST_TEST(!ended.asked);
+  BOOST_TEST(ended.state->n == 10);
+}
+
+BOOST_AUTO_TEST_CASE(another_engine_goes_on_with_the_thread) {
+  const auto graph = asking(kept());
+  {
+    auto first = ss::engine{{.workers = 1}};
+    BOOST_REQUIRE(first.run(graph, begin_with(1), on("t")).asked);
+  }
+  auto second = ss::engine{{.workers = 1}};
+  BOOST_TEST(second.run(graph, answer(2), on("t")).state->n == 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_plain_function_asks_and_returns) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers&, const ss::runtime& rt) {
+    const auto said = rt.ask("go on?");
+    if (!said)
+      return ss::update{ss::set<&numbers::n>(-1)};
+    return ss::update{ss::set<&numbers::n>(said->as_bool() ? 1 : 0)};
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile(kept());
+  const auto stopped = e.run(graph, begin_with(5), on("t"));
+  BOOST_REQUIRE(stopped.asked);
+  BOOST_TEST(stopped.state->n == 5); // what it returned without an answer does not count
+  BOOST_TEST(e.run(graph, answer(true), on("t")).state->n == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_nobody_keeps_stops_all_the_same_and_cannot_be_resumed) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking({});
+  BOOST_REQUIRE(e.run(graph, begin_with(1)).asked);
+  const auto refused = e.run(graph, answer(1), on("t"));
+  BOOST_REQUIRE(refused.error);
+  BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking(kept());
+  BOOST_REQUIRE(e.run(graph, begin_with(1), on("t")).asked);
+  auto said = ss::thread_command{};
+  said.resume_by_id.emplace("no such id", 1);
+  const auto refused = e.run(graph, std::move(said), on("t"));
+  BOOST_REQUIRE(refused.error);
+  BOOST_TEST((refused.error->code == ss::graph_errc::unknown_interrupt));
+  BOOST_TEST(refused.error->text.find("'t'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_stops_before_a_node_and_nothing_lets_it_go_on) {
+  auto e = ss::engine{{.workers = 1}};
+  auto options = kept();
+  options.interrupt_before = {"b"};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1)}; });
+  g.add(b, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(10 * s.n)}; });
+  g.edge(ss::start, a).edge(a, b);
+  const auto graph = g.compile(std::move(options));
+  const auto stopped = e.run(graph, begin_with(1), on("t"));
+  BOOST_REQUIRE(stopped.asked);
+  BOOST_TEST(stopped.asked->empty());
+  BOOST_TEST(stopped.state->n == 2);
+  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->n == 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking(kept());
+  BOOST_REQUIRE(e.run(graph, begin_with(1), on("t")).asked);
+  const auto place = ss::thread_place{"t", {}, {}};
+  const auto now = ss::get_state(graph.table(), place);
+  BOOST_TEST(now.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
+  BOOST_TEST(now.interrupts().size() == 1U);
+  auto edit = ss::state_edit{};
+  edit.as_node = "a";
+  edit.values.emplace().push_back({0, false, ss::value{7}});
+  (void)ss::update_state(graph.table(), place, std::move(edit));
+  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->n == 14);
+  const auto history = ss::state_history(graph.table(), place);
+  BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
+  auto again = on("t");
+  again.thread.emplace().checkpoint_id = history[1].point->id;
+  BOOST_TEST(e.run(graph, ss::run_input::go_on(), again).state->n == 14);
+  BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U); // a fork, and b once more
+}
+
+BOOST_AUTO_TEST_CASE(what_siblings_of_a_failed_task_did_is_kept_and_not_done_again) {
+  auto e = ss::engine{{.workers = 2}};
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  auto fails = std::make_shared<std::atomic<bool>>(true);
+  auto g = ss::graph<numbers>{};
+  g.add(a, [fails](const numbers&) -> ss::update<numbers> {
+    if (*fails)
+      throw std::runtime_error{"down"};
+    return {};
+  });
+  g.add(b, [runs](const numbers&) {
+    ++*runs;
+    return ss::update{ss::set<&numbers::n>(3)};
+  });
+  g.edge(ss::start, a).edge(ss::start, b);
+  const auto graph = g.compile(kept());
+  BOOST_TEST(e.run(graph, begin_with(0), on("t")).error->node == "a");
+  *fails = false;
+  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->n == 3);
+  BOOST_TEST(runs->load() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_inside_a_graph_asks_through_it) {
+  auto e = ss::engine{{.workers = 2}};
+  auto g = ss::graph<numbers>{};
+  g.subgraph(
+      c, asking({}), [](const numbers& s) { return s; },
+      [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1)}; });
+  g.edge(ss::start, c);
+  const auto graph = g.compile(kept());
+  const auto stopped = e.run(graph, begin_with(1), on("t"));
+  BOOST_REQUIRE(stopped.asked);
+  BOOST_TEST(stopped.asked->size() == 1U);
+  BOOST_TEST(e.run(graph, answer(4), on("t")).state->n == 11);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_inside_a_graph_is_the_node_s_and_keeps_its_exception) {
+  auto e = ss::engine{{.workers = 1}};
+  auto inner = ss::graph<numbers>{};
+  inner.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"deep"}; });
+  inner.edge(ss::start, a);
+  auto g = ss::graph<numbers>{};
+  g.subgraph(
+      c, inner.compile(), [](const numbers& s) { return s; },
+      [](const numbers&) { return ss::update<numbers>{}; });
+  g.edge(ss::start, c);
+  const auto failed = e.run(g.compile(), begin_with(1));
+  BOOST_REQUIRE(failed.error);
+  BOOST_TEST(failed.error->node == "c");
+  BOOST_CHECK_THROW(std::rethrow_exception(failed.error->cause), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_stop_and_go_on_at_once) {
+  auto e = ss::engine{{.workers = 2}};
+  auto g = ss::graph<numbers>{};
+  g.subgraph(
+      c, asking({}), [](const numbers& s) { return s; },
+      [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
+  g.edge(ss::start, c);
+  const auto graph = g.compile(kept());
+  const auto all_at_once = [&](bool is_second) {
+    auto sum = std::make_shared<std::atomic<int>>(0);
+    auto left = std::make_shared<std::latch>(200);
+    for (auto i = 0; i < 200; ++i) {
+      auto input = is_second ? ss::run_input{answer(i)} : begin_with(0);
+      e.start(graph.table(), std::move(input), on("t" + std::to_string(i)),
+              [sum, left](const ss::raw_result& raw) {
+                *sum += raw.asked ? 1 : 1'000;
+                left->count_down();
+              });
+    }
+    left->wait();
+    return sum->load();
+  };
+  BOOST_TEST(all_at_once(false) == 200);
+  BOOST_TEST(all_at_once(true) == 200'000);
+  BOOST_TEST(e.debug().live_runs() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
