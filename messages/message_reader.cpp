@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_json.hpp>
+#include <superstep/messages/token_usage.hpp>
 
 #include <cmath>
 #include <optional>
@@ -37,6 +38,8 @@ public:
     }
     if (!fault_)
       check_whole();
+    if (!fault_)
+      read_kept_calls();
     if (fault_)
       return *std::move(fault_);
     return std::move(to_);
@@ -49,10 +52,12 @@ private:
   }
 
   void read_role() {
-    const auto* role = from_.if_contains("role");
+    const auto* type = from_.if_contains("type");
+    // Only the message form knows chat messages, whose role is a member like others.
+    const auto* role = type && *type == "chat" ? nullptr : from_.if_contains("role");
     role_key_ = role ? "role" : "type";
     if (!role)
-      role = from_.if_contains("type");
+      role = type;
     if (!role) {
       fault_ =
           wrong(path_, "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
@@ -71,11 +76,15 @@ private:
       to_.type = message_type::tool;
     else if (*name == "remove")
       to_.type = message_type::remove;
+    else if (*name == "function")
+      to_.type = message_type::function;
+    else if (*name == "chat" && role_key_ == "type")
+      to_.type = message_type::chat;
     else
       return fail(role_key_, "Unexpected message type: '" +
                                  std::string{name->data(), name->size()} +
                                  "'. Use one of 'human', 'user', 'ai', 'assistant', 'system', "
-                                 "'developer', 'tool' or 'remove'.");
+                                 "'developer', 'tool', 'function' or 'remove'.");
     if (*name == "developer")
       to_.additional_kwargs["__openai_role__"] = "developer";
   }
@@ -97,6 +106,8 @@ private:
       read_invalid_calls(key, value);
     else if (to_.type == message_type::ai && key == "usage_metadata")
       read_usage(key, value);
+    else if (to_.type == message_type::chat && key == "role")
+      read_text(key, value, to_.role);
     else if (to_.type == message_type::tool && key == "tool_call_id")
       read_text(key, value, to_.tool_call_id);
     else if (to_.type == message_type::tool && key == "status")
@@ -225,31 +236,41 @@ private:
   void read_usage(std::string_view key, const json::value& value) {
     if (value.is_null())
       return;
-    const auto* from = value.if_object();
-    if (!from)
-      return fail(key, "must be an object");
-    auto& usage = to_.usage.emplace();
-    read_count(key, *from, "input_tokens", usage.input_tokens);
-    read_count(key, *from, "output_tokens", usage.output_tokens);
-    read_count(key, *from, "total_tokens", usage.total_tokens);
-    read_details(*from, "input_token_details", usage.input_details);
-    read_details(*from, "output_token_details", usage.output_details);
+    auto usage = usage_from_json(value, member_path(path_, key));
+    if (usage)
+      to_.usage = *std::move(usage);
+    else if (!fault_)
+      fault_ = std::move(usage).error();
   }
 
-  void read_count(std::string_view at, const json::object& from, std::string_view key,
-                  std::int64_t& into) {
-    const auto* value = from.if_contains(key);
-    if (!value || value->is_null())
+  /// Calls that were put in additional_kwargs only, as a server sent them, are read from there.
+  void read_kept_calls() {
+    const auto* kept = to_.additional_kwargs.if_contains("tool_calls");
+    const auto* list = kept ? kept->if_array() : nullptr;
+    if (to_.type != message_type::ai || !list || !to_.tool_calls.empty() ||
+        !to_.invalid_tool_calls.empty())
       return;
-    if (const auto* count = value->if_int64())
-      into = *count;
-    else
-      fail(member_path(at, key), "must be an integer");
+    for (const auto& item : *list) {
+      const auto* call = item.if_object();
+      const auto* function = call ? call->if_contains("function") : nullptr;
+      if (function && function->is_object())
+        add_kept_call(*call, function->get_object());
+    }
   }
 
-  static void read_details(const json::object& from, std::string_view key, json::object& into) {
-    if (const auto* value = from.if_contains(key); value && value->is_object())
-      into = value->get_object();
+  void add_kept_call(const json::object& call, const json::object& function) {
+    const auto text_in = [](const json::object& o, std::string_view key) {
+      const auto* value = o.if_contains(key);
+      return value && value->is_string() ? std::string{value->get_string()} : std::string{};
+    };
+    auto text = text_in(function, "arguments");
+    auto args = parse_json(text);
+    if (args && args->is_object())
+      to_.tool_calls.push_back(
+          {text_in(call, "id"), text_in(function, "name"), std::move(args->get_object())});
+    else
+      to_.invalid_tool_calls.push_back(
+          {text_in(call, "id"), text_in(function, "name"), std::move(text), {}});
   }
 
   void check_whole() {
@@ -261,6 +282,10 @@ private:
           wrong(path_, "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
     else if (to_.type == message_type::tool && to_.tool_call_id.empty())
       fail("tool_call_id", "a tool message must name the call it answers");
+    else if (to_.type == message_type::function && to_.name.empty())
+      fail("name", "a function message must name its function");
+    else if (to_.type == message_type::chat && to_.role.empty())
+      fail("role", "a chat message must name its role");
     else if (to_.type == message_type::remove && to_.id.empty())
       fail("id", "a remove message must name the message to delete");
   }

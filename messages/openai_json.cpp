@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "argument_json.hpp"
+
 #include <superstep/messages/openai_json.hpp>
 
 #include <algorithm>
@@ -23,6 +25,10 @@ std::string_view role_of(const message& m) {
   }
   case message_type::tool:
     return "tool";
+  case message_type::chat:
+    return m.role;
+  case message_type::function:
+    return "function";
   case message_type::remove:
     break;
   }
@@ -68,35 +74,6 @@ json::value content_of(const message& m, bool has_calls) {
   if (blocks.empty())
     return json::value("");
   return blocks;
-}
-
-/// Models write line breaks into string arguments as they are, which JSON forbids.
-std::string with_breaks_escaped(std::string_view text) {
-  auto out = std::string{};
-  auto quoted = false;
-  for (auto i = std::size_t{0}; i < text.size(); ++i) {
-    const auto c = text[i];
-    if (quoted && c == '\\' && i + 1 < text.size()) {
-      out += c;
-      out += text[++i];
-    } else if (quoted && static_cast<unsigned char>(c) < 0x20) {
-      auto escaped = std::string{};
-      append_quoted(escaped, {&c, 1});
-      out += std::string_view{escaped}.substr(1, escaped.size() - 2);
-    } else {
-      quoted = quoted != (c == '"');
-      out += c;
-    }
-  }
-  return out;
-}
-
-result<json::value> parse_arguments(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (parsed)
-    return parsed;
-  auto again = parse_json(with_breaks_escaped(text));
-  return again ? again : parsed; // the error about what the model really wrote
 }
 
 std::string text_member(const json::object& from, std::string_view key) {
@@ -201,7 +178,7 @@ std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::
   const auto blank = arguments.find_first_not_of(" \t\r\n") == std::string_view::npos;
   if (blank || arguments == "null")
     return tool_call{std::move(id), std::move(name), {}};
-  auto parsed = parse_arguments(arguments);
+  auto parsed = parse_argument_json(arguments);
   if (parsed && parsed->is_object())
     return tool_call{std::move(id), std::move(name), std::move(parsed->get_object())};
   auto why = parsed ? std::string{"the arguments are no JSON object"} : parsed.error().text;
