@@ -33,8 +33,14 @@ result<json::value> parse_argument_json(std::string_view text) {
   auto parsed = parse_json(text);
   if (parsed)
     return parsed;
-  auto again = parse_json(with_breaks_escaped(text));
-  return again ? again : parsed; // the error about what the model really wrote
+  // A model that says a thing twice means the last; parse_json() would refuse that.
+  auto options = json::parse_options{};
+  options.max_depth = json_limits{}.depth_max;
+  auto ec = boost::system::error_code{};
+  auto again = json::parse(with_breaks_escaped(text), ec, {}, options);
+  if (ec)
+    return parsed; // the error about what the model really wrote
+  return again;
 }
 
 } // namespace superstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "argument_json.hpp"
 
+#include <superstep/messages/openai_form.hpp>
 #include <superstep/messages/openai_json.hpp>
 
 #include <algorithm>
@@ -10,30 +11,6 @@
 namespace superstep {
 
 namespace {
-
-constexpr auto own_role = std::string_view{"__openai_role__"};
-
-std::string_view role_of(const message& m) {
-  switch (m.type) {
-  case message_type::human:
-    return "user";
-  case message_type::ai:
-    return "assistant";
-  case message_type::system: {
-    const auto* role = m.additional_kwargs.if_contains(own_role);
-    return role && *role == "developer" ? "developer" : "system";
-  }
-  case message_type::tool:
-    return "tool";
-  case message_type::chat:
-    return m.role;
-  case message_type::function:
-    return "function";
-  case message_type::remove:
-    break;
-  }
-  return "user";
-}
 
 /// Blocks that other providers need back and chat-completions servers refuse.
 bool is_foreign(const json::value& block) {
@@ -117,8 +94,30 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
 
 } // namespace
 
+std::string_view openai_role(const message& m) {
+  switch (m.type) {
+  case message_type::human:
+    return "user";
+  case message_type::ai:
+    return "assistant";
+  case message_type::system: {
+    const auto* role = m.additional_kwargs.if_contains("__openai_role__");
+    return role && *role == "developer" ? "developer" : "system";
+  }
+  case message_type::tool:
+    return "tool";
+  case message_type::chat:
+    return m.role;
+  case message_type::function:
+    return "function";
+  case message_type::remove:
+    break;
+  }
+  return "user";
+}
+
 json::value to_openai(const message& m) {
-  auto o = json::object{{"role", role_of(m)}};
+  auto o = json::object{{"role", openai_role(m)}};
   auto calls = json::array{};
   for (const auto& c : m.tool_calls)
     calls.emplace_back(function_call(c.id, c.name, to_text(c.args)));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message_form.hpp"
 
+#include <superstep/messages/content_blocks.hpp>
 #include <superstep/messages/merge.hpp>
 #include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/openai_form.hpp>
 #include <superstep/messages/partial_json.hpp>
 #include <superstep/messages/token_usage.hpp>
 
@@ -74,6 +76,29 @@ json::value merge_lists_case(const json::object& input) {
   return json::object{{"value", std::move(sum)}};
 }
 
+json::value to_openai_case(const json::object& input) {
+  const auto format =
+      input.at("text_format") == "string" ? text_format::string : text_format::block;
+  return json::object{{"messages", value_of(to_openai_messages(messages_in(input), format))}};
+}
+
+json::value content_blocks_case(const json::object& input) {
+  const auto& form = input.at("message");
+  auto blocks = is_chunk(form) ? content_blocks(value_of(chunk_from_json(form)))
+                               : content_blocks(message_in(form));
+  return json::object{{"content_blocks", form_of_blocks(value_of(std::move(blocks)))}};
+}
+
+json::value init_content_blocks_case(const json::object& input) {
+  auto form = input;
+  form["content"] = "";
+  form.erase("content_blocks");
+  auto m = message_in(form);
+  auto made = message_of_blocks(m.type, input.at("content_blocks").as_array());
+  made.tool_call_id = m.tool_call_id;
+  return json::object{{"message", form_of(made)}};
+}
+
 using usage_operation = result<token_usage> (*)(const token_usage&, const token_usage&);
 
 case_function usage_case(usage_operation combine) {
@@ -97,6 +122,9 @@ void add_message_cases(case_table& table) {
   table["msg.to_dict"] = to_dict_case;
   table["msg.from_dict"] = from_dict_case;
   table["msg.chunk_add"] = chunk_add_case;
+  table["msg.to_openai"] = to_openai_case;
+  table["msg.content_blocks"] = content_blocks_case;
+  table["msg.init_content_blocks"] = init_content_blocks_case;
   table["msg.partial_json"] = partial_json_case;
   table["msg.merge_dicts"] = merge_dicts_case;
   table["msg.merge_lists"] = merge_lists_case;
