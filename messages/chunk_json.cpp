@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python_text.hpp"
-
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/spaced_json.hpp>
 
 #include <algorithm>
 #include <array>

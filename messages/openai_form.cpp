@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blocks/block_parts.hpp"
-#include "python_text.hpp"
 
 #include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/spaced_json.hpp>
 
 #include <algorithm>
 #include <string>

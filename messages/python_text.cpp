@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python_text.hpp"
 
+#include <superstep/messages/spaced_json.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <string_view>

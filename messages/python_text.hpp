@@ -7,14 +7,6 @@
 
 namespace superstep {
 
-/// Which characters beyond ASCII a text keeps.
-enum class charset { ascii, unicode };
-
-/// JSON with a space after each comma and colon, as most models have seen it in training and as
-/// the arguments of calls are written into prompts. `ascii` escapes everything else as \uXXXX.
-void append_spaced_json(std::string& out, const json::value&, charset);
-[[nodiscard]] std::string to_spaced_json(const json::value&, charset = charset::unicode);
-
 /// The value as Python prints it: {'name': 'f', 'args': {'x': True}}. Texts that hold a list of
 /// calls are written so.
 void append_python_literal(std::string& out, const json::value&);

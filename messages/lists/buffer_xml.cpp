@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../blocks/block_parts.hpp"
-#include "../python_text.hpp"
 
 #include <superstep/messages/buffer_string.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/spaced_json.hpp>
 
 #include <vector>
 

@@ -17,6 +17,7 @@ using case_table = std::map<std::string, case_function, std::less<>>;
 void add_protocol_cases(case_table& table);
 void add_message_cases(case_table& table);
 void add_message_list_cases(case_table& table);
+void add_message_provider_cases(case_table& table);
 /// @}
 
 } // namespace superstep::conformance

@@ -12,12 +12,12 @@ bool holds_nothing(const json::value& v) {
          (v.is_object() && v.get_object().empty());
 }
 
-/// Leaves out nulls at any depth, and objects that hold nothing else.
-json::value without_nulls(const json::value& v, bool keep_emptied) {
+/// Leaves out nulls at any depth, and objects that hold nothing else unless they are to stay.
+json::value without_nulls(const json::value& v, bool keep_empty) {
   if (const auto* array = v.if_array()) {
     auto out = json::array{};
     for (const auto& element : *array)
-      out.push_back(without_nulls(element, keep_emptied));
+      out.push_back(without_nulls(element, keep_empty));
     return out;
   }
   const auto* object = v.if_object();
@@ -27,10 +27,8 @@ json::value without_nulls(const json::value& v, bool keep_emptied) {
   for (const auto& [key, member] : *object) {
     if (member.is_null())
       continue;
-    auto rest = without_nulls(member, keep_emptied);
-    const auto emptied = rest.is_object() && rest.get_object().empty() &&
-                         !member.get_object().empty();
-    if (!emptied || keep_emptied)
+    auto rest = without_nulls(member, keep_empty);
+    if (keep_empty || !rest.is_object() || !rest.get_object().empty())
       out.emplace(key, std::move(rest));
   }
   return out;
