@@ -99,7 +99,7 @@ result<json::object> to_openai_data_block(const json::object& block, openai_api 
     return image_block(block, api);
   if (type == "file")
     return file_block(block, api);
-  if (type != "audio")
+  if (type != "audio" || api == openai_api::responses)
     return refused("it takes no block of type \"" + std::string{type} + '"');
   if (!has_base64(block))
     return refused("audio must be given by `base64`");

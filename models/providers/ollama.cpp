@@ -18,9 +18,12 @@ error refused(std::string_view text) {
   return bad_request("Ollama cannot take this block: " + std::string{text});
 }
 
-/// The base64 text of a data URL, or what is no URL as it is.
+/// The base64 text of a data URL, or what is no URL as it is; "" for a link, which Ollama does not
+/// follow.
 std::string_view image_data(std::string_view url) {
   const auto comma = url.find(',');
+  if (url.find("://") != std::string_view::npos)
+    return {};
   return comma == std::string_view::npos ? url : url.substr(comma + 1);
 }
 
@@ -61,9 +64,11 @@ private:
     if (type == "image_url") {
       const auto* inner = object_in(block, "image_url");
       const auto url = inner ? text_in(*inner, "url") : text_in(block, "image_url");
-      if (url.empty())
-        return refused("an image_url needs its `url`");
-      images_.emplace_back(image_data(url));
+      const auto data = image_data(url);
+      if (data.empty())
+        return refused("an image_url must be a data URL, got \"" +
+                       std::string{url.substr(0, 100)} + '"');
+      images_.emplace_back(data);
       return {};
     }
     if (!is_data_block(block) || type != "image")
