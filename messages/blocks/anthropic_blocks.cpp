@@ -146,8 +146,10 @@ json::object standard(const json::object& block, const source& from) {
 void add_anthropic_blocks(json::array& into, const source& from) {
   for (const auto& element : *from.whole.blocks) {
     const auto* block = element.if_object();
-    if (!block)
+    if (!block) { // a stream that began as text only
+      into.push_back(json::object{{"type", "text"}, {"text", element}});
       continue;
+    }
     // Standard blocks that somebody put there stay: only these have names of their own.
     auto out = is_one_of(type_of(*block), {"reasoning", "tool_call", "non_standard"})
                    ? *block

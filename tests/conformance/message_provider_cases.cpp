@@ -96,6 +96,11 @@ json::value openai_stream_case(const json::object& input) {
   return stream_case(input, openai_chat::read_event);
 }
 
+json::value openai_responses_stream_case(const json::object& input) {
+  auto reader = openai_responses::event_reader{};
+  return stream_case(input, [&](const json::object& event) { return reader.read(event); });
+}
+
 json::value anthropic_stream_case(const json::object& input) {
   const auto text_only = !is_set(input, "request_has_tools") &&
                          !is_set(input, "request_has_thinking") &&
@@ -124,6 +129,7 @@ void add_message_provider_cases(case_table& table) {
   table["msg.openai_stream"] = openai_stream_case;
   table["msg.openai_responses_payload"] = payload_case(openai_responses::make_request);
   table["msg.openai_responses_response"] = response_case(openai_responses::read_response);
+  table["msg.openai_responses_stream"] = openai_responses_stream_case;
   table["msg.anthropic_payload"] = payload_case(anthropic::make_request);
   table["msg.anthropic_response"] = response_case(anthropic::read_response);
   table["msg.anthropic_stream"] = anthropic_stream_case;
