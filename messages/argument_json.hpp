@@ -8,8 +8,8 @@
 namespace superstep {
 
 /// JSON as models write it into the arguments of calls: strings may hold line breaks and other
-/// control characters as they are, which JSON forbids, and of a key that stands twice the last value
-/// counts.
+/// control characters as they are, which JSON forbids, and of a key that stands twice the last
+/// value counts.
 [[nodiscard]] result<json::value> parse_argument_json(std::string_view text);
 
 } // namespace superstep

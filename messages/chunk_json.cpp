@@ -98,9 +98,9 @@ json::object to_json(const message_chunk& chunk) {
 result<message_chunk> chunk_from_json(const json::value& value, std::string_view path) {
   const auto* from = value.if_object();
   const auto* type = from ? from->if_contains("type") : nullptr;
-  const auto* name =
-      std::find_if(chunk_names.begin(), chunk_names.end(),
-                   [&](const auto& n) { return type && *type == json::string_view{n.written}; });
+  const auto* name = std::find_if(chunk_names.begin(), chunk_names.end(), [&](const auto& n) {
+    return type && *type == json::string_view{n.written};
+  });
   if (name == chunk_names.end())
     return wrong(path, "the `type` of a chunk must be \"AIMessageChunk\" or another chunk's name");
   auto rest = *from;

@@ -34,8 +34,8 @@ bool stays_when_equal(json::string_view key) {
 }
 
 void merge_text(json::string_view key, json::string& into, const json::string& more) {
-  const auto fixed = (key == "index" && into.starts_with("lc_")) ||
-                     (stays_when_equal(key) && into == more);
+  const auto fixed =
+      (key == "index" && into.starts_with("lc_")) || (stays_when_equal(key) && into == more);
   if (!fixed)
     into.append(more.begin(), more.end());
 }
@@ -55,8 +55,7 @@ result<> merge_integer(json::string_view key, json::value& into, const json::val
   return {};
 }
 
-result<> merge_value(json::string_view key, json::value& into, const json::value& more,
-                     int depth) {
+result<> merge_value(json::string_view key, json::value& into, const json::value& more, int depth) {
   if (more.is_null())
     return {};
   if (into.is_null()) {

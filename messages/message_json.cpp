@@ -11,8 +11,7 @@ json::value text_or_null(const std::string& text) {
 }
 
 json::object calls_member(const tool_call& c) {
-  return {
-      {"name", c.name}, {"args", c.args}, {"id", text_or_null(c.id)}, {"type", "tool_call"}};
+  return {{"name", c.name}, {"args", c.args}, {"id", text_or_null(c.id)}, {"type", "tool_call"}};
 }
 
 json::object calls_member(const invalid_tool_call& c) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kept_calls.hpp"
+
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_json.hpp>
 #include <superstep/messages/token_usage.hpp>
@@ -38,8 +40,8 @@ public:
     }
     if (!fault_)
       check_whole();
-    if (!fault_)
-      read_kept_calls();
+    if (!fault_ && to_.type == message_type::ai)
+      read_kept_calls(to_);
     if (fault_)
       return *std::move(fault_);
     return std::move(to_);
@@ -241,36 +243,6 @@ private:
       to_.usage = *std::move(usage);
     else if (!fault_)
       fault_ = std::move(usage).error();
-  }
-
-  /// Calls that were put in additional_kwargs only, as a server sent them, are read from there.
-  void read_kept_calls() {
-    const auto* kept = to_.additional_kwargs.if_contains("tool_calls");
-    const auto* list = kept ? kept->if_array() : nullptr;
-    if (to_.type != message_type::ai || !list || !to_.tool_calls.empty() ||
-        !to_.invalid_tool_calls.empty())
-      return;
-    for (const auto& item : *list) {
-      const auto* call = item.if_object();
-      const auto* function = call ? call->if_contains("function") : nullptr;
-      if (function && function->is_object())
-        add_kept_call(*call, function->get_object());
-    }
-  }
-
-  void add_kept_call(const json::object& call, const json::object& function) {
-    const auto text_in = [](const json::object& o, std::string_view key) {
-      const auto* value = o.if_contains(key);
-      return value && value->is_string() ? std::string{value->get_string()} : std::string{};
-    };
-    auto text = text_in(function, "arguments");
-    auto args = parse_json(text);
-    if (args && args->is_object())
-      to_.tool_calls.push_back(
-          {text_in(call, "id"), text_in(function, "name"), std::move(args->get_object())});
-    else
-      to_.invalid_tool_calls.push_back(
-          {text_in(call, "id"), text_in(function, "name"), std::move(text), {}});
   }
 
   void check_whole() {

@@ -67,7 +67,8 @@ private:
   result<json::value> content_of() {
     const auto wants_text = format_ == text_format::string;
     if (!m_.blocks && (wants_text || !m_.content.empty()))
-      return wants_text ? json::value(m_.content) : json::value(json::array{text_block(m_.content)});
+      return wants_text ? json::value(m_.content)
+                        : json::value(json::array{text_block(m_.content)});
     if (!m_.blocks || m_.blocks->empty())
       return wants_text ? json::value("") : json::value(json::array{});
     auto blocks = json::array{};
@@ -137,8 +138,7 @@ private:
       return wrong("an image needs `url`, `base64` or a `source` with type, media_type and data");
     const auto url = "data:" + std::string{text_in(*source, "media_type")} + ';' +
                      std::string{type_of(*source)} + ',' + std::string{text_in(*source, "data")};
-    into.push_back(
-        json::object{{"type", "image_url"}, {"image_url", json::object{{"url", url}}}});
+    into.push_back(json::object{{"type", "image_url"}, {"image_url", json::object{{"url", url}}}});
     return {};
   }
 

@@ -17,8 +17,8 @@ void append_hex(std::string& out, const char* format, std::uint32_t code) {
   out += digits;
 }
 
-/// The code point at `i`, which moves past it. Strings of JSON values are UTF-8; a byte that is none
-/// stands for itself.
+/// The code point at `i`, which moves past it. Strings of JSON values are UTF-8; a byte that is
+/// none stands for itself.
 std::uint32_t next_code_point(std::string_view text, std::size_t& i) {
   const auto byte = [&](std::size_t at) {
     return std::uint32_t{static_cast<unsigned char>(text[at])};

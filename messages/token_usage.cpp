@@ -86,10 +86,9 @@ result<token_usage> usage_from_json(const json::value& value, std::string_view p
   if (!from)
     return wrong(path, "must be an object");
   auto usage = token_usage{};
-  for (const auto& [key, count] :
-       {std::pair{"input_tokens", &usage.input_tokens},
-        std::pair{"output_tokens", &usage.output_tokens},
-        std::pair{"total_tokens", &usage.total_tokens}}) {
+  for (const auto& [key, count] : {std::pair{"input_tokens", &usage.input_tokens},
+                                   std::pair{"output_tokens", &usage.output_tokens},
+                                   std::pair{"total_tokens", &usage.total_tokens}}) {
     const auto* given = from->if_contains(key);
     if (!given || given->is_null())
       continue;
@@ -97,9 +96,8 @@ result<token_usage> usage_from_json(const json::value& value, std::string_view p
       return wrong(std::string{path} + '.' + key, "must be an integer");
     *count = given->get_int64();
   }
-  for (const auto& [key, details] :
-       {std::pair{"input_token_details", &usage.input_details},
-        std::pair{"output_token_details", &usage.output_details}})
+  for (const auto& [key, details] : {std::pair{"input_token_details", &usage.input_details},
+                                     std::pair{"output_token_details", &usage.output_details}})
     if (const auto* given = from->if_contains(key); given && given->is_object())
       *details = given->get_object();
   return usage;

@@ -122,8 +122,7 @@ json::object standard(const json::object& block, const source& from) {
     return delta_block(block, from);
   if (type == "server_tool_use") {
     const auto name = text_in(block, "name");
-    auto out =
-        server_call_block(block, from, name == "code_execution" ? "code_interpreter" : name);
+    auto out = server_call_block(block, from, name == "code_execution" ? "code_interpreter" : name);
     add_extras(out, block, {"type", "name", "input", "partial_json", "id", "index"});
     return out;
   }

@@ -108,8 +108,7 @@ message message_of_blocks(message_type type, json::array blocks) {
         const auto& call = block.get_object();
         const auto* args = object_in(call, "args");
         m.tool_calls.push_back({std::string{text_in(call, "id")},
-                                std::string{text_in(call, "name")},
-                                args ? *args : json::object{}});
+                                std::string{text_in(call, "name")}, args ? *args : json::object{}});
       }
   m.blocks = std::move(blocks);
   return m;

@@ -29,8 +29,7 @@ json::object annotation(const json::object& from) {
     copy_members(out, from, {"title", "cited_text", "start_index", "end_index"});
     if (const auto* name = from.if_contains("filename"))
       out["title"] = *name;
-    add_extras(out, from,
-               {"type", "title", "cited_text", "start_index", "end_index", "filename"});
+    add_extras(out, from, {"type", "title", "cited_text", "start_index", "end_index", "filename"});
     return out;
   }
   if (type == "citation")

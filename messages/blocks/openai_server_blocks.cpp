@@ -53,8 +53,8 @@ void copy_unless(json::object& into, const json::object& from,
 }
 
 /// Call and result stand next to each other in a list, so the result's index is one more.
-void add_pair(json::array& into, const json::object& block, json::object call,
-              json::object result, std::string_view mark) {
+void add_pair(json::array& into, const json::object& block, json::object call, json::object result,
+              std::string_view mark) {
   if (const auto* index = block.if_contains("index"); index && index->is_int64()) {
     const auto at = index->get_int64();
     call["index"] = "lc_" + std::string{mark} + "c_" + std::to_string(at);
@@ -115,7 +115,8 @@ void add_mcp_call(json::array& into, const json::object& block) {
     add_extra(call, "arguments", json::value(arguments));
   if (const auto* name = block.if_contains("name"))
     add_extra(call, "tool_name", *name);
-  add_extras(call, block, {"type", "id", "arguments", "name", "output", "error", "extras", "index"});
+  add_extras(call, block,
+             {"type", "id", "arguments", "name", "output", "error", "extras", "index"});
   auto result = server_result(block);
   add_output(result, block, "output");
   add_error(result, block);

@@ -73,8 +73,7 @@ std::string link(std::string_view name, const json::object& from) {
   const auto id = text_in(from, "file_id");
   if (url.starts_with("data:") || (url.empty() && id.empty()))
     return {};
-  const auto reference =
-      url.empty() ? "file_id=" + attribute(id) : "url=" + attribute(url);
+  const auto reference = url.empty() ? "file_id=" + attribute(id) : "url=" + attribute(url);
   return '<' + std::string{name} + ' ' + reference + " />";
 }
 
@@ -87,7 +86,7 @@ std::string server_call(const json::object& block) {
 
 std::string server_result(const json::object& block) {
   const auto* output = member(block, "output");
-  const auto text = !output ? std::string{}
+  const auto text = !output               ? std::string{}
                     : output->is_string() ? std::string{output->get_string()}
                                           : to_spaced_json(*output);
   return "<server_tool_result tool_call_id=" + attribute(text_in(block, "tool_call_id")) + '>' +

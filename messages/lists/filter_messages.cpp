@@ -15,8 +15,8 @@ bool is_among(const std::vector<T>& all, const T& one) {
 }
 
 bool is_excluded(const message& m, const message_filter& f) {
-  const auto calls = (m.type == message_type::ai && !m.tool_calls.empty()) ||
-                     m.type == message_type::tool;
+  const auto calls =
+      (m.type == message_type::ai && !m.tool_calls.empty()) || m.type == message_type::tool;
   return is_among(f.exclude_names, m.name) || is_among(f.exclude_types, m.type) ||
          is_among(f.exclude_ids, m.id) || (f.exclude_all_calls && calls) ||
          (m.type == message_type::tool && is_among(f.exclude_calls, m.tool_call_id));

@@ -87,8 +87,8 @@ private:
     if (m.blocks && !m.blocks->empty()) {
       const auto blocks = *std::move(m.blocks);
       const auto with_blocks = [&](std::size_t n) {
-        const auto first = mirrored_ ? blocks.end() - static_cast<std::ptrdiff_t>(n)
-                                     : blocks.begin();
+        const auto first =
+            mirrored_ ? blocks.end() - static_cast<std::ptrdiff_t>(n) : blocks.begin();
         m.blocks = json::array(first, first + static_cast<std::ptrdiff_t>(n));
         return m;
       };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/anthropic_content.hpp"
+
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/openai_form.hpp>
@@ -60,8 +61,8 @@ json::array citations_of(const json::array& annotations) {
       put_as(citation, "url", *from, "url");
       put_as(citation, "title", *from, "title");
     } else {
-      citation["type"] = extras->contains("start_char_index")    ? "char_location"
-                         : extras->contains("start_page_number") ? "page_location"
+      citation["type"] = extras->contains("start_char_index")      ? "char_location"
+                         : extras->contains("start_page_number")   ? "page_location"
                          : extras->contains("search_result_index") ? "search_result_location"
                                                                    : "content_block_location";
       const auto searched = citation["type"] == "search_result_location";

@@ -170,8 +170,9 @@ result<> add_tools(json::object& body, const provider_question& q) {
   if (choice && *choice != false && *choice != "") {
     const auto* word = choice->if_string();
     if (!word && !choice->is_object())
-      return bad_request("tool_choice: must be \"auto\", \"any\", a tool's name or an object, got " +
-                         to_text(*choice));
+      return bad_request(
+          "tool_choice: must be \"auto\", \"any\", a tool's name or an object, got " +
+          to_text(*choice));
     if (!word)
       body["tool_choice"] = *choice;
     else if (*word == "auto" || *word == "any")

@@ -66,8 +66,8 @@ private:
       const auto url = inner ? text_in(*inner, "url") : text_in(block, "image_url");
       const auto data = image_data(url);
       if (data.empty())
-        return refused("an image_url must be a data URL, got \"" +
-                       std::string{url.substr(0, 100)} + '"');
+        return refused("an image_url must be a data URL, got \"" + std::string{url.substr(0, 100)} +
+                       '"');
       images_.emplace_back(data);
       return {};
     }
@@ -188,7 +188,8 @@ chunk_result line_reader::read(const json::object& line) {
         return bad_answer("tool_calls: a call has no `function`: " + to_text(element));
       const auto name = text_in(*function, "name");
       const auto args = read_arguments(function->if_contains("arguments"), name);
-      chunk.call_chunks.push_back({std::string{name}, to_spaced_json(args, charset::ascii), next_id(line), nullptr});
+      chunk.call_chunks.push_back(
+          {std::string{name}, to_spaced_json(args, charset::ascii), next_id(line), nullptr});
     }
   if (!is_done)
     return std::optional{std::move(chunk)};

@@ -77,7 +77,8 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   put_detail(out.output_details, prefix + "reasoning", output, "reasoning_tokens");
   if (has_own_price) {
     out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
-    out.output_details[tier] = out.output_tokens - count_in(out.output_details, prefix + "reasoning");
+    out.output_details[tier] =
+        out.output_tokens - count_in(out.output_details, prefix + "reasoning");
   }
   return out;
 }

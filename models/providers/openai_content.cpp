@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
+
+#include "models/providers/json_parts.hpp"
 
 #include <utility>
 
@@ -28,8 +29,7 @@ std::string url_of(const json::object& source) {
   return std::string{text_in(source, "url")};
 }
 
-result<> add_block(json::array& into, const json::object& block, const message& m,
-                   openai_api api) {
+result<> add_block(json::array& into, const json::object& block, const message& m, openai_api api) {
   const auto type = type_of(block);
   if (is_left_out(block, m, api))
     return {};
@@ -109,8 +109,9 @@ result<std::optional<json::value>> openai_tool_choice(const provider_question& q
         json::object{{"type", "function"}, {"function", json::object{{"name", *name}}}}};
   if (choice->is_string() || choice->is_object())
     return std::optional{*choice};
-  return bad_request("tool_choice: must be a tool's name, \"auto\", \"any\", true or an object, got " +
-                     to_text(*choice));
+  return bad_request(
+      "tool_choice: must be a tool's name, \"auto\", \"any\", true or an object, got " +
+      to_text(*choice));
 }
 
 } // namespace superstep::providers

@@ -50,10 +50,10 @@ json::array input_blocks(const json::array& content) {
 
 /// Items that stand in a list of an answer's blocks and go back as they came.
 bool is_item(std::string_view type) {
-  return is_one_of(type, {"reasoning", "compaction", "function_call", "web_search_call",
-                          "file_search_call", "computer_call", "custom_tool_call",
-                          "code_interpreter_call", "mcp_call", "mcp_list_tools",
-                          "mcp_approval_request"});
+  return is_one_of(type,
+                   {"reasoning", "compaction", "function_call", "web_search_call",
+                    "file_search_call", "computer_call", "custom_tool_call",
+                    "code_interpreter_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"});
 }
 
 class input_writer {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/providers/json_parts.hpp"
 #include "models/providers/responses_items.hpp"
+
+#include "models/providers/json_parts.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -44,9 +44,9 @@ json::value form_of(const json::object& whole) {
     auto value = member;
     if (key == "additional_kwargs" || key == "response_metadata" || key == "usage_metadata")
       value = without_nulls(value, false);
-    const auto given_to_a_run = key == "id" && value.is_string() &&
-                                (value.get_string().starts_with("lc_run-") ||
-                                 value.get_string().starts_with("run-"));
+    const auto given_to_a_run =
+        key == "id" && value.is_string() &&
+        (value.get_string().starts_with("lc_run-") || value.get_string().starts_with("run-"));
     if (!holds_nothing(value) && !given_to_a_run)
       out.emplace(key, std::move(value));
   }

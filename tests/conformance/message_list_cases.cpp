@@ -39,10 +39,9 @@ std::vector<std::string> texts_in(const json::object& input, std::string_view ke
 }
 
 message_type type_named(std::string_view name) {
-  constexpr auto types =
-      std::array{message_type::human,  message_type::ai,   message_type::system,
-                 message_type::tool,   message_type::chat, message_type::function,
-                 message_type::remove};
+  constexpr auto types = std::array{message_type::human, message_type::ai,   message_type::system,
+                                    message_type::tool,  message_type::chat, message_type::function,
+                                    message_type::remove};
   for (const auto type : types)
     if (to_string(type) == name)
       return type;
@@ -101,8 +100,8 @@ json::value filter_case(const json::object& input) {
 
 json::value merge_runs_case(const json::object& input) {
   const auto* separator = input.if_contains("chunk_separator");
-  return forms_of(value_of(
-      merge_message_runs(messages_in(input), separator ? text_of(*separator) : "\n")));
+  return forms_of(
+      value_of(merge_message_runs(messages_in(input), separator ? text_of(*separator) : "\n")));
 }
 
 json::value buffer_string_case(const json::object& input) {

@@ -116,8 +116,7 @@ json::value ollama_stream_case(const json::object& input) {
 
 json::value ollama_response_case(const json::object& input) {
   auto reader = ollama::line_reader{is_set(input, "reasoning")};
-  const auto chunks =
-      chunks_of(input, [&](const json::object& line) { return reader.read(line); });
+  const auto chunks = chunks_of(input, [&](const json::object& line) { return reader.read(line); });
   return answer_of(sum_of(chunks), "message");
 }
 

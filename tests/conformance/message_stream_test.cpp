@@ -62,9 +62,11 @@ std::string bytes_of(const stream_case& c) {
 
 event_reader reader_of(const stream_case& c) {
   if (is_lines(c))
-    return [r = ollama::line_reader{true}](const json::object& line) mutable { return r.read(line); };
+    return
+        [r = ollama::line_reader{true}](const json::object& line) mutable { return r.read(line); };
   if (c.kind.find("anthropic") != c.kind.npos)
-    return [r = anthropic::event_reader{false}](const json::object& e) mutable { return r.read(e); };
+    return
+        [r = anthropic::event_reader{false}](const json::object& e) mutable { return r.read(e); };
   return openai_chat::read_event;
 }
 

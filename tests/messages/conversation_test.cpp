@@ -103,8 +103,7 @@ BOOST_AUTO_TEST_CASE(neighbours_of_one_type_become_one_but_results_stay_apart) {
 
 BOOST_AUTO_TEST_CASE(a_conversation_is_text_for_a_prompt) {
   BOOST_TEST(buffer_string({human_message("a"), ai_message("b")}) == "Human: a\nAI: b");
-  BOOST_TEST(buffer_xml({human_message("a < b")}) ==
-             "<message type=\"human\">a &lt; b</message>");
+  BOOST_TEST(buffer_xml({human_message("a < b")}) == "<message type=\"human\">a &lt; b</message>");
 }
 
 BOOST_AUTO_TEST_CASE(an_estimate_counts_code_points) {
@@ -118,7 +117,8 @@ BOOST_AUTO_TEST_CASE(an_estimate_counts_code_points) {
 
 BOOST_AUTO_TEST_CASE(other_providers_blocks_become_calls_and_results) {
   auto m = human_message("");
-  m.blocks = parse_json(R"([{"type":"tool_result","tool_use_id":"c","content":"sun"}])")->as_array();
+  m.blocks =
+      parse_json(R"([{"type":"tool_result","tool_use_id":"c","content":"sun"}])")->as_array();
   const auto forms = to_openai_messages({m}, text_format::string).value();
   BOOST_REQUIRE(forms.size() == 1U);
   BOOST_TEST(to_text(forms[0]) == R"({"role":"tool","tool_call_id":"c","content":"sun"})");

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(arguments_that_are_no_object_make_an_invalid_call) {
 }
 
 BOOST_AUTO_TEST_CASE(however_the_arguments_are_cut_the_calls_are_the_same) {
-  const auto args = std::string{R"({"location": "서울 \"강남\"", "days": [1, 2.5, null], "o": {}})"};
+  const auto args =
+      std::string{R"({"location": "서울 \"강남\"", "days": [1, 2.5, null], "o": {}})"};
   auto luck = std::minstd_rand{31};
   for (auto round = 0; round < 500; ++round) {
     auto sum = ai_chunk("");

@@ -30,8 +30,8 @@ void append_json(std::string& out, const message_list&);
 ///
 /// Roles: user and human, assistant and ai, system, developer (a system message that keeps its role
 /// in additional_kwargs.__openai_role__), tool, function, remove. Unknown members go to
-/// additional_kwargs; calls that stand there only, in the form of chat-completion servers, are read.
-/// An error names the place as a path that starts with `path`.
+/// additional_kwargs; calls that stand there only, in the form of chat-completion servers, are
+/// read. An error names the place as a path that starts with `path`.
 [[nodiscard]] result<message> message_from_json(const json::value&,
                                                 std::string_view path = "message");
 /// Reads a list of messages, or one message that is not in a list.

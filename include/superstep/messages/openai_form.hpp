@@ -15,9 +15,9 @@ enum class text_format : std::uint8_t { string, block };
 
 /// Messages as dictionaries of the chat-completions form, whichever provider's blocks they hold.
 /// `string` joins lists of text blocks with line breaks. Images become image_url (base64 as a data
-/// URL), files `file`, audio `input_audio`; Anthropic's tool_use and tool_result blocks become calls
-/// and tool messages; other blocks of answers stay as they are. An error for a block that the form
-/// cannot say: an image by id, a file by URL, video, a plain-text document.
+/// URL), files `file`, audio `input_audio`; Anthropic's tool_use and tool_result blocks become
+/// calls and tool messages; other blocks of answers stay as they are. An error for a block that the
+/// form cannot say: an image by id, a file by URL, video, a plain-text document.
 [[nodiscard]] result<json::array> to_openai_messages(const message_list&, text_format);
 
 /// user, assistant, system or developer, tool, function, or the role of a chat message.

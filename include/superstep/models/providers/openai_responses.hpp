@@ -19,7 +19,8 @@ namespace superstep::openai_responses {
 
 [[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view service_tier);
 
-/// Reads the events of one stream in their order. Items and their parts become blocks with an index.
+/// Reads the events of one stream in their order. Items and their parts become blocks with an
+/// index.
 class event_reader {
 public:
   [[nodiscard]] chunk_result read(const json::object& event);
