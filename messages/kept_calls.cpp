@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "blocks/block_parts.hpp"
 #include "kept_calls.hpp"
+
+#include "blocks/block_parts.hpp"
 
 #include <string>
 #include <utility>

@@ -115,7 +115,7 @@ bool are_pieces_of_one(const json::value& a, const json::value& b) {
   return !has_text(id) || !has_text(other) || *id == *other;
 }
 
-/// What a later piece adds to a block: its type is the block's. A piece that the standard has no
+/// What a later piece adds to a block: not its type, which only the first piece may tell. A piece that the standard has no
 /// name for goes under `extras` of a standard block.
 json::object additions(const json::object& into, const json::object& more) {
   const auto type_in = [](const json::object& o) {
@@ -132,8 +132,7 @@ json::object additions(const json::object& into, const json::object& more) {
     return {{"value", std::move(inner)}};
   }
   auto out = more;
-  if (!type.empty())
-    out.erase("type");
+  out.erase("type");
   return out;
 }
 

@@ -37,10 +37,6 @@ result<> append_content(message& into, message&& more) {
   }
   if (!more.blocks && more.content.empty())
     return {};
-  if (!into.blocks && into.content.empty()) {
-    into.blocks = std::move(more.blocks);
-    return {};
-  }
   if (!into.blocks) {
     auto& list = into.blocks.emplace();
     list.emplace_back(std::exchange(into.content, {}));

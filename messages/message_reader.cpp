@@ -184,6 +184,11 @@ private:
       return fail(member_path(at, "function"), "must be an object");
     const auto id = required_text(at, call, "id", false);
     const auto name = required_text(member_path(at, "function"), *function, "name", true);
+    const auto* arguments = function->if_contains("arguments");
+    if (const auto* args = arguments ? arguments->if_object() : nullptr; args && !fault_) {
+      to_.tool_calls.push_back({id, name, *args}); // some servers do not write them as text
+      return;
+    }
     const auto text = required_text(member_path(at, "function"), *function, "arguments", false);
     if (fault_)
       return;

@@ -47,6 +47,17 @@ json::object text_block(json::object block) {
   return block;
 }
 
+std::string hex_of(std::string_view text) {
+  constexpr auto digits = std::string_view{"0123456789abcdef"};
+  auto out = std::string{};
+  for (const auto c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xfU];
+  }
+  return out;
+}
+
 /// One block per entry of the summary; what else there is goes with the first.
 void add_reasoning(json::array& into, const json::object& block) {
   const auto* summary = block.if_contains("summary");
@@ -66,9 +77,8 @@ void add_reasoning(json::array& into, const json::object& block) {
     const auto* part = i < parts.size() ? &parts[i] : nullptr;
     if (part)
       out["reasoning"] = part->is_object() ? text_in(part->get_object(), "text") : "";
-    copy_index(out, block, "lc_rs_");
-    if (auto* index = out.if_contains("index"))
-      index->as_string() += "_" + index_of(part);
+    if (const auto* index = member(block, "index"))
+      out["index"] = "lc_rs_" + hex_of(to_text(*index) + '_' + index_of(part));
     if (i == 0)
       add_extras(out, block, {"type", "reasoning", "id", "index", "summary"});
     into.push_back(std::move(out));

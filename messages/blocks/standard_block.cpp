@@ -51,10 +51,11 @@ bool read_openai_input(const json::object& block, std::size_t position, json::ob
     add_extras_as(out, *inner, "file_id", "", "file_");
   } else {
     out = made("file", position);
-    const auto text = text_in(*inner, "file_data");
-    const auto data = read_data_url(text);
-    out["base64"] = data.base64.empty() ? text : data.base64;
-    out["mime_type"] = data.base64.empty() ? "application/pdf" : data.mime_type;
+    const auto data = read_data_url(text_in(*inner, "file_data"));
+    if (data.base64.empty())
+      return false;
+    out["base64"] = data.base64;
+    out["mime_type"] = data.mime_type;
     if (const auto* name = member(*inner, "filename"))
       add_extra(out, "filename", *name);
     add_extras_as(out, *inner, "file_data", "filename", "file_");
@@ -104,9 +105,12 @@ result<json::object> read_older_form(const json::object& block, std::size_t posi
     out["base64"] = text_in(block, "data");
     add_extras(out, block, {"type", "source_type", "mime_type", "data", "id"});
   } else if (kind == "id") {
-    out["id"] = made("", position).at("id");
+    if (type_of(block) == "file")
+      out["id"] = made("", position).at("id");
     out["file_id"] = text_in(block, "id");
     add_extras(out, block, {"type", "source_type", "mime_type", "id"});
+  } else if (kind != "text") {
+    return block;
   } else {
     return error{errc::parse_failed, "a block of type \"" + std::string{type_of(block)} +
                                          "\" and source_type \"" + std::string{kind} +

@@ -89,7 +89,9 @@ std::string server_result(const json::object& block) {
   const auto text = !output               ? std::string{}
                     : output->is_string() ? std::string{output->get_string()}
                                           : to_spaced_json(*output);
-  return "<server_tool_result tool_call_id=" + attribute(text_in(block, "tool_call_id")) + '>' +
+  const auto status = text_in(block, "status");
+  return "<server_tool_result tool_call_id=" + attribute(text_in(block, "tool_call_id")) +
+         (status.empty() ? "" : " status=" + attribute(status)) + '>' +
          escaped(shortened(text)) + "</server_tool_result>";
 }
 

@@ -13,7 +13,8 @@ namespace superstep::providers {
 namespace {
 
 json::object tool_use(std::string_view id, std::string_view name, json::value input) {
-  auto block = json::object{{"type", "tool_use"}, {"id", id}, {"name", name}};
+  auto block = json::object{
+      {"type", "tool_use"}, {"id", id.empty() ? json::value{} : json::value(id)}, {"name", name}};
   block["input"] = std::move(input);
   return block;
 }
@@ -52,9 +53,10 @@ json::array citations_of(const json::array& annotations) {
   for (const auto& annotation : annotations) {
     const auto* from = annotation.if_object();
     const auto* extras = from ? object_in(*from, "extras") : nullptr;
-    if (!from || type_of(*from) != "citation" || !from->contains("cited_text") || !extras)
+    if (!from || type_of(*from) != "citation" || !from->contains("cited_text") ||
+        (!extras && !from->contains("url")))
       continue;
-    auto citation = *extras;
+    auto citation = extras ? *extras : json::object{};
     citation["cited_text"] = from->at("cited_text");
     if (from->contains("url")) {
       citation["type"] = "web_search_result_location";
@@ -70,6 +72,34 @@ json::array citations_of(const json::array& annotations) {
     }
     out.push_back(std::move(citation));
   }
+  return out;
+}
+
+/// A tool that the provider ran, as it was written.
+json::object own_server_call(const json::object& block) {
+  const auto name = text_in(block, "name");
+  const auto* extras = object_in(block, "extras");
+  const auto none = json::object{};
+  const auto& more = extras ? *extras : none;
+  const auto is_remote = name == "remote_mcp";
+  auto out = json::object{{"type", is_remote ? "mcp_tool_use" : "server_tool_use"},
+                          {"id", text_in(block, "id")},
+                          {"name", is_remote                    ? text_in(more, "tool_name")
+                                   : name == "code_interpreter" ? "code_execution"
+                                                                : name}};
+  const auto* args = block.if_contains("args");
+  out["input"] = args ? *args : json::value(json::object{});
+  put_as(out, "server_name", more, "server_name");
+  return out;
+}
+
+json::object own_server_result(const json::object& block) {
+  const auto* extras = object_in(block, "extras");
+  auto out = json::object{{"type", extras ? text_in(*extras, "block_type") : ""},
+                          {"tool_use_id", text_in(block, "tool_call_id")}};
+  put_as(out, "content", block, "output");
+  if (text_in(block, "status") == "error" && out["type"] == "mcp_tool_result")
+    out["is_error"] = true;
   return out;
 }
 
@@ -96,6 +126,10 @@ json::object own_form(const json::object& block, const message& m) {
     return tool_use(text_in(block, "id"), text_in(block, "name"),
                     args ? *args : json::value(json::object{}));
   }
+  if (type == "server_tool_call" && is_own)
+    return own_server_call(block);
+  if (type == "server_tool_result" && is_own)
+    return own_server_result(block);
   if (type == "non_standard" && is_own)
     if (const auto* value = object_in(block, "value"))
       return *value;

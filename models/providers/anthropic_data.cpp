@@ -75,7 +75,10 @@ result<json::object> anthropic_data_block(const json::object& block) {
   const auto type = type_of(block);
   if (type == "image_url") {
     const auto* inner = object_in(block, "image_url");
-    auto source = source_of_url(text_in(inner ? *inner : block, inner ? "url" : "image_url"));
+    const auto url = text_in(inner ? *inner : block, inner ? "url" : "image_url");
+    if (!url.starts_with("data:image/") && !url.starts_with("https:") && !url.starts_with("http:"))
+      return refused("the `url` of an image must be a link or a data URL");
+    auto source = source_of_url(url);
     if (!source)
       return source;
     return json::object{{"type", "image"}, {"source", *source}};

@@ -19,11 +19,13 @@ struct turn {
   json::value content;
 };
 
+/// Blank text is left out of a list: the API refuses it there.
 json::array as_blocks(json::value content) {
   if (content.is_array())
     return std::move(content.get_array());
   auto blocks = json::array{};
-  blocks.push_back(json::object{{"type", "text"}, {"text", std::move(content)}});
+  if (content.as_string().find_first_not_of(" \t\r\n") != json::string::npos)
+    blocks.push_back(json::object{{"type", "text"}, {"text", std::move(content)}});
   return blocks;
 }
 
@@ -111,7 +113,8 @@ public:
       return {};
     }
     const auto is_user = m.type != message_type::ai;
-    if (is_user && !turns_.empty() && turns_.back().is_user)
+    const auto follows = std::exchange(is_new_turn_, false) == false;
+    if (is_user && follows && !turns_.empty() && turns_.back().is_user)
       add_to_turn(turns_.back().content, *std::move(content));
     else
       turns_.push_back({is_user, *std::move(content)});
@@ -137,6 +140,7 @@ public:
 
 private:
   void add_system(json::value content) {
+    is_new_turn_ = true; // what it stood between stays apart
     if (system_.is_null())
       system_ = std::move(content);
     else
@@ -144,6 +148,7 @@ private:
   }
 
   json::value system_;
+  bool is_new_turn_ = false;
   std::vector<turn> turns_;
 };
 

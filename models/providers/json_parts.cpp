@@ -101,6 +101,23 @@ std::optional<error> error_in(const json::object& answer) {
   return bad_answer("the provider answered with an error: " + text.substr(0, length_max));
 }
 
+result<> read_content(message& m, const json::object& answer) {
+  const auto* content = member(answer, "content");
+  if (!content)
+    return {};
+  if (const auto* text = content->if_string()) {
+    m.content = std::string_view{*text};
+    return {};
+  }
+  const auto* blocks = content->if_array();
+  const auto is_block = [](const json::value& v) { return v.is_string() || v.is_object(); };
+  if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
+    return bad_answer("content: must be text or a list of blocks, got " +
+                      to_text(*content).substr(0, 200));
+  m.blocks = *blocks;
+  return {};
+}
+
 message_chunk chunk_of(std::string_view provider) {
   auto chunk = message_chunk{};
   chunk.part.type = message_type::ai;

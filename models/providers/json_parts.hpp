@@ -49,6 +49,9 @@ void put_as(json::object& into, std::string_view name, const json::object& from,
 /// The error of an answer `{"error": …}`; nothing when it is none.
 [[nodiscard]] std::optional<error> error_in(const json::object& answer);
 
+/// The `content` of an answer: text, null, or a list of strings and blocks.
+[[nodiscard]] result<> read_content(message& m, const json::object& answer);
+
 /// An ai chunk that holds nothing yet but who sent it.
 [[nodiscard]] message_chunk chunk_of(std::string_view provider);
 /// What ends a stream: says nothing but that it was the last.

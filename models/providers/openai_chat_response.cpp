@@ -37,9 +37,8 @@ result<> add_call(message& to, const json::value& value) {
 result<message> read_message(const json::object& from) {
   auto m = message{};
   m.type = message_type::ai;
-  m.content = text_in(from, "content");
-  if (const auto* blocks = array_in(from, "content"))
-    m.blocks = *blocks;
+  if (auto read = read_content(m, from); !read)
+    return std::move(read).error();
   m.id = text_in(from, "id");
   m.name = text_in(from, "name");
   if (const auto* calls = array_in(from, "tool_calls"))
@@ -122,10 +121,9 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
                                index ? *index : json::value{}});
 }
 
-void read_delta(message_chunk& chunk, const json::object& delta) {
-  chunk.part.content = text_in(delta, "content");
-  if (const auto* blocks = array_in(delta, "content"))
-    chunk.part.blocks = *blocks;
+result<> read_delta(message_chunk& chunk, const json::object& delta) {
+  if (auto read = read_content(chunk.part, delta); !read)
+    return read;
   if (const auto* call = object_in(delta, "function_call")) {
     auto copy = *call;
     if (!member(copy, "name"))
@@ -136,6 +134,7 @@ void read_delta(message_chunk& chunk, const json::object& delta) {
     for (const auto& call : *calls)
       if (const auto* piece = call.if_object())
         add_call_piece(chunk, *piece);
+  return {};
 }
 
 } // namespace
@@ -155,7 +154,8 @@ chunk_result read_event(const json::object& event) {
   const auto* delta = object_in(*choice, "delta");
   if (!delta)
     return std::optional<message_chunk>{};
-  read_delta(chunk, *delta);
+  if (auto read = read_delta(chunk, *delta); !read)
+    return std::move(read).error();
   auto& metadata = chunk.part.response_metadata;
   if (member(*choice, "finish_reason")) {
     put_as(metadata, "finish_reason", *choice, "finish_reason");

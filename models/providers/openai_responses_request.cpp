@@ -148,8 +148,9 @@ private:
     const auto id = text_in(block, "id");
     for (auto i = first_; i < input_.size() && !id.empty(); ++i) {
       auto& item = input_[i].get_object();
-      if (text_in(item, "id") == id && item.contains("content")) {
-        item["content"].as_array().push_back(std::move(part));
+      auto* parts = type_of(item) == "message" ? item["content"].if_array() : nullptr;
+      if (parts && text_in(item, "id") == id) {
+        parts->push_back(std::move(part));
         return;
       }
     }

@@ -71,9 +71,9 @@ void add_reasoning(json::array& into, const json::object& block) {
     into.push_back(std::move(item));
     last = &into.back().get_object();
   }
-  if (const auto* text = member(block, "reasoning"))
-    (*last)["summary"].as_array().push_back(
-        json::object{{"type", "summary_text"}, {"text", *text}});
+  auto* summary = (*last)["summary"].if_array();
+  if (const auto* text = member(block, "reasoning"); text && summary)
+    summary->push_back(json::object{{"type", "summary_text"}, {"text", *text}});
 }
 
 json::object image_call(const json::object& block) {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -90,19 +91,22 @@ json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_r
                      std::size_t longest) {
   auto splitter = event_splitter{is_lines(c)};
   const auto read = reader_of(c);
-  auto sum = message_chunk{};
-  sum.part.type = message_type::ai;
+  auto sum = std::optional<message_chunk>{};
   auto events = std::vector<std::string>{};
   while (!bytes.empty()) {
     const auto n = std::min(bytes.size(), 1 + luck() % longest);
     splitter.feed(bytes.substr(0, n), events);
     bytes.remove_prefix(n);
     for (const auto& event : events)
-      if (auto chunk = read(parse_json(event).value().as_object()).value())
-        append(sum, *std::move(chunk)).value();
+      if (auto chunk = read(parse_json(event).value().as_object()).value()) {
+        if (sum)
+          append(*sum, *std::move(chunk)).value();
+        else
+          sum = std::move(chunk);
+      }
     events.clear();
   }
-  return conformance::form_of(to_message(std::move(sum)));
+  return conformance::form_of(to_message(*std::move(sum)));
 }
 
 } // namespace

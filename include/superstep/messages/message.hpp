@@ -53,7 +53,7 @@ struct message {
   message_type type = message_type::human;
   bool is_error = false;             ///< tool only: status "error"
   std::string content;               ///< the text, when `blocks` is not set
-  std::optional<json::array> blocks; ///< content in list form; `content` is empty then
+  std::optional<json::array> blocks; ///< a list of strings and objects; `content` is empty then
   std::string id;                    ///< empty: add_messages assigns one
   std::string name;
   std::vector<tool_call> tool_calls;                 ///< ai only
