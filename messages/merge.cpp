@@ -125,11 +125,9 @@ json::object additions(const json::object& into, const json::object& more) {
   const auto type = type_in(into);
   const auto* value = more.if_contains("value");
   if (type_in(more) == "non_standard" && value && value->is_object()) {
-    if (type != "non_standard")
-      return {{"extras", *value}};
     auto inner = value->get_object();
     inner.erase("type");
-    return {{"value", std::move(inner)}};
+    return {{type == "non_standard" ? "value" : "extras", std::move(inner)}};
   }
   auto out = more;
   out.erase("type");

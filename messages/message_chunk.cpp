@@ -55,7 +55,7 @@ result<> append_content(message& into, message&& more) {
 int rank_of(std::string_view id) {
   if (id.empty())
     return 3;
-  if (id.starts_with("lc_run-") || id.starts_with("run-"))
+  if (id.starts_with("lc_run-"))
     return 1;
   return id.starts_with("lc_") ? 2 : 0;
 }

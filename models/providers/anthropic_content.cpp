@@ -42,7 +42,7 @@ std::optional<json::object> known_members(const json::object& block) {
     out["input"] = input_of(block);
     return out;
   }
-  if (type.ends_with("_tool_result"))
+  if (type.ends_with("_tool_result") && type != "server_tool_result")
     return only(block, {"type", "content", "tool_use_id", "is_error", "cache_control"});
   return std::nullopt;
 }

@@ -155,6 +155,8 @@ private:
 json::value tool_form(const json::value& tool) {
   const auto* given = tool.if_object();
   const auto* function = given ? object_in(*given, "function") : nullptr;
+  if (given && !function && given->contains("parameters") && !given->contains("type"))
+    function = given; // the function alone
   if (!function)
     return tool;
   auto out = only(*function, {"name", "description", "strict"});

@@ -14,14 +14,14 @@ namespace {
 
 using namespace providers;
 
-/// A block of chat completions as Responses takes it; empty for one it has no place for.
-json::object input_block(const json::value& element) {
+/// A block of chat completions as Responses takes it.
+result<json::object> input_block(const json::value& element) {
   if (const auto* text = element.if_string())
-    return {{"type", "input_text"}, {"text", *text}};
+    return json::object{{"type", "input_text"}, {"text", *text}};
   const auto& block = element.as_object();
   const auto type = type_of(block);
   if (type == "text")
-    return {{"type", "input_text"}, {"text", text_in(block, "text")}};
+    return json::object{{"type", "input_text"}, {"text", text_in(block, "text")}};
   if (type == "image_url") {
     auto out = json::object{{"type", "input_image"}};
     const auto* inner = object_in(block, "image_url");
@@ -37,14 +37,17 @@ json::object input_block(const json::value& element) {
   }
   if (is_one_of(type, {"input_text", "input_image", "input_file"}))
     return block;
-  return {};
+  return bad_request("OpenAI's Responses cannot take a block of type \"" + std::string{type} + '"');
 }
 
-json::array input_blocks(const json::array& content) {
+result<json::array> input_blocks(const json::array& content) {
   auto out = json::array{};
-  for (const auto& element : content)
-    if (auto block = input_block(element); !block.empty())
-      out.push_back(std::move(block));
+  for (const auto& element : content) {
+    auto block = input_block(element);
+    if (!block)
+      return std::move(block).error();
+    out.push_back(*std::move(block));
+  }
   return out;
 }
 
@@ -64,19 +67,17 @@ public:
     auto content = openai_content(m, openai_api::responses);
     if (!content)
       return std::move(content).error();
-    if (m.type == message_type::tool) {
-      add_result(m, *std::move(content));
-      return {};
-    }
+    if (m.type == message_type::tool)
+      return add_result(m, *std::move(content));
     auto item = json::object{{"role", openai_role(m)}};
     const auto is_input = is_one_of(openai_role(m), {"user", "system", "developer"});
     if (is_input)
       item["type"] = "message";
     if (const auto* list = content->if_array(); list && is_input) {
       auto blocks = input_blocks(*list);
-      if (blocks.empty())
-        return {};
-      item["content"] = std::move(blocks);
+      if (!blocks || blocks->empty())
+        return blocks ? result<>{} : std::move(blocks).error();
+      item["content"] = *std::move(blocks);
     } else {
       item["content"] = *std::move(content);
     }
@@ -87,17 +88,22 @@ public:
   json::array take() && { return std::move(input_); }
 
 private:
-  void add_result(const message& m, json::value content) {
-    if (const auto* list = content.if_array())
-      content = input_blocks(*list);
+  result<> add_result(const message& m, json::value content) {
+    if (const auto* list = content.if_array()) {
+      auto blocks = input_blocks(*list);
+      if (!blocks)
+        return std::move(blocks).error();
+      content = *std::move(blocks);
+    }
     auto item = json::object{{"type", "function_call_output"}, {"call_id", m.tool_call_id}};
     item["output"] = std::move(content);
     input_.push_back(std::move(item));
+    return {};
   }
 
   result<> add_answer(const message& m) {
     auto standard = m;
-    if (is_standard(m) && m.blocks)
+    if (m.blocks)
       standard.blocks = responses_blocks(*m.blocks, m);
     auto content = openai_content(standard, openai_api::responses);
     if (!content)
@@ -172,7 +178,7 @@ private:
     }
     const auto& function = call.at("function").as_object();
     input_.push_back({{"type", "function_call"},
-                      {"call_id", id},
+                      {"call_id", call.at("id")},
                       {"name", function.at("name")},
                       {"arguments", function.at("arguments")}});
   }
@@ -187,6 +193,8 @@ void add_parameters(json::object& body, const json::object& parameters) {
       continue;
     if (key == "max_tokens" || key == "max_completion_tokens")
       body["max_output_tokens"] = value;
+    else if (key == "stop")
+      continue; // Responses has none
     else if (key == "reasoning_effort")
       body["reasoning"] = json::object{{"effort", value}};
     else if (key == "verbosity")

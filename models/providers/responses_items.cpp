@@ -31,14 +31,17 @@ json::object function_call(const json::object& block) {
 
 json::object annotation_form(const json::object& citation) {
   auto out = citation;
-  out.erase("extras");
-  put_extras(out, citation);
   if (type_of(citation) == "non_standard_annotation") {
     const auto* value = object_in(citation, "value");
     return value ? *value : json::object{};
   }
+  if (type_of(citation) != "citation")
+    return citation;
+  out.erase("extras");
+  put_extras(out, citation);
   if (citation.contains("url")) {
     out["type"] = "url_citation";
+    out.erase("cited_text");
     return out;
   }
   out["type"] = "file_citation";
@@ -133,8 +136,10 @@ json::array responses_blocks(const json::array& standard, const message& m) {
   auto out = json::array{};
   for (const auto& element : standard) {
     const auto* block = element.if_object();
-    if (!block)
+    if (!block) {
+      out.push_back(element);
       continue;
+    }
     const auto type = type_of(*block);
     if (type == "text")
       out.push_back(text_block(*block));
