@@ -35,7 +35,7 @@ result<json::value> parse_argument_json(std::string_view text) {
     return parsed;
   // A model that says a thing twice means the last; parse_json() would refuse that.
   auto options = json::parse_options{};
-  options.max_depth = json_limits{}.depth_max;
+  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more
   auto ec = boost::system::error_code{};
   auto again = json::parse(with_breaks_escaped(text), ec, {}, options);
   if (ec)

@@ -115,8 +115,8 @@ bool are_pieces_of_one(const json::value& a, const json::value& b) {
   return !has_text(id) || !has_text(other) || *id == *other;
 }
 
-/// What a later piece adds to a block: not its type, which only the first piece may tell. A piece that the standard has no
-/// name for goes under `extras` of a standard block.
+/// What a later piece adds to a block: not its type, which only the first piece may tell. A piece
+/// that the standard has no name for goes under `extras` of a standard block.
 json::object additions(const json::object& into, const json::object& more) {
   const auto type_in = [](const json::object& o) {
     const auto* type = o.if_contains("type");

@@ -145,10 +145,8 @@ json::object standard(const json::object& block, const source& from) {
 void add_anthropic_blocks(json::array& into, const source& from) {
   for (const auto& element : *from.whole.blocks) {
     const auto* block = element.if_object();
-    if (!block) { // a stream that began as text only
-      into.push_back(json::object{{"type", "text"}, {"text", element}});
-      continue;
-    }
+    if (!block)
+      continue; // bare text stands only in the content, as with OpenAI
     // Standard blocks that somebody put there stay: only these have names of their own.
     auto out = is_one_of(type_of(*block), {"reasoning", "tool_call", "non_standard"})
                    ? *block

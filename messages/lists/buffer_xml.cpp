@@ -91,8 +91,8 @@ std::string server_result(const json::object& block) {
                                           : to_spaced_json(*output);
   const auto status = text_in(block, "status");
   return "<server_tool_result tool_call_id=" + attribute(text_in(block, "tool_call_id")) +
-         (status.empty() ? "" : " status=" + attribute(status)) + '>' +
-         escaped(shortened(text)) + "</server_tool_result>";
+         (status.empty() ? "" : " status=" + attribute(status)) + '>' + escaped(shortened(text)) +
+         "</server_tool_result>";
 }
 
 /// "" for what says nothing as text.

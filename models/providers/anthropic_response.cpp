@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/json_parts.hpp"
 
+#include <superstep/messages/spaced_json.hpp>
 #include <superstep/models/providers/anthropic.hpp>
 
 #include <utility>
@@ -13,7 +14,7 @@ using namespace providers;
 
 /// A call says who made it: null stands for the model itself.
 void complete_block(json::object& block) {
-  if (is_one_of(type_of(block), {"tool_use", "server_tool_use"}))
+  if (type_of(block) == "tool_use")
     block.emplace("caller", nullptr);
   if (const auto* citations = block.if_contains("citations"); citations && citations->is_null())
     block.erase("citations");
@@ -106,15 +107,25 @@ json::value index_of(const json::object& event) {
 
 } // namespace
 
-message_chunk event_reader::start(const json::object& event) {
+message_chunk event_reader::start(const json::object& event) const {
   auto chunk = empty_chunk();
   const auto* m = object_in(event, "message");
   if (!m)
     return chunk;
   put_as(chunk.part.response_metadata, "model_name", *m, "model");
-  if (const auto* usage = object_in(*m, "usage"))
-    if (const auto* created = member(*usage, "cache_creation"))
-      cache_creation_ = *created;
+  return chunk;
+}
+
+/// Text and thinking come with their deltas, but a text may have begun already.
+std::optional<message_chunk> event_reader::start_text(const json::object& block,
+                                                      const json::object& event) const {
+  const auto text = text_in(block, "text");
+  if (block_type_ != "text" || text.empty())
+    return std::nullopt;
+  if (!text_only_)
+    return chunk_of_block(only(block, {"type", "text"}), event);
+  auto chunk = chunk_of("anthropic");
+  chunk.part.content = text;
   return chunk;
 }
 
@@ -125,7 +136,7 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
                         block_type_.find("tool_result") != std::string::npos ||
                         is_one_of(block_type_, {"document", "redacted_thinking", "compaction"});
   if (!given || !is_whole)
-    return std::nullopt; // text and thinking come with their deltas
+    return given ? start_text(*given, event) : std::nullopt;
   auto block = *given;
   complete_block(block);
   auto chunk = chunk_of_block(block, event);
@@ -133,7 +144,7 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
     // Arguments that are there from the start are not streamed again.
     const auto* input = object_in(block, "input");
     chunk.call_chunks.push_back({std::string{text_in(block, "name")},
-                                 input && !input->empty() ? to_text(*input) : std::string{},
+                                 input && !input->empty() ? to_spaced_json(*input) : std::string{},
                                  std::string{text_in(block, "id")}, index_of(event)});
   }
   return chunk;
@@ -160,6 +171,7 @@ std::optional<message_chunk> event_reader::delta(const json::object& event) cons
   }
   if (type == "thinking_delta" || type == "signature_delta") {
     block["type"] = "thinking";
+    block.emplace("thinking", "");
     return chunk_of_block(std::move(block), event);
   }
   if (type != "input_json_delta")
@@ -173,12 +185,8 @@ std::optional<message_chunk> event_reader::delta(const json::object& event) cons
 
 message_chunk event_reader::end(const json::object& event) const {
   auto chunk = empty_chunk();
-  if (const auto* given = object_in(event, "usage")) {
-    auto usage = *given;
-    if (!cache_creation_.is_null() && !member(usage, "cache_creation"))
-      usage["cache_creation"] = cache_creation_;
-    chunk.part.usage = read_usage(usage);
-  }
+  if (const auto* usage = object_in(event, "usage"))
+    chunk.part.usage = read_usage(*usage);
   auto& metadata = chunk.part.response_metadata;
   if (const auto* given = object_in(event, "delta"))
     for (const auto* key : {"stop_reason", "stop_sequence", "container"})

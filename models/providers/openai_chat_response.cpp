@@ -63,7 +63,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   out.input_tokens = count_in(usage, "prompt_tokens");
   out.output_tokens = count_in(usage, "completion_tokens");
   out.total_tokens = count_in(usage, "total_tokens");
-  if (out.total_tokens == 0)
+  if (!member(usage, "total_tokens"))
     out.total_tokens = out.input_tokens + out.output_tokens;
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};

@@ -45,8 +45,8 @@ result<> add_block(json::array& into, const json::object& block, const message& 
     if (auto url = url_of(*source); !url.empty())
       into.push_back(
           json::object{{"type", "image_url"}, {"image_url", json::object{{"url", url}}}});
-  } else if (type == "text" && api == openai_api::chat_completions &&
-             m.type == message_type::ai && block.contains("text")) {
+  } else if (type == "text" && api == openai_api::chat_completions && m.type == message_type::ai &&
+             block.contains("text")) {
     into.push_back(only(block, {"type", "text"})); // ids and citations of answers are refused
   } else {
     into.push_back(block);

@@ -66,10 +66,10 @@ void add_reasoning(json::array& into, const json::object& block) {
   const auto goes_on = last && type_of(*last) == "reasoning" && id && block.contains("reasoning") &&
                        member(*last, "id") && *member(*last, "id") == *id;
   if (!goes_on) {
-    auto item = json::object{{"type", "reasoning"}};
-    put_as(item, "id", block, "id");
+    auto item = block;
+    item.erase("reasoning");
+    item.erase("extras");
     item["summary"] = json::array{};
-    put_as(item, "summary", block, "summary");
     put_extras(item, block);
     into.push_back(std::move(item));
     last = &into.back().get_object();
@@ -147,7 +147,8 @@ json::array responses_blocks(const json::array& standard, const message& m) {
       out.push_back(function_call(*block));
     else if (type == "reasoning" && !block->contains("summary"))
       add_reasoning(out, *block);
-    else if (type == "image" && block->contains("base64") && m.type == message_type::ai)
+    else if (type == "image" && block->contains("base64") && block->contains("id") &&
+             m.type == message_type::ai)
       out.push_back(image_call(*block));
     else if (type == "server_tool_call")
       out.push_back(server_call(*block, standard));

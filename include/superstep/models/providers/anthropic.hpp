@@ -28,15 +28,16 @@ public:
   [[nodiscard]] chunk_result read(const json::object& event);
 
 private:
-  [[nodiscard]] message_chunk start(const json::object& event);
+  [[nodiscard]] message_chunk start(const json::object& event) const;
+  [[nodiscard]] std::optional<message_chunk> start_text(const json::object& block,
+                                                        const json::object& event) const;
   [[nodiscard]] std::optional<message_chunk> start_block(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> delta(const json::object& event) const;
   [[nodiscard]] message_chunk end(const json::object& event) const;
   [[nodiscard]] message_chunk empty_chunk() const;
 
   bool text_only_;
-  std::string block_type_;     ///< of the block that is being streamed
-  json::value cache_creation_; ///< counts per lifetime, which only the first event tells
+  std::string block_type_; ///< of the block that is being streamed
 };
 
 } // namespace superstep::anthropic
