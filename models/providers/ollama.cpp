@@ -59,7 +59,8 @@ private:
     }
     // Calls are sent beside the content, and reasoning of the standard form is not sent back.
     const auto standard = m_.type == message_type::ai && is_standard(m_);
-    if (type == "tool_use" || (standard && is_one_of(type, {"tool_call", "reasoning"})))
+    if (type == "tool_use" || (standard && (is_one_of(type, {"tool_call", "reasoning"}) ||
+                                            type.starts_with("server_tool_"))))
       return {};
     if (type == "image_url") {
       const auto* inner = object_in(block, "image_url");
@@ -200,7 +201,8 @@ chunk_result line_reader::read(const json::object& line) {
   m.response_metadata["model_provider"] = "ollama";
   const auto input = count_in(line, "prompt_eval_count");
   const auto output = count_in(line, "eval_count");
-  m.usage = token_usage{input, output, input + output, {}, {}};
+  if (member(line, "prompt_eval_count") && member(line, "eval_count"))
+    m.usage = token_usage{input, output, input + output, {}, {}};
   return std::optional{std::move(chunk)};
 }
 

@@ -34,9 +34,10 @@ struct message_chunk {
 /// Adds the next piece; costs O(more) amortised, but for looking up indexed blocks and calls.
 ///
 /// Content: strings concatenate; a string becomes the first element of a list that follows it,
-/// and joins one before it, unless it is empty; blocks of lists are merged as merge_lists() says. Pieces of calls with one index that is not null concatenate unless both have
-/// ids and these differ. Usage adds; metadata is merged as merge_members() says. Of ids the first
-/// one a provider gave wins over those given to a run (`lc_run-…`) and to a block
+/// and joins one before it, unless it is empty; blocks of lists are merged as merge_lists() says.
+/// Pieces of calls with one index that is not null concatenate unless both have ids and these
+/// differ. Usage adds; metadata is merged as merge_members() says. Of ids the first one a provider
+/// gave wins over those given to a run (`lc_run-…`) and to a block
 /// (`lc_…`). Names are dropped. The calls of `into` are not read again: see read_calls().
 ///
 /// An error when two members do not add, or the chunks are of different types (chat chunks of
