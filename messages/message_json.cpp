@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/token_usage.hpp>
 
 namespace superstep {
 
 namespace {
 
+json::value text_or_null(const std::string& text) {
+  return text.empty() ? json::value{} : json::value(text);
+}
+
 json::object calls_member(const tool_call& c) {
-  auto o = json::object{{"name", c.name}, {"args", c.args}, {"id", nullptr}, {"type", "tool_call"}};
-  if (!c.id.empty())
-    o["id"] = c.id;
-  return o;
+  return {{"name", c.name}, {"args", c.args}, {"id", text_or_null(c.id)}, {"type", "tool_call"}};
 }
 
 json::object calls_member(const invalid_tool_call& c) {
-  auto o = json::object{{"name", c.name}, {"args", c.args}, {"id", nullptr}};
-  if (!c.id.empty())
-    o["id"] = c.id;
-  o["error"] = c.error;
-  o["type"] = "invalid_tool_call";
-  return o;
+  return {{"name", text_or_null(c.name)},
+          {"args", c.args},
+          {"id", text_or_null(c.id)},
+          {"error", text_or_null(c.error)},
+          {"type", "invalid_tool_call"}};
 }
 
 template <class Call>
@@ -30,17 +31,6 @@ void add_calls(json::object& into, std::string_view key, const std::vector<Call>
   for (const auto& c : calls)
     list.emplace_back(calls_member(c));
   into[key] = std::move(list);
-}
-
-json::object usage_member(const token_usage& u) {
-  auto o = json::object{{"input_tokens", u.input_tokens},
-                        {"output_tokens", u.output_tokens},
-                        {"total_tokens", u.total_tokens}};
-  if (!u.input_details.empty())
-    o["input_token_details"] = u.input_details;
-  if (!u.output_details.empty())
-    o["output_token_details"] = u.output_details;
-  return o;
 }
 
 /// Writes the members of one object, commas in between. The keys are ours and need no escapes.
@@ -90,10 +80,10 @@ void append_call(std::string& out, const tool_call& c) {
 
 void append_call(std::string& out, const invalid_tool_call& c) {
   auto w = object_writer{out};
-  w.text("name", c.name);
+  w.text_or_null("name", c.name);
   w.text("args", c.args);
   w.text_or_null("id", c.id);
-  w.text("error", c.error);
+  w.text_or_null("error", c.error);
   w.text("type", "invalid_tool_call");
   w.close();
 }
@@ -136,6 +126,10 @@ std::string_view to_string(message_type type) noexcept {
     return "tool";
   case message_type::remove:
     return "remove";
+  case message_type::chat:
+    return "chat";
+  case message_type::function:
+    return "function";
   }
   return "unknown";
 }
@@ -148,6 +142,8 @@ json::object to_json(const message& m) {
     o["content"] = *m.blocks;
   else
     o["content"] = m.content;
+  if (m.type == message_type::chat)
+    o["role"] = m.role;
   if (!m.name.empty())
     o["name"] = m.name;
   if (!m.id.empty())
@@ -155,7 +151,7 @@ json::object to_json(const message& m) {
   add_calls(o, "tool_calls", m.tool_calls);
   add_calls(o, "invalid_tool_calls", m.invalid_tool_calls);
   if (m.usage)
-    o["usage_metadata"] = usage_member(*m.usage);
+    o["usage_metadata"] = to_json(*m.usage);
   if (!m.tool_call_id.empty())
     o["tool_call_id"] = m.tool_call_id;
   if (m.is_error)
@@ -176,6 +172,8 @@ void append_json(std::string& out, const message& m) {
     append_text(w.key("content"), *m.blocks);
   else
     w.text("content", m.content);
+  if (m.type == message_type::chat)
+    w.text("role", m.role);
   w.text_unless_empty("name", m.name);
   w.text_unless_empty("id", m.id);
   append_calls(w, "tool_calls", m.tool_calls);

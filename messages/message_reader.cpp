@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kept_calls.hpp"
+
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_json.hpp>
+#include <superstep/messages/token_usage.hpp>
 
 #include <cmath>
 #include <optional>
@@ -37,6 +40,8 @@ public:
     }
     if (!fault_)
       check_whole();
+    if (!fault_ && to_.type == message_type::ai)
+      read_kept_calls(to_);
     if (fault_)
       return *std::move(fault_);
     return std::move(to_);
@@ -49,10 +54,12 @@ private:
   }
 
   void read_role() {
-    const auto* role = from_.if_contains("role");
+    const auto* type = from_.if_contains("type");
+    // Only the message form knows chat messages, whose role is a member like others.
+    const auto* role = type && *type == "chat" ? nullptr : from_.if_contains("role");
     role_key_ = role ? "role" : "type";
     if (!role)
-      role = from_.if_contains("type");
+      role = type;
     if (!role) {
       fault_ =
           wrong(path_, "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
@@ -71,11 +78,15 @@ private:
       to_.type = message_type::tool;
     else if (*name == "remove")
       to_.type = message_type::remove;
+    else if (*name == "function")
+      to_.type = message_type::function;
+    else if (*name == "chat" && role_key_ == "type")
+      to_.type = message_type::chat;
     else
       return fail(role_key_, "Unexpected message type: '" +
                                  std::string{name->data(), name->size()} +
                                  "'. Use one of 'human', 'user', 'ai', 'assistant', 'system', "
-                                 "'developer', 'tool' or 'remove'.");
+                                 "'developer', 'tool', 'function' or 'remove'.");
     if (*name == "developer")
       to_.additional_kwargs["__openai_role__"] = "developer";
   }
@@ -97,6 +108,8 @@ private:
       read_invalid_calls(key, value);
     else if (to_.type == message_type::ai && key == "usage_metadata")
       read_usage(key, value);
+    else if (to_.type == message_type::chat && key == "role")
+      read_text(key, value, to_.role);
     else if (to_.type == message_type::tool && key == "tool_call_id")
       read_text(key, value, to_.tool_call_id);
     else if (to_.type == message_type::tool && key == "status")
@@ -171,6 +184,11 @@ private:
       return fail(member_path(at, "function"), "must be an object");
     const auto id = required_text(at, call, "id", false);
     const auto name = required_text(member_path(at, "function"), *function, "name", true);
+    const auto* arguments = function->if_contains("arguments");
+    if (const auto* args = arguments ? arguments->if_object() : nullptr; args && !fault_) {
+      to_.tool_calls.push_back({id, name, *args}); // some servers do not write them as text
+      return;
+    }
     const auto text = required_text(member_path(at, "function"), *function, "arguments", false);
     if (fault_)
       return;
@@ -225,31 +243,11 @@ private:
   void read_usage(std::string_view key, const json::value& value) {
     if (value.is_null())
       return;
-    const auto* from = value.if_object();
-    if (!from)
-      return fail(key, "must be an object");
-    auto& usage = to_.usage.emplace();
-    read_count(key, *from, "input_tokens", usage.input_tokens);
-    read_count(key, *from, "output_tokens", usage.output_tokens);
-    read_count(key, *from, "total_tokens", usage.total_tokens);
-    read_details(*from, "input_token_details", usage.input_details);
-    read_details(*from, "output_token_details", usage.output_details);
-  }
-
-  void read_count(std::string_view at, const json::object& from, std::string_view key,
-                  std::int64_t& into) {
-    const auto* value = from.if_contains(key);
-    if (!value || value->is_null())
-      return;
-    if (const auto* count = value->if_int64())
-      into = *count;
-    else
-      fail(member_path(at, key), "must be an integer");
-  }
-
-  static void read_details(const json::object& from, std::string_view key, json::object& into) {
-    if (const auto* value = from.if_contains(key); value && value->is_object())
-      into = value->get_object();
+    auto usage = usage_from_json(value, member_path(path_, key));
+    if (usage)
+      to_.usage = *std::move(usage);
+    else if (!fault_)
+      fault_ = std::move(usage).error();
   }
 
   void check_whole() {
@@ -261,6 +259,10 @@ private:
           wrong(path_, "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
     else if (to_.type == message_type::tool && to_.tool_call_id.empty())
       fail("tool_call_id", "a tool message must name the call it answers");
+    else if (to_.type == message_type::function && to_.name.empty())
+      fail("name", "a function message must name its function");
+    else if (to_.type == message_type::chat && to_.role.empty())
+      fail("role", "a chat message must name its role");
     else if (to_.type == message_type::remove && to_.id.empty())
       fail("id", "a remove message must name the message to delete");
   }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "argument_json.hpp"
+
+#include <superstep/messages/openai_form.hpp>
 #include <superstep/messages/openai_json.hpp>
 
 #include <algorithm>
@@ -8,26 +11,6 @@
 namespace superstep {
 
 namespace {
-
-constexpr auto own_role = std::string_view{"__openai_role__"};
-
-std::string_view role_of(const message& m) {
-  switch (m.type) {
-  case message_type::human:
-    return "user";
-  case message_type::ai:
-    return "assistant";
-  case message_type::system: {
-    const auto* role = m.additional_kwargs.if_contains(own_role);
-    return role && *role == "developer" ? "developer" : "system";
-  }
-  case message_type::tool:
-    return "tool";
-  case message_type::remove:
-    break;
-  }
-  return "user";
-}
 
 /// Blocks that other providers need back and chat-completions servers refuse.
 bool is_foreign(const json::value& block) {
@@ -68,35 +51,6 @@ json::value content_of(const message& m, bool has_calls) {
   if (blocks.empty())
     return json::value("");
   return blocks;
-}
-
-/// Models write line breaks into string arguments as they are, which JSON forbids.
-std::string with_breaks_escaped(std::string_view text) {
-  auto out = std::string{};
-  auto quoted = false;
-  for (auto i = std::size_t{0}; i < text.size(); ++i) {
-    const auto c = text[i];
-    if (quoted && c == '\\' && i + 1 < text.size()) {
-      out += c;
-      out += text[++i];
-    } else if (quoted && static_cast<unsigned char>(c) < 0x20) {
-      auto escaped = std::string{};
-      append_quoted(escaped, {&c, 1});
-      out += std::string_view{escaped}.substr(1, escaped.size() - 2);
-    } else {
-      quoted = quoted != (c == '"');
-      out += c;
-    }
-  }
-  return out;
-}
-
-result<json::value> parse_arguments(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (parsed)
-    return parsed;
-  auto again = parse_json(with_breaks_escaped(text));
-  return again ? again : parsed; // the error about what the model really wrote
 }
 
 std::string text_member(const json::object& from, std::string_view key) {
@@ -140,8 +94,30 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
 
 } // namespace
 
+std::string_view openai_role(const message& m) {
+  switch (m.type) {
+  case message_type::human:
+    return "user";
+  case message_type::ai:
+    return "assistant";
+  case message_type::system: {
+    const auto* role = m.additional_kwargs.if_contains("__openai_role__");
+    return role && *role == "developer" ? "developer" : "system";
+  }
+  case message_type::tool:
+    return "tool";
+  case message_type::chat:
+    return m.role;
+  case message_type::function:
+    return "function";
+  case message_type::remove:
+    break;
+  }
+  return "user";
+}
+
 json::value to_openai(const message& m) {
-  auto o = json::object{{"role", role_of(m)}};
+  auto o = json::object{{"role", openai_role(m)}};
   auto calls = json::array{};
   for (const auto& c : m.tool_calls)
     calls.emplace_back(function_call(c.id, c.name, to_text(c.args)));
@@ -201,7 +177,7 @@ std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::
   const auto blank = arguments.find_first_not_of(" \t\r\n") == std::string_view::npos;
   if (blank || arguments == "null")
     return tool_call{std::move(id), std::move(name), {}};
-  auto parsed = parse_arguments(arguments);
+  auto parsed = parse_argument_json(arguments);
   if (parsed && parsed->is_object())
     return tool_call{std::move(id), std::move(name), std::move(parsed->get_object())};
   auto why = parsed ? std::string{"the arguments are no JSON object"} : parsed.error().text;

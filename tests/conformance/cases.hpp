@@ -15,6 +15,9 @@ using case_table = std::map<std::string, case_function, std::less<>>;
 
 /// Each family of kinds adds its own. @{
 void add_protocol_cases(case_table& table);
+void add_message_cases(case_table& table);
+void add_message_list_cases(case_table& table);
+void add_message_provider_cases(case_table& table);
 /// @}
 
 } // namespace superstep::conformance

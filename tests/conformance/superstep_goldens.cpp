@@ -41,6 +41,9 @@ int main(int argc, char** argv) {
   }
   auto table = conformance::case_table{};
   conformance::add_protocol_cases(table);
+  conformance::add_message_cases(table);
+  conformance::add_message_list_cases(table);
+  conformance::add_message_provider_cases(table);
   auto line = std::string{};
   while (std::getline(file, line)) {
     if (line.empty())

@@ -11,8 +11,9 @@
 
 namespace superstep {
 
-/// Who speaks. `remove` deletes the message whose id it carries (see add_messages).
-enum class message_type : std::uint8_t { human, ai, system, tool, remove };
+/// Who speaks. `remove` deletes the message whose id it carries (see add_messages). `chat` has a
+/// role of its own; `function` is what chat-completion servers had before `tool`.
+enum class message_type : std::uint8_t { human, ai, system, tool, remove, chat, function };
 
 /// A model's request to run a tool. `args` are parsed; text that is no JSON object makes an
 /// invalid_tool_call instead.
@@ -24,7 +25,8 @@ struct tool_call {
   friend bool operator==(const tool_call&, const tool_call&) = default;
 };
 
-/// A call whose arguments could not be parsed: the raw text and what was wrong with it.
+/// A call whose arguments could not be parsed: the raw text and what was wrong with it, which is
+/// empty where nobody said.
 struct invalid_tool_call {
   std::string id;
   std::string name;
@@ -49,18 +51,19 @@ struct token_usage {
 /// One message of a conversation. Plain data; immutable once it is in a message_list.
 struct message {
   message_type type = message_type::human;
+  bool is_error = false;             ///< tool only: status "error"
   std::string content;               ///< the text, when `blocks` is not set
-  std::optional<json::array> blocks; ///< content in list form; `content` is empty then
+  std::optional<json::array> blocks; ///< a list of strings and objects; `content` is empty then
   std::string id;                    ///< empty: add_messages assigns one
   std::string name;
   std::vector<tool_call> tool_calls;                 ///< ai only
   std::vector<invalid_tool_call> invalid_tool_calls; ///< ai only
   std::string tool_call_id;                          ///< tool only: the call it answers
-  bool is_error = false;                             ///< tool only: status "error"
   json::value artifact;                              ///< tool only; never sent to a model
   std::optional<token_usage> usage;                  ///< ai only
   json::object response_metadata;
   json::object additional_kwargs;
+  std::string role; ///< chat only
 
   friend bool operator==(const message&, const message&) = default;
 };

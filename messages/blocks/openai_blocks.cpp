@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block_parts.hpp"
+#include "common_blocks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace superstep::blocks {
+
+namespace {
+
+/// Indexes of converted blocks are texts of their own, so that they do not meet those of others.
+void copy_index(json::object& into, const json::object& from, std::string_view prefix) {
+  if (const auto* index = member(from, "index"))
+    into["index"] = std::string{prefix} +
+                    (index->is_string() ? std::string{index->get_string()} : to_text(*index));
+}
+
+json::object annotation(const json::object& from) {
+  const auto type = type_of(from);
+  auto out = json::object{{"type", "citation"}};
+  if (type == "url_citation") {
+    copy_members(out, from, {"url", "title", "cited_text", "start_index", "end_index"});
+    add_extras(out, from, {"type", "url", "title", "cited_text", "start_index", "end_index"});
+    return out;
+  }
+  if (type == "file_citation") {
+    copy_members(out, from, {"title", "cited_text", "start_index", "end_index"});
+    if (const auto* name = from.if_contains("filename"))
+      out["title"] = *name;
+    add_extras(out, from, {"type", "title", "cited_text", "start_index", "end_index", "filename"});
+    return out;
+  }
+  if (type == "citation")
+    return from;
+  return {{"type", "non_standard_annotation"}, {"value", from}};
+}
+
+json::object text_block(json::object block) {
+  block.emplace("text", "");
+  if (auto* list = block.if_contains("annotations"); list && list->is_array())
+    for (auto& a : list->get_array())
+      if (const auto* object = a.if_object())
+        a = annotation(*object);
+  copy_index(block, json::object{block}, "lc_txt_");
+  return block;
+}
+
+std::string hex_of(std::string_view text) {
+  constexpr auto digits = std::string_view{"0123456789abcdef"};
+  auto out = std::string{};
+  for (const auto c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xfU];
+  }
+  return out;
+}
+
+/// One block per entry of the summary; what else there is goes with the first.
+void add_reasoning(json::array& into, const json::object& block) {
+  const auto* summary = block.if_contains("summary");
+  if (!summary) {
+    into.push_back(block);
+    return;
+  }
+  const auto parts = summary->is_array() ? summary->get_array() : json::array{};
+  const auto index_of = [](const json::value* part) {
+    const auto* object = part ? part->if_object() : nullptr;
+    const auto* index = object ? member(*object, "index") : nullptr;
+    return index ? to_text(*index) : std::string{"0"};
+  };
+  for (auto i = std::size_t{0}; i < std::max(parts.size(), std::size_t{1}); ++i) {
+    auto out = json::object{{"type", "reasoning"}};
+    copy_members(out, block, {"id"});
+    const auto* part = i < parts.size() ? &parts[i] : nullptr;
+    if (part)
+      out["reasoning"] = part->is_object() ? text_in(part->get_object(), "text") : "";
+    if (const auto* index = member(block, "index"))
+      out["index"] = "lc_rs_" + hex_of(to_text(*index) + '_' + index_of(part));
+    if (i == 0)
+      add_extras(out, block, {"type", "reasoning", "id", "index", "summary"});
+    into.push_back(std::move(out));
+  }
+}
+
+void add_image(json::array& into, const json::object& block) {
+  auto out = json::object{{"type", "image"}, {"base64", block.at("result")}};
+  if (const auto format = text_in(block, "output_format"); !format.empty())
+    out["mime_type"] = "image/" + std::string{format};
+  copy_members(out, block, {"id"});
+  copy_index(out, block, "lc_img_");
+  for (const auto* key :
+       {"status", "background", "output_format", "quality", "revised_prompt", "size"})
+    if (const auto* value = block.if_contains(key))
+      add_extra(out, key, *value);
+  into.push_back(std::move(out));
+}
+
+/// The call that the message has for this block, valid or not; an empty object when it has none.
+json::object call_of(const json::object& block, const source& from) {
+  if (from.piece)
+    return call_chunk_block(*from.piece);
+  const auto id = text_in(block, "call_id");
+  for (const auto& call : from.whole.tool_calls)
+    if (!id.empty() && call.id == id)
+      return call_block(call);
+  for (const auto& call : from.whole.invalid_tool_calls)
+    if (!id.empty() && call.id == id)
+      return {{"type", "invalid_tool_call"},
+              {"name", call.name},
+              {"args", call.args},
+              {"id", call.id},
+              {"error", call.error.empty() ? json::value{} : json::value(call.error)}};
+  return {};
+}
+
+void add_function_call(json::array& into, const json::object& block, const source& from) {
+  auto out = call_of(block, from);
+  if (out.empty())
+    return;
+  if (const auto* id = block.if_contains("id"))
+    add_extra(out, "item_id", *id);
+  for (const auto* key : {"status", "namespace"})
+    if (const auto* value = block.if_contains(key))
+      add_extra(out, key, *value);
+  copy_index(out, block, "lc_tc_");
+  into.push_back(std::move(out));
+}
+
+} // namespace
+
+void add_openai_blocks(json::array& into, const source& from) {
+  const auto& content = *from.whole.blocks;
+  for (const auto& element : content) {
+    const auto* block = element.if_object();
+    if (!block)
+      continue;
+    const auto type = type_of(*block);
+    if (type == "text") {
+      into.push_back(text_block(*block));
+    } else if (type == "reasoning") {
+      add_reasoning(into, *block);
+    } else if (type == "image_generation_call" && member(*block, "result")) {
+      add_image(into, *block);
+    } else if (type == "function_call") {
+      add_function_call(into, *block, from);
+    } else if (add_openai_server_blocks(into, *block, content)) {
+      continue;
+    } else if (is_standard_type(type)) {
+      into.push_back(*block);
+    } else {
+      auto value = *block;
+      value.erase("index");
+      auto out = non_standard(std::move(value));
+      copy_index(out, *block, "lc_ns_");
+      into.push_back(std::move(out));
+    }
+  }
+}
+
+} // namespace superstep::blocks

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/assert.hpp>
+#include <superstep/messages/merge.hpp>
+#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/message_json.hpp>
+#include <superstep/messages/partial_json.hpp>
+#include <superstep/messages/token_usage.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+error wrong(std::string text) {
+  return {errc::invalid_argument, "cannot add pieces of a stream: " + std::move(text)};
+}
+
+result<> check_addable(const message& a, const message& b) {
+  if (a.type != b.type)
+    return wrong("one is of type " + std::string{to_string(a.type)} + ", the next of type " +
+                 std::string{to_string(b.type)});
+  if (a.type == message_type::chat && a.role != b.role)
+    return wrong("chat messages of the roles \"" + a.role + "\" and \"" + b.role + '"');
+  if (a.type == message_type::function && a.name != b.name)
+    return wrong("results of the functions \"" + a.name + "\" and \"" + b.name + '"');
+  if (a.type == message_type::tool && a.tool_call_id != b.tool_call_id)
+    return wrong("results of the calls \"" + a.tool_call_id + "\" and \"" + b.tool_call_id + '"');
+  return {};
+}
+
+result<> append_content(message& into, message&& more) {
+  if (!into.blocks && !more.blocks) {
+    into.content += more.content;
+    return {};
+  }
+  if (!more.blocks && more.content.empty())
+    return {};
+  if (!into.blocks) {
+    auto& list = into.blocks.emplace();
+    list.emplace_back(std::exchange(into.content, {}));
+  }
+  auto& list = *into.blocks;
+  if (more.blocks)
+    return merge_lists(list, *more.blocks);
+  if (!list.empty() && list.back().is_string())
+    list.back().get_string().append(more.content.begin(), more.content.end());
+  else
+    list.emplace_back(more.content);
+  return {};
+}
+
+/// The less, the more it says: from a provider, given to a run, given to a block, none.
+int rank_of(std::string_view id) {
+  if (id.empty())
+    return 3;
+  if (id.starts_with("lc_run-"))
+    return 1;
+  return id.starts_with("lc_") ? 2 : 0;
+}
+
+void append_text(std::optional<std::string>& into, std::optional<std::string>&& more) {
+  if (!into)
+    into = std::move(more);
+  else if (more)
+    *into += *more;
+}
+
+bool has_index(const tool_call_chunk& c) {
+  const auto* text = c.index.if_string();
+  return c.index.is_int64() || c.index.is_uint64() || (text && text->starts_with("lc_"));
+}
+
+bool has_text(const std::optional<std::string>& id) {
+  return id && !id->empty();
+}
+
+void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
+  auto found = into.end();
+  if (has_index(more))
+    found = std::find_if(into.begin(), into.end(), [&](const tool_call_chunk& c) {
+      return c.index == more.index && (!has_text(c.id) || !has_text(more.id) || c.id == more.id);
+    });
+  if (found == into.end()) {
+    into.push_back(std::move(more));
+    return;
+  }
+  append_text(found->name, std::move(more.name));
+  append_text(found->args, std::move(more.args));
+  if (!has_text(found->id))
+    found->id = std::move(more.id);
+}
+
+result<> append_usage(std::optional<token_usage>& into, std::optional<token_usage>&& more) {
+  if (!more)
+    return {};
+  if (!into) {
+    into = std::move(more);
+    return {};
+  }
+  auto sum = add_usage(*into, *more);
+  if (!sum)
+    return std::move(sum).error();
+  into = *std::move(sum);
+  return {};
+}
+
+result<> append_artifact(json::value& into, const json::value& more) {
+  auto whole = json::object{{"artifact", std::move(into)}};
+  if (auto merged = merge_members(whole, {{"artifact", more}}); !merged)
+    return merged;
+  into = std::move(whole["artifact"]);
+  return {};
+}
+
+} // namespace
+
+result<> append(message_chunk& into, message_chunk more) {
+  auto& sum = into.part;
+  if (auto addable = check_addable(sum, more.part); !addable)
+    return addable;
+  if (rank_of(more.part.id) < rank_of(sum.id) && sum.type == message_type::ai)
+    sum.id = std::move(more.part.id);
+  if (sum.type != message_type::function)
+    sum.name.clear();
+  if (auto appended = append_content(sum, std::move(more.part)); !appended)
+    return appended;
+  if (auto merged = merge_members(sum.additional_kwargs, more.part.additional_kwargs); !merged)
+    return merged;
+  if (auto merged = merge_members(sum.response_metadata, more.part.response_metadata); !merged)
+    return merged;
+  if (auto added = append_usage(sum.usage, std::move(more.part.usage)); !added)
+    return added;
+  if (sum.type == message_type::tool) {
+    sum.is_error = sum.is_error || more.part.is_error;
+    if (auto merged = append_artifact(sum.artifact, more.part.artifact); !merged)
+      return merged;
+  }
+  for (auto& call : more.call_chunks)
+    append_call(into.call_chunks, std::move(call));
+  into.is_last = into.is_last || more.is_last;
+  return {};
+}
+
+namespace {
+
+/// Blocks in the standard form stand for their calls, so at the end they become calls as well.
+void complete_blocks(message& m) {
+  const auto* version = m.response_metadata.if_contains("output_version");
+  if (!version || *version != "v1" || !m.blocks)
+    return;
+  for (auto& block : *m.blocks) {
+    auto* object = block.if_object();
+    const auto* type = object ? object->if_contains("type") : nullptr;
+    const auto* id = object ? object->if_contains("id") : nullptr;
+    if (!type || *type != "tool_call_chunk" || !id)
+      continue;
+    const auto call = std::find_if(m.tool_calls.begin(), m.tool_calls.end(),
+                                   [&](const tool_call& c) { return *id == json::value(c.id); });
+    if (call == m.tool_calls.end())
+      continue;
+    auto whole = json::object{
+        {"type", "tool_call"}, {"name", call->name}, {"args", call->args}, {"id", call->id}};
+    if (const auto* extras = object->if_contains("extras"))
+      whole["extras"] = *extras;
+    *object = std::move(whole);
+  }
+}
+
+} // namespace
+
+void read_calls(message_chunk& chunk) {
+  if (chunk.call_chunks.empty())
+    return;
+  auto& m = chunk.part;
+  m.tool_calls.clear();
+  m.invalid_tool_calls.clear();
+  for (const auto& call : chunk.call_chunks) {
+    const auto text = call.args.value_or("");
+    auto args = text.empty() ? result<json::value>{json::object{}} : parse_partial_json(text);
+    if (args && args->is_object())
+      m.tool_calls.push_back(
+          {call.id.value_or(""), call.name.value_or(""), std::move(args->get_object())});
+    else
+      m.invalid_tool_calls.push_back({call.id.value_or(""), call.name.value_or(""), text, {}});
+  }
+  if (chunk.is_last)
+    complete_blocks(m);
+}
+
+message to_message(message_chunk chunk) {
+  read_calls(chunk);
+  return std::move(chunk.part);
+}
+
+} // namespace superstep

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "argument_json.hpp"
+
+#include <superstep/messages/partial_json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace superstep {
+
+namespace {
+
+/// What is open at the end of a text.
+struct open_parts {
+  std::string brackets; ///< the closing brackets wanted, outermost first
+  bool in_string = false;
+  bool in_escape = false; ///< the last character is a backslash that escapes nothing yet
+};
+
+/// nullopt when a bracket closes what is not open.
+std::optional<open_parts> open_at_end(std::string_view text) {
+  auto open = open_parts{};
+  for (const auto c : text) {
+    if (open.in_string) {
+      if (open.in_escape)
+        open.in_escape = false;
+      else if (c == '\\')
+        open.in_escape = true;
+      else if (c == '"')
+        open.in_string = false;
+    } else if (c == '"') {
+      open.in_string = true;
+    } else if (c == '{' || c == '[') {
+      open.brackets += c == '{' ? '}' : ']';
+    } else if (c == '}' || c == ']') {
+      if (open.brackets.empty() || open.brackets.back() != c)
+        return std::nullopt;
+      open.brackets.pop_back();
+    }
+  }
+  return open;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// Walks a text by JSON's grammar and finds the longest beginning that becomes JSON when the
+/// brackets open at the very end of the text are closed.
+///
+/// Those brackets are given, so a beginning qualifies only where exactly they are open: what was
+/// opened and closed in between does not count, nor what a cut-off tail would have to open again.
+class beginning_finder {
+public:
+  beginning_finder(std::string_view text, std::string_view wanted) : text_{text}, wanted_{wanted} {}
+
+  /// 0 when there is none.
+  std::size_t find() {
+    while (at_ < text_.size() && step()) {
+      const auto closable = want_ == want::comma || want_ == want::first_value ||
+                            want_ == want::first_key || want_ == want::end;
+      if (closable && open_.size() == wanted_.size() && agreeing_ == wanted_.size())
+        found_ = at_;
+    }
+    return found_;
+  }
+
+private:
+  enum class want { value, first_value, key, first_key, colon, comma, end };
+
+  /// Takes one token, or one character of white space; false at what the grammar does not allow.
+  bool step() {
+    const auto c = text_[at_];
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      ++at_;
+      return true;
+    }
+    switch (want_) {
+    case want::first_value:
+      if (c == ']')
+        return close(c);
+      return value(c);
+    case want::value:
+      return value(c);
+    case want::first_key:
+      if (c == '}')
+        return close(c);
+      return key(c);
+    case want::key:
+      return key(c);
+    case want::colon:
+      return take(c == ':', want::value);
+    case want::comma:
+      if (c == ',')
+        return take(true, open_.back() == '}' ? want::key : want::value);
+      return close(c);
+    case want::end:
+      return false;
+    }
+    return false;
+  }
+
+  bool take(bool right, want next) {
+    at_ += right ? 1 : 0;
+    want_ = next;
+    return right;
+  }
+
+  void value_ended() { want_ = open_.empty() ? want::end : want::comma; }
+
+  bool open(char closing) {
+    if (agreeing_ == open_.size() && agreeing_ < wanted_.size() && wanted_[agreeing_] == closing)
+      ++agreeing_;
+    open_ += closing;
+    return take(true, closing == '}' ? want::first_key : want::first_value);
+  }
+
+  bool close(char c) {
+    if (open_.empty() || open_.back() != c)
+      return false;
+    open_.pop_back();
+    agreeing_ = std::min(agreeing_, open_.size());
+    ++at_;
+    value_ended();
+    return true;
+  }
+
+  bool key(char c) {
+    if (c != '"' || !string())
+      return false;
+    want_ = want::colon;
+    return true;
+  }
+
+  bool value(char c) {
+    if (c == '{' || c == '[')
+      return open(c == '{' ? '}' : ']');
+    const auto read = c == '"' ? string() : c == '-' || is_digit(c) ? number() : literal();
+    if (read)
+      value_ended();
+    return read;
+  }
+
+  bool literal() {
+    for (const auto* word : {"true", "false", "null"})
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += std::string_view{word}.size();
+        return true;
+      }
+    return false;
+  }
+
+  /// The longest beginning that is a number; what follows it is looked at as the next token.
+  bool number() {
+    const auto digits = [&](std::size_t from) {
+      while (from < text_.size() && is_digit(text_[from]))
+        ++from;
+      return from;
+    };
+    auto end = at_ + (text_[at_] == '-' ? 1 : 0);
+    if (end == text_.size() || !is_digit(text_[end]))
+      return false;
+    end = text_[end] == '0' ? end + 1 : digits(end);
+    if (end < text_.size() && text_[end] == '.' && digits(end + 1) > end + 1)
+      end = digits(end + 1);
+    if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
+      const auto sign = end + 1 < text_.size() && (text_[end + 1] == '-' || text_[end + 1] == '+');
+      const auto first = end + (sign ? 2 : 1);
+      if (digits(first) > first)
+        end = digits(first);
+    }
+    at_ = end;
+    return true;
+  }
+
+  bool string() {
+    for (auto i = at_ + 1; i < text_.size(); ++i) {
+      if (text_[i] == '"') {
+        at_ = i + 1;
+        return true;
+      }
+      if (text_[i] != '\\')
+        continue;
+      if (++i == text_.size())
+        return false;
+      if (text_[i] == 'u') {
+        for (auto digit = 0; digit < 4; ++digit)
+          if (++i >= text_.size() || !is_hex_digit(text_[i]))
+            return false;
+      } else if (std::string_view{"\"\\/bfnrt"}.find(text_[i]) == std::string_view::npos) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  std::string_view text_;
+  std::string_view wanted_;
+  std::string open_;
+  std::size_t agreeing_ = 0; ///< how many of open_, from the outermost, are those wanted
+  std::size_t at_ = 0;
+  std::size_t found_ = 0;
+  want want_ = want::value;
+};
+
+} // namespace
+
+result<json::value> parse_partial_json(std::string_view text) {
+  auto whole = parse_argument_json(text);
+  if (whole)
+    return whole;
+  const auto open = open_at_end(text);
+  if (!open)
+    return json::value{};
+  auto closed = std::string{text.substr(0, text.size() - (open->in_escape ? 1 : 0))};
+  if (open->in_string)
+    closed += '"';
+  const auto length = beginning_finder{closed, open->brackets}.find();
+  if (length == 0)
+    return whole;
+  closed.resize(length);
+  closed.append(open->brackets.rbegin(), open->brackets.rend());
+  return parse_argument_json(closed);
+}
+
+} // namespace superstep

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python_text.hpp"
+
+#include <superstep/messages/spaced_json.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+namespace superstep {
+
+namespace {
+
+void append_hex(std::string& out, const char* format, std::uint32_t code) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, format, code);
+  out += digits;
+}
+
+/// The code point at `i`, which moves past it. Strings of JSON values are UTF-8; a byte that is
+/// none stands for itself.
+std::uint32_t next_code_point(std::string_view text, std::size_t& i) {
+  const auto byte = [&](std::size_t at) {
+    return std::uint32_t{static_cast<unsigned char>(text[at])};
+  };
+  const auto lead = byte(i);
+  const auto length = lead < 0x80 ? 1U : lead < 0xe0 ? 2U : lead < 0xf0 ? 3U : 4U;
+  if (length == 1 || lead < 0xc0 || i + length > text.size()) {
+    ++i;
+    return lead;
+  }
+  auto code = lead & (0xffU >> (length + 1));
+  for (auto k = std::size_t{1}; k < length; ++k)
+    code = (code << 6U) | (byte(i + k) & 0x3fU);
+  i += length;
+  return code;
+}
+
+/// Quoted by append_quoted(), with everything beyond ASCII escaped.
+void append_ascii(std::string& out, std::string_view text) {
+  auto quoted = std::string{};
+  append_quoted(quoted, text);
+  for (auto i = std::size_t{0}; i < quoted.size();) {
+    const auto code = next_code_point(quoted, i);
+    if (code < 0x80) {
+      out += static_cast<char>(code);
+    } else if (code < 0x10000) {
+      append_hex(out, "\\u%04x", code);
+    } else {
+      append_hex(out, "\\u%04x", 0xd800 + ((code - 0x10000) >> 10U));
+      append_hex(out, "\\u%04x", 0xdc00 + ((code - 0x10000) & 0x3ffU));
+    }
+  }
+}
+
+void append_json_text(std::string& out, std::string_view text, charset c) {
+  if (c == charset::ascii)
+    append_ascii(out, text);
+  else
+    append_quoted(out, text);
+}
+
+/// Python prefers single quotes, unless the text has those and no double ones.
+void append_python_text(std::string& out, std::string_view text) {
+  const auto has = [&](char c) { return text.find(c) != std::string_view::npos; };
+  const auto quote = has('\'') && !has('"') ? '"' : '\'';
+  out += quote;
+  for (const auto c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\\' || c == quote)
+      (out += '\\') += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (byte < 0x20 || byte == 0x7f)
+      append_hex(out, "\\x%02x", byte);
+    else
+      out += c;
+  }
+  out += quote;
+}
+
+/// The nesting is that of a value that was parsed, and so bounded.
+template <class Text, class Scalar>
+void append_nested(std::string& out, const json::value& value, const Text& text,
+                   const Scalar& scalar) {
+  auto separator = std::string_view{};
+  if (const auto* object = value.if_object()) {
+    out += '{';
+    for (const auto& [key, member] : *object) {
+      out += separator;
+      text(std::string_view{key.data(), key.size()}, out);
+      out += ": ";
+      append_nested(out, member, text, scalar);
+      separator = ", ";
+    }
+    out += '}';
+  } else if (const auto* array = value.if_array()) {
+    out += '[';
+    for (const auto& element : *array) {
+      out += separator;
+      append_nested(out, element, text, scalar);
+      separator = ", ";
+    }
+    out += ']';
+  } else if (const auto* string = value.if_string()) {
+    text(std::string_view{string->data(), string->size()}, out);
+  } else {
+    scalar(value);
+  }
+}
+
+} // namespace
+
+void append_spaced_json(std::string& out, const json::value& value, charset c) {
+  append_nested(
+      out, value, [c](std::string_view text, std::string& to) { append_json_text(to, text, c); },
+      [&](const json::value& scalar) { append_text(out, scalar); });
+}
+
+std::string to_spaced_json(const json::value& value, charset c) {
+  auto out = std::string{};
+  append_spaced_json(out, value, c);
+  return out;
+}
+
+void append_python_literal(std::string& out, const json::value& value) {
+  append_nested(
+      out, value, [](std::string_view text, std::string& to) { append_python_text(to, text); },
+      [&](const json::value& scalar) {
+        if (scalar.is_null())
+          out += "None";
+        else if (const auto* truth = scalar.if_bool())
+          out += *truth ? "True" : "False";
+        else
+          append_text(out, scalar);
+      });
+}
+
+} // namespace superstep

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/anthropic_content.hpp"
+
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/messages/openai_form.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::providers {
+
+namespace {
+
+json::object tool_use(std::string_view id, std::string_view name, json::value input) {
+  auto block = json::object{
+      {"type", "tool_use"}, {"id", id.empty() ? json::value{} : json::value(id)}, {"name", name}};
+  block["input"] = std::move(input);
+  return block;
+}
+
+/// The input of a call as an answer gave it; a stream leaves it empty and sends it as text.
+json::value input_of(const json::object& block) {
+  const auto* input = object_in(block, "input");
+  if (input && !input->empty())
+    return *input;
+  auto parsed = parse_json(text_in(block, "partial_json"));
+  return parsed && parsed->is_object() ? *std::move(parsed) : json::value(json::object{});
+}
+
+/// Members that the API knows; streams and the standard form add others, which it refuses.
+std::optional<json::object> known_members(const json::object& block) {
+  const auto type = type_of(block);
+  if (type == "text")
+    return only(block, {"type", "text", "cache_control", "citations"});
+  if (type == "thinking")
+    return only(block, {"type", "thinking", "cache_control", "signature"});
+  if (type == "redacted_thinking")
+    return only(block, {"type", "cache_control", "data"});
+  if (is_one_of(type, {"server_tool_use", "mcp_tool_use"})) {
+    auto out = only(block, {"type", "id", "name", "server_name", "cache_control"});
+    out["input"] = input_of(block);
+    return out;
+  }
+  if (type.ends_with("_tool_result") && type != "server_tool_result")
+    return only(block, {"type", "content", "tool_use_id", "is_error", "cache_control"});
+  return std::nullopt;
+}
+
+/// Citations of the standard form as Anthropic had them; those of others cannot be sent.
+json::array citations_of(const json::array& annotations) {
+  auto out = json::array{};
+  for (const auto& annotation : annotations) {
+    const auto* from = annotation.if_object();
+    const auto* extras = from ? object_in(*from, "extras") : nullptr;
+    if (!from || type_of(*from) != "citation" || !from->contains("cited_text") ||
+        (!extras && !from->contains("url")))
+      continue;
+    auto citation = extras ? *extras : json::object{};
+    citation["cited_text"] = from->at("cited_text");
+    if (from->contains("url")) {
+      citation["type"] = "web_search_result_location";
+      put_as(citation, "url", *from, "url");
+      put_as(citation, "title", *from, "title");
+    } else {
+      citation["type"] = extras->contains("start_char_index")      ? "char_location"
+                         : extras->contains("start_page_number")   ? "page_location"
+                         : extras->contains("search_result_index") ? "search_result_location"
+                                                                   : "content_block_location";
+      const auto searched = citation["type"] == "search_result_location";
+      put_as(citation, searched ? "title" : "document_title", *from, "title");
+    }
+    out.push_back(std::move(citation));
+  }
+  return out;
+}
+
+/// A tool that the provider ran, as it was written.
+json::object own_server_call(const json::object& block) {
+  const auto name = text_in(block, "name");
+  const auto* extras = object_in(block, "extras");
+  const auto none = json::object{};
+  const auto& more = extras ? *extras : none;
+  const auto is_remote = name == "remote_mcp";
+  auto out = json::object{{"type", is_remote ? "mcp_tool_use" : "server_tool_use"},
+                          {"id", text_in(block, "id")},
+                          {"name", is_remote                    ? text_in(more, "tool_name")
+                                   : name == "code_interpreter" ? "code_execution"
+                                                                : name}};
+  const auto* args = block.if_contains("args");
+  out["input"] = args ? *args : json::value(json::object{});
+  put_as(out, "server_name", more, "server_name");
+  return out;
+}
+
+json::object own_server_result(const json::object& block) {
+  const auto* extras = object_in(block, "extras");
+  auto out = json::object{{"type", extras ? text_in(*extras, "block_type") : ""},
+                          {"tool_use_id", text_in(block, "tool_call_id")}};
+  put_as(out, "content", block, "output");
+  if (text_in(block, "status") == "error" && out["type"] == "mcp_tool_result")
+    out["is_error"] = true;
+  return out;
+}
+
+/// A block of the standard form in Anthropic's own; empty for one it has no form for.
+json::object own_form(const json::object& block, const message& m) {
+  const auto type = type_of(block);
+  const auto is_own = provider_of(m) == "anthropic";
+  if (type == "text" && array_in(block, "annotations")) {
+    auto out = only(block, {"type", "text", "cache_control"});
+    if (auto citations = citations_of(*array_in(block, "annotations")); !citations.empty())
+      out["citations"] = std::move(citations);
+    return out;
+  }
+  if (type == "reasoning") {
+    if (!is_own)
+      return {};
+    auto out = json::object{{"type", "thinking"}, {"thinking", text_in(block, "reasoning")}};
+    if (const auto* extras = object_in(block, "extras"))
+      put_as(out, "signature", *extras, "signature");
+    return out;
+  }
+  if (type == "tool_call") {
+    const auto* args = block.if_contains("args");
+    return tool_use(text_in(block, "id"), text_in(block, "name"),
+                    args ? *args : json::value(json::object{}));
+  }
+  if (type == "server_tool_call" && is_own)
+    return own_server_call(block);
+  if (type == "server_tool_result" && is_own)
+    return own_server_result(block);
+  if (type == "non_standard" && is_own)
+    if (const auto* value = object_in(block, "value"))
+      return *value;
+  return block;
+}
+
+class content_writer {
+public:
+  explicit content_writer(const message& m) : m_{m} {}
+
+  result<json::array> write() {
+    if (!m_.blocks && (!m_.content.empty() || m_.type != message_type::ai))
+      blocks_.push_back(json::object{{"type", "text"}, {"text", m_.content}});
+    if (m_.blocks)
+      for (const auto& element : *m_.blocks)
+        if (auto added = add(element); !added)
+          return std::move(added).error();
+    if (m_.type == message_type::ai)
+      add_calls();
+    return std::move(blocks_);
+  }
+
+private:
+  result<> add(const json::value& element) {
+    const auto* given = element.if_object();
+    if (!given) {
+      blocks_.push_back(json::object{{"type", "text"}, {"text", element}});
+      return {};
+    }
+    if (type_of(*given).empty())
+      return bad_request("Anthropic cannot take a block without `type`: " + to_text(*given));
+    const auto standard = m_.type == message_type::ai && is_standard(m_);
+    return add_block(standard ? own_form(*given, m_) : *given);
+  }
+
+  result<> add_block(const json::object& block) {
+    const auto type = type_of(block);
+    const auto from_elsewhere = m_.type != message_type::ai || provider_of(m_) != "anthropic";
+    if (block.empty() || (from_elsewhere && is_one_of(type, {"reasoning", "function_call"})))
+      return {};
+    if (type == "image_url" || is_data_block(block))
+      return add_data(block);
+    if (type == "tool_use")
+      return add_tool_use(block);
+    if (type == "tool_result")
+      return add_tool_result(block);
+    if (type == "text" && text_in(block, "text").find_first_not_of(" \t\r\n") == std::string::npos)
+      return {}; // the API refuses empty texts
+    blocks_.push_back(known_members(block).value_or(block));
+    return {};
+  }
+
+  result<> add_data(const json::object& block) {
+    auto data = anthropic_data_block(block);
+    if (!data)
+      return std::move(data).error();
+    blocks_.push_back(*std::move(data));
+    return {};
+  }
+
+  /// The message's own call is preferred: somebody may have edited it.
+  result<> add_tool_use(const json::object& block) {
+    const auto id = text_in(block, "id");
+    const auto call = std::find_if(m_.tool_calls.begin(), m_.tool_calls.end(),
+                                   [&](const tool_call& c) { return c.id == id; });
+    auto out = call != m_.tool_calls.end() ? tool_use(id, call->name, call->args)
+                                           : tool_use(id, text_in(block, "name"), input_of(block));
+    put_as(out, "caller", block, "caller");
+    blocks_.push_back(std::move(out));
+    return {};
+  }
+
+  result<> add_tool_result(const json::object& block) {
+    auto out = block;
+    if (const auto* content = array_in(block, "content")) {
+      auto inner = message{};
+      inner.blocks = *content;
+      if (inside_result_)
+        return bad_request("Anthropic cannot take a tool_result inside a tool_result");
+      auto writer = content_writer{inner};
+      writer.inside_result_ = true;
+      auto written = writer.write();
+      if (!written)
+        return std::move(written).error();
+      out["content"] = *std::move(written);
+    }
+    blocks_.push_back(std::move(out));
+    return {};
+  }
+
+  bool has_call(std::string_view id) const {
+    return std::any_of(blocks_.begin(), blocks_.end(), [&](const json::value& b) {
+      return type_of(b.get_object()) == "tool_use" && text_in(b.get_object(), "id") == id;
+    });
+  }
+
+  void add_calls() {
+    for (const auto& c : m_.tool_calls)
+      if (!has_call(c.id))
+        blocks_.push_back(tool_use(c.id, c.name, c.args));
+    // The result that says what was wrong refers to it, so the call must be there.
+    for (const auto& c : m_.invalid_tool_calls)
+      if (!has_call(c.id))
+        blocks_.push_back(tool_use(c.id, c.name, json::object{}));
+  }
+
+  const message& m_;
+  bool inside_result_ = false;
+  json::array blocks_;
+};
+
+} // namespace
+
+result<json::array> anthropic_blocks(const message& m) {
+  return content_writer{m}.write();
+}
+
+} // namespace superstep::providers

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::providers {
+
+const json::value* member(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+std::string_view text_in(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  const auto* text = value ? value->if_string() : nullptr;
+  return text ? std::string_view{text->data(), text->size()} : std::string_view{};
+}
+
+const json::object* object_in(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  return value ? value->if_object() : nullptr;
+}
+
+const json::array* array_in(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  return value ? value->if_array() : nullptr;
+}
+
+std::int64_t count_in(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  const auto* count = value ? value->if_int64() : nullptr;
+  return count ? *count : 0;
+}
+
+std::string_view type_of(const json::object& block) {
+  return text_in(block, "type");
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+json::object only(const json::object& from, std::initializer_list<std::string_view> keys) {
+  auto out = json::object{};
+  for (const auto key : keys)
+    if (const auto* value = from.if_contains(key))
+      out[key] = *value;
+  return out;
+}
+
+void put_all(json::object& into, const json::object& from) {
+  for (const auto& [key, value] : from)
+    into[key] = value;
+}
+
+void put_as(json::object& into, std::string_view name, const json::object& from,
+            std::string_view key) {
+  if (const auto* value = member(from, key))
+    into[name] = *value;
+}
+
+bool is_standard(const message& m) {
+  return text_in(m.response_metadata, "output_version") == "v1";
+}
+
+std::string_view provider_of(const message& m) {
+  return text_in(m.response_metadata, "model_provider");
+}
+
+std::string_view name_of_tool(const json::value& tool) {
+  const auto* object = tool.if_object();
+  if (!object)
+    return {};
+  const auto* function = object_in(*object, "function");
+  return text_in(function ? *function : *object, "name");
+}
+
+bool has_tool(const json::array& tools, std::string_view name) {
+  return std::any_of(tools.begin(), tools.end(),
+                     [&](const json::value& tool) { return name_of_tool(tool) == name; });
+}
+
+error bad_request(std::string text) {
+  return {model_errc::bad_request, std::move(text)};
+}
+
+error bad_answer(std::string text) {
+  return {model_errc::bad_answer, std::move(text)};
+}
+
+std::optional<error> error_in(const json::object& answer) {
+  constexpr auto length_max = std::size_t{500};
+  const auto* fault = member(answer, "error");
+  if (!fault)
+    return std::nullopt;
+  const auto* object = fault->if_object();
+  auto text = object ? std::string{text_in(*object, "message")} : std::string{};
+  if (text.empty())
+    text = to_text(*fault);
+  return bad_answer("the provider answered with an error: " + text.substr(0, length_max));
+}
+
+result<> read_content(message& m, const json::object& answer) {
+  const auto* content = member(answer, "content");
+  if (!content)
+    return {};
+  if (const auto* text = content->if_string()) {
+    m.content = std::string_view{*text};
+    return {};
+  }
+  const auto* blocks = content->if_array();
+  const auto is_block = [](const json::value& v) { return v.is_string() || v.is_object(); };
+  if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
+    return bad_answer("content: must be text or a list of blocks, got " +
+                      to_text(*content).substr(0, 200));
+  m.blocks = *blocks;
+  return {};
+}
+
+message_chunk chunk_of(std::string_view provider) {
+  auto chunk = message_chunk{};
+  chunk.part.type = message_type::ai;
+  chunk.part.response_metadata["model_provider"] = provider;
+  return chunk;
+}
+
+message_chunk last_chunk() {
+  auto chunk = message_chunk{};
+  chunk.part.type = message_type::ai;
+  chunk.is_last = true;
+  return chunk;
+}
+
+} // namespace superstep::providers

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/messages/message_json.hpp>
+#include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/spaced_json.hpp>
+#include <superstep/models/providers/ollama.hpp>
+
+#include <utility>
+
+namespace superstep::ollama {
+
+namespace {
+
+using namespace providers;
+
+error refused(std::string_view text) {
+  return bad_request("Ollama cannot take this block: " + std::string{text});
+}
+
+/// The base64 text of a data URL, or what is no URL as it is; "" for a link, which Ollama does not
+/// follow.
+std::string_view image_data(std::string_view url) {
+  const auto comma = url.find(',');
+  if (url.find("://") != std::string_view::npos)
+    return {};
+  return comma == std::string_view::npos ? url : url.substr(comma + 1);
+}
+
+/// The content of one message: text, and images apart from it.
+class content_writer {
+public:
+  explicit content_writer(const message& m) : m_{m} {}
+
+  result<> write(json::object& form) {
+    text_ = m_.content;
+    if (m_.blocks)
+      for (const auto& element : *m_.blocks)
+        if (auto added = add(element); !added)
+          return added;
+    if (!text_.empty())
+      form["content"] = text_;
+    if (!images_.empty())
+      form["images"] = std::move(images_);
+    return {};
+  }
+
+private:
+  result<> add(const json::value& element) {
+    if (const auto* text = element.if_string()) {
+      (text_ += '\n') += std::string_view{*text};
+      return {};
+    }
+    const auto& block = element.as_object();
+    const auto type = type_of(block);
+    if (type == "text") {
+      (text_ += '\n') += text_in(block, "text");
+      return {};
+    }
+    // Calls are sent beside the content, and reasoning of the standard form is not sent back.
+    const auto standard = m_.type == message_type::ai && is_standard(m_);
+    if (type == "tool_use" || (standard && (is_one_of(type, {"tool_call", "reasoning"}) ||
+                                            type.starts_with("server_tool_"))))
+      return {};
+    if (type == "image_url") {
+      const auto* inner = object_in(block, "image_url");
+      const auto url = inner ? text_in(*inner, "url") : text_in(block, "image_url");
+      const auto data = image_data(url);
+      if (data.empty())
+        return refused("an image_url must be a data URL, got \"" + std::string{url.substr(0, 100)} +
+                       '"');
+      images_.emplace_back(data);
+      return {};
+    }
+    if (!is_data_block(block) || type != "image")
+      return refused("it takes text and images only, got type \"" + std::string{type} + '"');
+    const auto data = text_in(block, block.contains("base64") ? "base64" : "data");
+    if (data.empty())
+      return refused("an image must be given by `base64`");
+    images_.emplace_back(data);
+    return {};
+  }
+
+  const message& m_;
+  std::string text_;
+  json::array images_;
+};
+
+result<std::string_view> role_of(const message& m) {
+  if (m.type == message_type::function || m.type == message_type::remove)
+    return bad_request("Ollama has no role for a message of type \"" +
+                       std::string{to_string(m.type)} + '"');
+  return m.type == message_type::system ? "system" : openai_role(m);
+}
+
+result<json::object> message_form(const message& m) {
+  const auto role = role_of(m);
+  if (!role)
+    return role.error();
+  auto form = json::object{{"role", *role}};
+  if (auto written = content_writer{m}.write(form); !written)
+    return std::move(written).error();
+  if (m.type != message_type::ai)
+    return form;
+  put_as(form, "thinking", m.additional_kwargs, "reasoning_content");
+  if (m.tool_calls.empty())
+    return form;
+  auto& calls = form["tool_calls"].emplace_array();
+  for (const auto& c : m.tool_calls)
+    calls.push_back(
+        json::object{{"function", json::object{{"name", c.name}, {"arguments", c.args}}}});
+  return form;
+}
+
+/// Small models put JSON as text where a value was wanted.
+json::object read_arguments(const json::value* arguments, std::string_view name) {
+  auto out = json::object{};
+  if (const auto* text = arguments ? arguments->if_string() : nullptr) {
+    auto parsed = parse_json(*text);
+    return parsed && parsed->is_object() ? std::move(parsed->get_object()) : out;
+  }
+  const auto* given = arguments ? arguments->if_object() : nullptr;
+  if (!given)
+    return out;
+  for (const auto& [key, value] : *given) {
+    if (key == "functionName" && value == json::value(name))
+      continue; // the name once more, which no tool asks for
+    const auto* text = value.if_string();
+    auto parsed = text ? parse_json(*text) : result<json::value>{value};
+    const auto decoded = parsed && (parsed->is_object() || parsed->is_array());
+    out[key] = decoded ? *std::move(parsed) : value;
+  }
+  return out;
+}
+
+} // namespace
+
+result<provider_request> make_request(const provider_question& q) {
+  auto body = json::object{{"model", q.model}, {"stream", true}};
+  auto& options = body["options"].emplace_object();
+  for (const auto& [key, value] : q.parameters) {
+    if (value.is_null())
+      continue;
+    if (key == "reasoning")
+      body["think"] = value;
+    else if (key == "format" || key == "keep_alive")
+      body[key] = value;
+    else
+      options[key == "max_tokens" ? json::string_view{"num_predict"} : key] = value;
+  }
+  body["tools"] = q.tools;
+  auto& messages = body["messages"].emplace_array();
+  for (const auto& m : q.messages) {
+    auto form = message_form(m);
+    if (!form)
+      return std::move(form).error();
+    messages.push_back(*std::move(form));
+  }
+  return provider_request{"/api/chat", std::move(body)};
+}
+
+/// From the answer itself, so that a replayed answer gives the same calls.
+std::string line_reader::next_id(const json::object& line) {
+  return "call_" + std::string{text_in(line, "created_at")} + '_' + std::to_string(calls_++);
+}
+
+chunk_result line_reader::read(const json::object& line) {
+  if (auto fault = error_in(line))
+    return *std::move(fault);
+  auto chunk = message_chunk{};
+  auto& m = chunk.part;
+  m.type = message_type::ai;
+  const auto none = json::object{};
+  const auto* given = object_in(line, "message");
+  const auto& from = given ? *given : none;
+  m.content = text_in(from, "content");
+  const auto* done = line.if_contains("done");
+  const auto is_done = done && *done == true;
+  if (is_done && text_in(line, "done_reason") == "load" &&
+      m.content.find_first_not_of(" \t\r\n") == std::string::npos)
+    return std::optional<message_chunk>{}; // the model was loaded, nothing was said
+  if (with_reasoning_)
+    put_as(m.additional_kwargs, "reasoning_content", from, "thinking");
+  if (const auto* calls = array_in(from, "tool_calls"))
+    for (const auto& element : *calls) {
+      const auto* call = element.if_object();
+      const auto* function = call ? object_in(*call, "function") : nullptr;
+      if (!function)
+        return bad_answer("tool_calls: a call has no `function`: " + to_text(element));
+      const auto name = text_in(*function, "name");
+      const auto args = read_arguments(function->if_contains("arguments"), name);
+      chunk.call_chunks.push_back(
+          {std::string{name}, to_spaced_json(args, charset::ascii), next_id(line), nullptr});
+    }
+  if (!is_done)
+    return std::optional{std::move(chunk)};
+  for (const auto& [key, value] : line)
+    if (key != "message")
+      m.response_metadata[key] = value;
+  put_as(m.response_metadata, "model_name", line, "model");
+  m.response_metadata["model_provider"] = "ollama";
+  const auto input = count_in(line, "prompt_eval_count");
+  const auto output = count_in(line, "eval_count");
+  if (member(line, "prompt_eval_count") && member(line, "eval_count"))
+    m.usage = token_usage{input, output, input + output, {}, {}};
+  return std::optional{std::move(chunk)};
+}
+
+} // namespace superstep::ollama

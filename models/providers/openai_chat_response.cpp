@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/messages/openai_json.hpp>
+#include <superstep/models/providers/openai_chat.hpp>
+
+#include <utility>
+
+namespace superstep::openai_chat {
+
+namespace {
+
+using namespace providers;
+
+result<> add_call(message& to, const json::value& value) {
+  const auto* call = value.if_object();
+  const auto* function = call ? object_in(*call, "function") : nullptr;
+  if (!function)
+    return bad_answer("tool_calls: a call has no `function`: " + to_text(value));
+  const auto* arguments = member(*function, "arguments");
+  auto text = std::string{text_in(*function, "arguments")};
+  // Some servers send the arguments as an object, not as its text.
+  if (arguments && !arguments->is_string())
+    text = to_text(*arguments);
+  auto read = parse_tool_call(std::string{text_in(*call, "id")},
+                              std::string{text_in(*function, "name")}, text);
+  if (auto* good = std::get_if<tool_call>(&read)) {
+    to.tool_calls.push_back(std::move(*good));
+    return {};
+  }
+  if (parse_json(text)) // JSON, but no object: nothing a tool could be called with
+    return bad_answer("tool_calls: the arguments must be a JSON object, got " + text);
+  to.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+  return {};
+}
+
+result<message> read_message(const json::object& from) {
+  auto m = message{};
+  m.type = message_type::ai;
+  if (auto read = read_content(m, from); !read)
+    return std::move(read).error();
+  m.id = text_in(from, "id");
+  m.name = text_in(from, "name");
+  if (const auto* calls = array_in(from, "tool_calls"))
+    for (const auto& call : *calls)
+      if (auto added = add_call(m, call); !added)
+        return std::move(added).error();
+  for (const auto* key : {"function_call", "refusal", "audio"})
+    put_as(m.additional_kwargs, key, from, key);
+  return m;
+}
+
+void put_detail(json::object& into, std::string_view name, const json::object* details,
+                std::string_view key) {
+  if (details)
+    put_as(into, name, *details, key);
+}
+
+} // namespace
+
+token_usage read_usage(const json::object& usage, std::string_view service_tier) {
+  auto out = token_usage{};
+  out.input_tokens = count_in(usage, "prompt_tokens");
+  out.output_tokens = count_in(usage, "completion_tokens");
+  out.total_tokens = count_in(usage, "total_tokens");
+  if (!member(usage, "total_tokens"))
+    out.total_tokens = out.input_tokens + out.output_tokens;
+  const auto has_own_price = service_tier == "flex" || service_tier == "priority";
+  const auto tier = std::string{has_own_price ? service_tier : ""};
+  const auto prefix = has_own_price ? tier + '_' : tier;
+  const auto* input = object_in(usage, "prompt_tokens_details");
+  const auto* output = object_in(usage, "completion_tokens_details");
+  put_detail(out.input_details, "audio", input, "audio_tokens");
+  put_detail(out.input_details, prefix + "cache_read", input, "cached_tokens");
+  put_detail(out.output_details, "audio", output, "audio_tokens");
+  put_detail(out.output_details, prefix + "reasoning", output, "reasoning_tokens");
+  if (has_own_price) {
+    out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
+    out.output_details[tier] =
+        out.output_tokens - count_in(out.output_details, prefix + "reasoning");
+  }
+  return out;
+}
+
+result<message> read_response(const json::object& answer) {
+  if (auto fault = error_in(answer))
+    return *std::move(fault);
+  const auto* choices = array_in(answer, "choices");
+  const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
+  const auto* from = choice ? object_in(*choice, "message") : nullptr;
+  if (!from)
+    return bad_answer("a chat completion needs `choices` with a `message`");
+  auto m = read_message(*from);
+  if (!m)
+    return m;
+  auto& metadata = m->response_metadata;
+  if (const auto* usage = object_in(answer, "usage")) {
+    m->usage = read_usage(*usage, text_in(answer, "service_tier"));
+    metadata["token_usage"] = *usage;
+  }
+  metadata["model_provider"] = "openai";
+  put_as(metadata, "model_name", answer, "model");
+  for (const auto* key : {"system_fingerprint", "id", "service_tier"})
+    put_as(metadata, key, answer, key);
+  for (const auto* key : {"finish_reason", "logprobs"})
+    put_as(metadata, key, *choice, key);
+  return m;
+}
+
+namespace {
+
+void add_call_piece(message_chunk& chunk, const json::object& piece) {
+  const auto text = [](const json::object& o, std::string_view key) {
+    return member(o, key) ? std::optional{std::string{text_in(o, key)}} : std::nullopt;
+  };
+  const auto* function = object_in(piece, "function");
+  const auto none = json::object{};
+  const auto& inner = function ? *function : none;
+  const auto* index = piece.if_contains("index");
+  chunk.call_chunks.push_back({text(inner, "name"), text(inner, "arguments"), text(piece, "id"),
+                               index ? *index : json::value{}});
+}
+
+result<> read_delta(message_chunk& chunk, const json::object& delta) {
+  if (auto read = read_content(chunk.part, delta); !read)
+    return read;
+  if (const auto* call = object_in(delta, "function_call")) {
+    auto copy = *call;
+    if (!member(copy, "name"))
+      copy["name"] = "";
+    chunk.part.additional_kwargs["function_call"] = std::move(copy);
+  }
+  if (const auto* calls = array_in(delta, "tool_calls"))
+    for (const auto& call : *calls)
+      if (const auto* piece = call.if_object())
+        add_call_piece(chunk, *piece);
+  return {};
+}
+
+} // namespace
+
+chunk_result read_event(const json::object& event) {
+  if (auto fault = error_in(event))
+    return *std::move(fault);
+  auto chunk = chunk_of("openai");
+  if (const auto* usage = object_in(event, "usage"))
+    chunk.part.usage = read_usage(*usage, text_in(event, "service_tier"));
+  const auto* choices = array_in(event, "choices");
+  const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
+  if (!choice) {
+    chunk.part.response_metadata.clear();
+    return std::optional{std::move(chunk)};
+  }
+  const auto* delta = object_in(*choice, "delta");
+  if (!delta)
+    return std::optional<message_chunk>{};
+  if (auto read = read_delta(chunk, *delta); !read)
+    return std::move(read).error();
+  auto& metadata = chunk.part.response_metadata;
+  if (member(*choice, "finish_reason")) {
+    put_as(metadata, "finish_reason", *choice, "finish_reason");
+    put_as(metadata, "model_name", event, "model");
+    put_as(metadata, "system_fingerprint", event, "system_fingerprint");
+    put_as(metadata, "service_tier", event, "service_tier");
+  }
+  put_as(metadata, "logprobs", *choice, "logprobs");
+  return std::optional{std::move(chunk)};
+}
+
+} // namespace superstep::openai_chat

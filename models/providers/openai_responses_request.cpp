@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+#include "models/providers/openai_content.hpp"
+#include "models/providers/responses_items.hpp"
+
+#include <superstep/models/providers/openai_responses.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::openai_responses {
+
+namespace {
+
+using namespace providers;
+
+/// A block of chat completions as Responses takes it.
+result<json::object> input_block(const json::value& element) {
+  if (const auto* text = element.if_string())
+    return json::object{{"type", "input_text"}, {"text", *text}};
+  const auto& block = element.as_object();
+  const auto type = type_of(block);
+  if (type == "text")
+    return json::object{{"type", "input_text"}, {"text", text_in(block, "text")}};
+  if (type == "image_url") {
+    auto out = json::object{{"type", "input_image"}};
+    const auto* inner = object_in(block, "image_url");
+    put_as(out, "image_url", inner ? *inner : block, inner ? "url" : "image_url");
+    if (inner)
+      put_as(out, "detail", *inner, "detail");
+    return out;
+  }
+  if (const auto* file = object_in(block, "file"); file && type == "file") {
+    auto out = *file;
+    out["type"] = "input_file";
+    return out;
+  }
+  if (is_one_of(type, {"input_text", "input_image", "input_file"}))
+    return block;
+  return bad_request("OpenAI's Responses cannot take a block of type \"" + std::string{type} + '"');
+}
+
+result<json::array> input_blocks(const json::array& content) {
+  auto out = json::array{};
+  for (const auto& element : content) {
+    auto block = input_block(element);
+    if (!block)
+      return std::move(block).error();
+    out.push_back(*std::move(block));
+  }
+  return out;
+}
+
+/// Items that stand in a list of an answer's blocks and go back as they came.
+bool is_item(std::string_view type) {
+  return is_one_of(type,
+                   {"reasoning", "compaction", "function_call", "web_search_call",
+                    "file_search_call", "computer_call", "custom_tool_call",
+                    "code_interpreter_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"});
+}
+
+class input_writer {
+public:
+  result<> add(const message& m) {
+    if (m.type == message_type::ai)
+      return add_answer(m);
+    auto content = openai_content(m, openai_api::responses);
+    if (!content)
+      return std::move(content).error();
+    if (m.type == message_type::tool)
+      return add_result(m, *std::move(content));
+    auto item = json::object{{"role", openai_role(m)}};
+    const auto is_input = is_one_of(openai_role(m), {"user", "system", "developer"});
+    if (is_input)
+      item["type"] = "message";
+    if (const auto* list = content->if_array(); list && is_input) {
+      auto blocks = input_blocks(*list);
+      if (!blocks || blocks->empty())
+        return blocks ? result<>{} : std::move(blocks).error();
+      item["content"] = *std::move(blocks);
+    } else {
+      item["content"] = *std::move(content);
+    }
+    input_.push_back(std::move(item));
+    return {};
+  }
+
+  json::array take() && { return std::move(input_); }
+
+private:
+  result<> add_result(const message& m, json::value content) {
+    if (const auto* list = content.if_array()) {
+      auto blocks = input_blocks(*list);
+      if (!blocks)
+        return std::move(blocks).error();
+      content = *std::move(blocks);
+    }
+    auto item = json::object{{"type", "function_call_output"}, {"call_id", m.tool_call_id}};
+    item["output"] = std::move(content);
+    input_.push_back(std::move(item));
+    return {};
+  }
+
+  result<> add_answer(const message& m) {
+    auto standard = m;
+    if (m.blocks)
+      standard.blocks = responses_blocks(*m.blocks, m);
+    auto content = openai_content(standard, openai_api::responses);
+    if (!content)
+      return std::move(content).error();
+    auto calls = openai_calls(m);
+    first_ = input_.size();
+    if (const auto* list = content->if_array()) {
+      for (const auto& element : *list)
+        add_block(element);
+    } else if (calls.empty() || *content != "") {
+      add_text({{"text", *content}});
+    }
+    for (const auto& call : calls)
+      add_call(call.get_object());
+    return {};
+  }
+
+  void add_block(const json::value& element) {
+    if (const auto* text = element.if_string())
+      return add_text({{"text", *text}});
+    const auto& block = element.as_object();
+    const auto type = type_of(block);
+    if (is_one_of(type, {"text", "output_text", "refusal"})) {
+      add_text(block);
+    } else if (type == "image_generation_call") {
+      input_.push_back(only(block, {"type", "id"})); // known by its id
+    } else if (is_item(type)) {
+      auto item = block;
+      item.erase("index");
+      if (auto* summary = item.if_contains("summary"); summary && summary->is_array())
+        for (auto& part : summary->get_array())
+          if (part.is_object())
+            part.get_object().erase("index");
+      input_.push_back(std::move(item));
+    }
+  }
+
+  /// Texts with one id are parts of one message.
+  void add_text(const json::object& block) {
+    auto part = json::object{};
+    if (type_of(block) == "refusal") {
+      part = only(block, {"type", "refusal"});
+    } else {
+      const auto* annotations = array_in(block, "annotations");
+      part = json::object{{"type", "output_text"}, {"text", text_in(block, "text")}};
+      part["annotations"] = annotations ? *annotations : json::array{};
+    }
+    const auto id = text_in(block, "id");
+    for (auto i = first_; i < input_.size() && !id.empty(); ++i) {
+      auto& item = input_[i].get_object();
+      auto* parts = type_of(item) == "message" ? item["content"].if_array() : nullptr;
+      if (parts && text_in(item, "id") == id) {
+        parts->push_back(std::move(part));
+        return;
+      }
+    }
+    auto item = json::object{{"type", "message"}, {"role", "assistant"}};
+    item["content"] = json::array{std::move(part)};
+    put_as(item, "id", block, "id");
+    put_as(item, "phase", block, "phase");
+    input_.push_back(std::move(item));
+  }
+
+  /// Unless the content had it as an item.
+  void add_call(const json::object& call) {
+    const auto id = text_in(call, "id");
+    for (auto i = first_; i < input_.size(); ++i) {
+      const auto& item = input_[i].get_object();
+      if (is_one_of(type_of(item), {"function_call", "custom_tool_call"}) &&
+          text_in(item, "call_id") == id)
+        return;
+    }
+    const auto& function = call.at("function").as_object();
+    input_.push_back({{"type", "function_call"},
+                      {"call_id", call.at("id")},
+                      {"name", function.at("name")},
+                      {"arguments", function.at("arguments")}});
+  }
+
+  json::array input_;
+  std::size_t first_ = 0; ///< item of the answer that is being added
+};
+
+void add_parameters(json::object& body, const json::object& parameters) {
+  for (const auto& [key, value] : parameters) {
+    if (value.is_null())
+      continue;
+    if (key == "max_tokens" || key == "max_completion_tokens")
+      body["max_output_tokens"] = value;
+    else if (key == "stop")
+      continue; // Responses has none
+    else if (key == "reasoning_effort")
+      body["reasoning"] = json::object{{"effort", value}};
+    else if (key == "verbosity")
+      body["text"] = json::object{{"verbosity", value}};
+    else if ((key == "model_kwargs" || key == "extra_body") && value.is_object())
+      put_all(body, value.get_object());
+    else
+      body[key] = value;
+  }
+}
+
+/// Responses wants the members of the function beside its type.
+json::value flat(json::value form) {
+  auto* object = form.if_object();
+  const auto* function = object ? object_in(*object, "function") : nullptr;
+  if (!function)
+    return form;
+  auto out = *function;
+  out["type"] = "function";
+  return out;
+}
+
+} // namespace
+
+result<provider_request> make_request(const provider_question& q) {
+  auto body = json::object{{"model", q.model}, {"stream", false}};
+  add_parameters(body, q.parameters);
+  auto input = input_writer{};
+  for (const auto& m : q.messages)
+    if (auto added = input.add(m); !added)
+      return std::move(added).error();
+  body["input"] = std::move(input).take();
+  auto tools = json::array{};
+  for (const auto& tool : q.tools)
+    tools.push_back(flat(openai_tool(tool)));
+  if (!tools.empty())
+    body["tools"] = std::move(tools);
+  for (const auto& [key, value] : q.binding)
+    if (key != "tool_choice" && key != "strict" && !value.is_null())
+      body[key] = value;
+  auto choice = openai_tool_choice(q);
+  if (!choice)
+    return std::move(choice).error();
+  if (*choice)
+    body["tool_choice"] = flat(**std::move(choice));
+  return provider_request{"/v1/responses", std::move(body)};
+}
+
+} // namespace superstep::openai_responses

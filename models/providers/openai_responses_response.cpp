@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/messages/openai_json.hpp>
+#include <superstep/models/providers/openai_responses.hpp>
+
+#include <utility>
+
+namespace superstep::openai_responses {
+
+namespace {
+
+using namespace providers;
+
+json::object without_nulls(const json::object& item) {
+  auto out = json::object{};
+  for (const auto& [key, value] : item)
+    if (!value.is_null())
+      out[key] = value;
+  return out;
+}
+
+/// The texts and refusals of a message item, each a block that remembers the item.
+void add_message(json::array& blocks, const json::object& item) {
+  const auto* content = array_in(item, "content");
+  if (!content)
+    return;
+  for (const auto& element : *content) {
+    const auto* part = element.if_object();
+    if (!part)
+      continue;
+    auto block = json::object{};
+    if (type_of(*part) == "output_text") {
+      const auto* annotations = array_in(*part, "annotations");
+      block = json::object{{"type", "text"}, {"text", text_in(*part, "text")}};
+      block["annotations"] = annotations ? *annotations : json::array{};
+    } else if (type_of(*part) == "refusal") {
+      block = only(*part, {"type", "refusal"});
+    } else {
+      continue;
+    }
+    put_as(block, "id", item, "id");
+    put_as(block, "phase", item, "phase");
+    blocks.push_back(std::move(block));
+  }
+}
+
+void add_call(message& m, const json::object& item) {
+  auto id = std::string{text_in(item, "call_id")};
+  auto name = std::string{text_in(item, "name")};
+  if (type_of(item) == "custom_tool_call") {
+    m.tool_calls.push_back({std::move(id), std::move(name), {{"__arg1", text_in(item, "input")}}});
+    return;
+  }
+  auto read = parse_tool_call(std::move(id), std::move(name), text_in(item, "arguments"));
+  if (auto* good = std::get_if<tool_call>(&read))
+    m.tool_calls.push_back(std::move(*good));
+  else
+    m.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+}
+
+} // namespace
+
+token_usage read_usage(const json::object& usage, std::string_view service_tier) {
+  auto out = token_usage{};
+  out.input_tokens = count_in(usage, "input_tokens");
+  out.output_tokens = count_in(usage, "output_tokens");
+  out.total_tokens = count_in(usage, "total_tokens");
+  const auto has_own_price = service_tier == "flex" || service_tier == "priority";
+  const auto tier = std::string{has_own_price ? service_tier : ""};
+  const auto prefix = has_own_price ? tier + '_' : tier;
+  if (const auto* details = object_in(usage, "input_tokens_details"))
+    put_as(out.input_details, prefix + "cache_read", *details, "cached_tokens");
+  if (const auto* details = object_in(usage, "output_tokens_details"))
+    put_as(out.output_details, prefix + "reasoning", *details, "reasoning_tokens");
+  if (has_own_price) {
+    out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
+    out.output_details[tier] =
+        out.output_tokens - count_in(out.output_details, prefix + "reasoning");
+  }
+  return out;
+}
+
+result<message> read_response(const json::object& answer) {
+  if (auto fault = error_in(answer))
+    return *std::move(fault);
+  const auto* output = array_in(answer, "output");
+  if (!output)
+    return bad_answer("an answer of OpenAI's Responses needs `output`, a list of items");
+  auto m = message{};
+  m.type = message_type::ai;
+  m.id = text_in(answer, "id");
+  auto& blocks = m.blocks.emplace();
+  for (const auto& element : *output) {
+    const auto* item = element.if_object();
+    if (!item)
+      return bad_answer("output: an item must be an object, got " + to_text(element));
+    const auto type = type_of(*item);
+    if (type == "message") {
+      add_message(blocks, *item);
+      continue;
+    }
+    blocks.push_back(without_nulls(*item));
+    if (is_one_of(type, {"function_call", "custom_tool_call"}))
+      add_call(m, *item);
+  }
+  auto& metadata = m.response_metadata;
+  for (const auto* key : {"created_at", "id", "incomplete_details", "metadata", "object", "status",
+                          "user", "model", "service_tier"})
+    put_as(metadata, key, answer, key);
+  put_as(metadata, "model_name", answer, "model");
+  metadata["model_provider"] = "openai";
+  if (const auto* usage = object_in(answer, "usage"))
+    m.usage = read_usage(*usage, text_in(answer, "service_tier"));
+  return m;
+}
+
+} // namespace superstep::openai_responses

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/models/providers/openai_responses.hpp>
+
+#include <utility>
+
+namespace superstep::openai_responses {
+
+namespace {
+
+using namespace providers;
+
+/// The last event holds the whole answer; what was streamed is taken from it no second time.
+chunk_result end_of(const json::object& event) {
+  const auto* answer = object_in(event, "response");
+  if (!answer)
+    return bad_answer("the stream's last event needs `response`");
+  auto whole = read_response(*answer);
+  if (!whole)
+    return std::move(whole).error();
+  auto chunk = last_chunk();
+  chunk.part.usage = std::move(whole->usage);
+  chunk.part.response_metadata = std::move(whole->response_metadata);
+  chunk.part.response_metadata.erase("id"); // told by the first event
+  return std::optional{std::move(chunk)};
+}
+
+error failure_of(const json::object& event) {
+  const auto* answer = object_in(event, "response");
+  if (auto fault = answer ? error_in(*answer) : error_in(event))
+    return *std::move(fault);
+  const auto text = text_in(event, "message");
+  return bad_answer("the stream ended with an error: " + std::string{text.substr(0, 500)});
+}
+
+} // namespace
+
+void event_reader::move_to(const json::object& event, std::string_view part_key) {
+  const auto item = count_in(event, "output_index");
+  const auto has_part = !part_key.empty() && event.contains(part_key);
+  const auto part = has_part ? count_in(event, part_key) : part_;
+  if (item != item_ || part != part_)
+    ++index_;
+  item_ = item;
+  part_ = part;
+}
+
+message_chunk event_reader::chunk_of_block(json::object block) const {
+  auto chunk = chunk_of("openai");
+  block["index"] = index_;
+  chunk.part.blocks.emplace().push_back(std::move(block));
+  return chunk;
+}
+
+std::optional<message_chunk> event_reader::start_item(const json::object& event) {
+  const auto* item = object_in(event, "item");
+  const auto type = item ? type_of(*item) : std::string_view{};
+  if (!is_one_of(type, {"function_call", "custom_tool_call", "reasoning"}))
+    return std::nullopt; // texts come with their deltas, the rest when it is whole
+  move_to(event, "");
+  if (type != "function_call")
+    return type == "reasoning" ? std::optional{chunk_of_block(*item)} : std::nullopt;
+  auto chunk =
+      chunk_of_block(only(*item, {"type", "id", "call_id", "name", "arguments", "namespace"}));
+  chunk.call_chunks.push_back({std::string{text_in(*item, "name")},
+                               std::string{text_in(*item, "arguments")},
+                               std::string{text_in(*item, "call_id")}, index_});
+  return chunk;
+}
+
+std::optional<message_chunk> event_reader::end_item(const json::object& event) {
+  const auto* item = object_in(event, "item");
+  const auto type = item ? type_of(*item) : std::string_view{};
+  if (type == "custom_tool_call") {
+    move_to(event, "");
+    auto chunk = chunk_of_block(*item);
+    auto args = json::object{{"__arg1", text_in(*item, "input")}};
+    chunk.call_chunks.push_back({std::string{text_in(*item, "name")}, to_text(args),
+                                 std::string{text_in(*item, "call_id")}, index_});
+    return chunk;
+  }
+  if (!item || is_one_of(type, {"message", "function_call", "reasoning"}))
+    return std::nullopt; // said by the deltas
+  move_to(event, "");
+  return chunk_of_block(*item);
+}
+
+std::optional<message_chunk> event_reader::add_text(const json::object& event) {
+  const auto type = type_of(event);
+  move_to(event, "content_index");
+  if (type == "response.output_text.delta")
+    return chunk_of_block({{"type", "text"}, {"text", text_in(event, "delta")}});
+  if (type == "response.output_text.done")
+    return chunk_of_block({{"type", "text"}, {"id", text_in(event, "item_id")}});
+  if (type == "response.refusal.done")
+    return chunk_of_block({{"type", "refusal"}, {"refusal", text_in(event, "refusal")}});
+  const auto* annotation = object_in(event, "annotation");
+  if (type != "response.output_text.annotation.added" || !annotation)
+    return std::nullopt;
+  auto block = json::object{{"type", "text"}};
+  block["annotations"] = json::array{*annotation};
+  return chunk_of_block(std::move(block));
+}
+
+std::optional<message_chunk> event_reader::add_reasoning(const json::object& event) {
+  const auto is_delta = type_of(event) == "response.reasoning_summary_text.delta";
+  move_to(event, "");
+  auto part = json::object{{"type", "summary_text"}, {"text", text_in(event, "delta")}};
+  part["index"] = count_in(event, "summary_index");
+  auto block = json::object{{"type", "reasoning"}};
+  block["summary"] = json::array{std::move(part)};
+  if (!is_delta)
+    put_as(block, "id", event, "item_id");
+  return chunk_of_block(std::move(block));
+}
+
+chunk_result event_reader::read(const json::object& event) {
+  const auto type = type_of(event);
+  if (type == "error" || type == "response.failed")
+    return failure_of(event);
+  if (type == "response.completed" || type == "response.incomplete")
+    return end_of(event);
+  if (type == "response.created") {
+    auto chunk = chunk_of("openai");
+    chunk.part.blocks.emplace();
+    if (const auto* answer = object_in(event, "response")) {
+      chunk.part.id = text_in(*answer, "id");
+      put_as(chunk.part.response_metadata, "id", *answer, "id");
+    }
+    return std::optional{std::move(chunk)};
+  }
+  if (type == "response.output_item.added")
+    return start_item(event);
+  if (type == "response.output_item.done")
+    return end_item(event);
+  if (type.starts_with("response.output_text.") || type == "response.refusal.done")
+    return add_text(event);
+  if (type == "response.reasoning_summary_part.added" ||
+      type == "response.reasoning_summary_text.delta")
+    return add_reasoning(event);
+  if (type != "response.function_call_arguments.delta")
+    return std::optional<message_chunk>{};
+  move_to(event, "");
+  const auto delta = std::string{text_in(event, "delta")};
+  auto chunk = chunk_of_block({{"type", "function_call"}, {"arguments", delta}});
+  chunk.call_chunks.push_back({std::nullopt, delta, std::nullopt, index_});
+  return std::optional{std::move(chunk)};
+}
+
+} // namespace superstep::openai_responses

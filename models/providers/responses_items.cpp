@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/responses_items.hpp"
+
+#include "models/providers/json_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::providers {
+
+namespace {
+
+/// Extras stood beside the other members before the block was made standard.
+void put_extras(json::object& into, const json::object& block) {
+  if (const auto* extras = object_in(block, "extras"))
+    put_all(into, *extras);
+}
+
+json::object function_call(const json::object& block) {
+  auto out = json::object{{"type", "function_call"}};
+  put_as(out, "call_id", block, "id");
+  put_as(out, "name", block, "name");
+  const auto* args = block.if_contains("args");
+  out["arguments"] = args ? to_text(*args) : std::string{"{}"};
+  if (const auto* extras = object_in(block, "extras")) {
+    put_as(out, "id", *extras, "item_id");
+    put_as(out, "status", *extras, "status");
+  }
+  return out;
+}
+
+json::object annotation_form(const json::object& citation) {
+  auto out = citation;
+  if (type_of(citation) == "non_standard_annotation") {
+    const auto* value = object_in(citation, "value");
+    return value ? *value : json::object{};
+  }
+  if (type_of(citation) != "citation")
+    return citation;
+  out.erase("extras");
+  put_extras(out, citation);
+  if (citation.contains("url")) {
+    out["type"] = "url_citation";
+    out.erase("cited_text");
+    return out;
+  }
+  out["type"] = "file_citation";
+  put_as(out, "filename", citation, "title");
+  out.erase("title");
+  return out;
+}
+
+json::object text_block(const json::object& block) {
+  auto out = block;
+  if (auto* annotations = out.if_contains("annotations"); annotations && annotations->is_array())
+    for (auto& a : annotations->get_array())
+      if (a.is_object())
+        a = annotation_form(a.get_object());
+  return out;
+}
+
+/// Adds the text of a reasoning block to the item before it when both have one id.
+void add_reasoning(json::array& into, const json::object& block) {
+  auto* last = into.empty() ? nullptr : into.back().if_object();
+  const auto* id = member(block, "id");
+  const auto goes_on = last && type_of(*last) == "reasoning" && id && block.contains("reasoning") &&
+                       member(*last, "id") && *member(*last, "id") == *id;
+  if (!goes_on) {
+    auto item = block;
+    item.erase("reasoning");
+    item.erase("extras");
+    item["summary"] = json::array{};
+    put_extras(item, block);
+    into.push_back(std::move(item));
+    last = &into.back().get_object();
+  }
+  auto* summary = (*last)["summary"].if_array();
+  if (const auto* text = member(block, "reasoning"); text && summary)
+    summary->push_back(json::object{{"type", "summary_text"}, {"text", *text}});
+}
+
+json::object image_call(const json::object& block) {
+  auto out = json::object{{"type", "image_generation_call"}};
+  put_as(out, "id", block, "id");
+  put_as(out, "result", block, "base64");
+  put_extras(out, block);
+  return out;
+}
+
+/// What the provider ran, with the result that follows it.
+json::object server_call(const json::object& block, const json::array& all) {
+  const auto name = text_in(block, "name");
+  auto out = json::object{};
+  const auto* args = block.if_contains("args");
+  const auto inner = args && args->is_object() ? args->get_object() : json::object{};
+  if (name == "web_search")
+    out = json::object{{"type", "web_search_call"}, {"action", inner}};
+  else if (name == "file_search")
+    out = json::object{{"type", "file_search_call"}};
+  else if (name == "code_interpreter")
+    out = json::object{{"type", "code_interpreter_call"}};
+  else if (name == "remote_mcp")
+    out = json::object{{"type", "mcp_call"}, {"arguments", to_text(inner)}};
+  else
+    return {};
+  put_as(out, "queries", inner, "queries");
+  put_as(out, "code", inner, "code");
+  put_as(out, "id", block, "id");
+  put_extras(out, block);
+  if (auto* tool = out.if_contains("tool_name")) {
+    out["name"] = json::value(*tool);
+    out.erase("tool_name");
+  }
+  const auto is_result = [&](const json::value& v) {
+    const auto* other = v.if_object();
+    return other && type_of(*other) == "server_tool_result" &&
+           text_in(*other, "tool_call_id") == text_in(block, "id");
+  };
+  const auto found = std::find_if(all.begin(), all.end(), is_result);
+  if (found == all.end())
+    return out;
+  const auto& result = found->get_object();
+  const auto* key = name == "file_search"        ? "results"
+                    : name == "code_interpreter" ? "outputs"
+                                                 : "output";
+  if (name != "web_search")
+    put_as(out, key, result, "output");
+  if (name != "remote_mcp")
+    out["status"] = text_in(result, "status") == "error" ? "failed" : "completed";
+  return out;
+}
+
+} // namespace
+
+json::array responses_blocks(const json::array& standard, const message& m) {
+  auto out = json::array{};
+  for (const auto& element : standard) {
+    const auto* block = element.if_object();
+    if (!block) {
+      out.push_back(element);
+      continue;
+    }
+    const auto type = type_of(*block);
+    if (type == "text")
+      out.push_back(text_block(*block));
+    else if (type == "tool_call")
+      out.push_back(function_call(*block));
+    else if (type == "reasoning" && !block->contains("summary"))
+      add_reasoning(out, *block);
+    else if (type == "image" && block->contains("base64") && block->contains("id") &&
+             m.type == message_type::ai)
+      out.push_back(image_call(*block));
+    else if (type == "server_tool_call")
+      out.push_back(server_call(*block, standard));
+    else if (type == "non_standard" && object_in(*block, "value"))
+      out.push_back(*object_in(*block, "value"));
+    else if (type != "server_tool_result")
+      out.push_back(*block);
+  }
+  return out;
+}
+
+} // namespace superstep::providers

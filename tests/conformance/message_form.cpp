@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "message_form.hpp"
+
+#include <superstep/messages/message_json.hpp>
+
+namespace superstep::conformance {
+
+namespace {
+
+bool holds_nothing(const json::value& v) {
+  return v.is_null() || (v.is_array() && v.get_array().empty()) ||
+         (v.is_object() && v.get_object().empty());
+}
+
+/// Leaves out nulls at any depth, and objects that hold nothing else unless they are to stay.
+json::value without_nulls(const json::value& v, bool keep_empty) {
+  if (const auto* array = v.if_array()) {
+    auto out = json::array{};
+    for (const auto& element : *array)
+      out.push_back(without_nulls(element, keep_empty));
+    return out;
+  }
+  const auto* object = v.if_object();
+  if (!object)
+    return v;
+  auto out = json::object{};
+  for (const auto& [key, member] : *object) {
+    if (member.is_null())
+      continue;
+    auto rest = without_nulls(member, keep_empty);
+    if (keep_empty || !rest.is_object() || !rest.get_object().empty())
+      out.emplace(key, std::move(rest));
+  }
+  return out;
+}
+
+json::value form_of(const json::object& whole) {
+  auto out = json::object{};
+  for (const auto& [key, member] : whole) {
+    if (key == "content") {
+      out.emplace(key, without_nulls(member, true));
+      continue;
+    }
+    auto value = member;
+    if (key == "additional_kwargs" || key == "response_metadata" || key == "usage_metadata")
+      value = without_nulls(value, false);
+    const auto given_to_a_run =
+        key == "id" && value.is_string() &&
+        (value.get_string().starts_with("lc_run-") || value.get_string().starts_with("run-"));
+    if (!holds_nothing(value) && !given_to_a_run)
+      out.emplace(key, std::move(value));
+  }
+  return out;
+}
+
+} // namespace
+
+json::value form_of(const message& m) {
+  return form_of(to_json(m));
+}
+
+json::value form_of(const message_chunk& chunk) {
+  return form_of(to_json(chunk));
+}
+
+json::value form_of_blocks(json::array blocks) {
+  return without_nulls(std::move(blocks), true);
+}
+
+message message_in(const json::value& value) {
+  const auto* object = value.if_object();
+  const auto* type = object ? object->if_contains("type") : nullptr;
+  if (type && type->is_string() && type->get_string().ends_with("Chunk"))
+    return to_message(value_of(chunk_from_json(value)));
+  return value_of(message_from_json(value));
+}
+
+message_list messages_in(const json::object& input) {
+  auto out = message_list{};
+  for (const auto& value : input.at("messages").as_array())
+    out.push_back(message_in(value));
+  return out;
+}
+
+} // namespace superstep::conformance

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/content_blocks.hpp>
+#include <superstep/messages/message_json.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+struct block_case {
+  std::string_view name, message, blocks;
+};
+std::ostream& operator<<(std::ostream& out, const block_case& c) {
+  return out << c.name;
+}
+
+const auto cases = std::vector<block_case>{
+    {"text is one block", R"({"type":"human","content":"x"})", R"([{"type":"text","text":"x"}])"},
+    {"no text is no block", R"({"type":"human","content":""})", "[]"},
+    {"a link of chat completions",
+     R"({"type":"human","content":[{"type":"image_url","image_url":{"url":"u"}}]})",
+     R"([{"type":"image","id":"lc_block_0","url":"u"}])"},
+    {"a sound of chat completions",
+     R"({"type":"human","content":[{"type":"input_audio","input_audio":{"data":"AA","format":"wav"}}]})",
+     R"([{"type":"audio","id":"lc_block_0","base64":"AA","mime_type":"audio/wav"}])"},
+    {"a document of Anthropic's",
+     R"({"type":"human","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AA"},"title":"T"}]})",
+     R"([{"type":"file","base64":"AA","mime_type":"application/pdf","extras":{"title":"T"}}])"},
+    {"what nobody knows", R"({"type":"human","content":[{"type":"odd","x":1}]})",
+     R"([{"type":"non_standard","value":{"type":"odd","x":1}}])"},
+    {"calls that are no block come last",
+     R"({"type":"ai","content":"x","tool_calls":[{"name":"f","args":{},"id":"c"}]})",
+     R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{},"id":"c"}])"},
+    {"reasoning beside the text comes first",
+     R"({"type":"ai","content":"x","additional_kwargs":{"reasoning_content":"r"}})",
+     R"([{"type":"reasoning","reasoning":"r"},{"type":"text","text":"x"}])"},
+    {"a failed search of Anthropic's",
+     R"({"type":"ai","content":[{"type":"web_search_tool_result","tool_use_id":"s","content":{"error_code":"busy"}}],"response_metadata":{"model_provider":"anthropic"}})",
+     R"([{"type":"server_tool_result","tool_call_id":"s","status":"error","extras":{"block_type":"web_search_tool_result"},"output":{"error_code":"busy"}}])"},
+    {"code that OpenAI ran",
+     R"({"type":"ai","content":[{"type":"code_interpreter_call","id":"ci","code":"1","outputs":[],"status":"completed"}],"response_metadata":{"model_provider":"openai"}})",
+     R"([{"type":"server_tool_call","name":"code_interpreter","id":"ci","args":{"code":"1"}},{"type":"server_tool_result","tool_call_id":"ci","output":[],"status":"success"}])"},
+    {"content that says it is standard is not looked at",
+     R"({"type":"ai","content":[{"type":"odd"}],"response_metadata":{"output_version":"v1"}})",
+     R"([{"type":"odd"}])"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(standard_blocks)
+
+BOOST_DATA_TEST_CASE(content_of_any_provider_has_them, boost::unit_test::data::make(cases), c) {
+  const auto m = message_from_json(*parse_json(c.message));
+  BOOST_REQUIRE(m.has_value());
+  const auto blocks = content_blocks(*m);
+  BOOST_REQUIRE(blocks.has_value());
+  BOOST_TEST(to_text(*blocks) == c.blocks);
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_that_goes_on_has_pieces_of_calls) {
+  auto chunk = message_chunk{};
+  chunk.part.type = message_type::ai;
+  chunk.call_chunks = {{"f", "{", "c", 0}};
+  const auto piece = R"({"type":"tool_call_chunk","name":"f","args":"{","id":"c","index":0})";
+  BOOST_TEST(to_text(content_blocks(chunk).value()) == '[' + std::string{piece} + ']');
+}
+
+BOOST_AUTO_TEST_CASE(a_message_is_made_of_blocks_and_has_their_calls) {
+  const auto blocks = parse_json(
+      R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{"a":1},"id":"c"}])");
+  const auto m = message_of_blocks(message_type::ai, blocks->as_array());
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(m.tool_calls[0].name == "f");
+  BOOST_TEST(text_of(m) == "x");
+  BOOST_TEST(to_text(content_blocks(m).value()) == to_text(*blocks));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

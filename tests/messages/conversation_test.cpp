@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done to whole conversations: trimming, filtering, merging, printing, counting.
+#include <superstep/messages/buffer_string.hpp>
+#include <superstep/messages/filter_messages.hpp>
+#include <superstep/messages/merge_runs.hpp>
+#include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/trim_messages.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace superstep;
+
+namespace {
+
+/// One token per character of text.
+std::int64_t characters(const message& m) {
+  return static_cast<std::int64_t>(text_of(m).size());
+}
+
+message_list conversation() {
+  return {system_message("be"), human_message("one"), ai_message("four", {{"c", "f", {}}}),
+          tool_message("sun", "c", "f"), ai_message("end")};
+}
+
+std::string texts_of(const message_list& messages) {
+  auto out = std::string{};
+  for (const auto& m : messages)
+    (out += text_of(m)) += ' ';
+  return out;
+}
+
+trim_options with_budget(std::int64_t tokens) {
+  auto options = trim_options{};
+  options.tokens_max = tokens;
+  options.count = characters;
+  return options;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(conversations)
+
+BOOST_AUTO_TEST_CASE(the_end_is_kept_with_the_system_message_inside_the_budget) {
+  auto options = with_budget(9);
+  options.include_system = true;
+  BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "be sun end ");
+}
+
+BOOST_AUTO_TEST_CASE(a_conversation_does_not_start_with_a_result_when_told_so) {
+  auto options = with_budget(9);
+  options.start_on = {message_type::human, message_type::ai};
+  BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "end ");
+}
+
+BOOST_AUTO_TEST_CASE(what_fits_is_shared_with_the_list_it_came_from) {
+  const auto all = conversation();
+  const auto kept = trim_messages(all, with_budget(100)).value();
+  BOOST_REQUIRE(kept.size() == all.size());
+  BOOST_TEST((kept.at_ptr(1) == all.at_ptr(1)));
+}
+
+BOOST_AUTO_TEST_CASE(the_border_message_is_cut_line_by_line) {
+  auto options = with_budget(5);
+  options.allow_partial = true;
+  const auto list = message_list{human_message("aa\nbb\ncc")};
+  BOOST_TEST(text_of(trim_messages(list, options).value()[0]) == "bb\ncc");
+  options.strategy = trim_strategy::first;
+  options.tokens_max = 4;
+  BOOST_TEST(text_of(trim_messages(list, options).value()[0]) == "aa\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_beginning_cannot_be_told_where_to_start) {
+  auto options = with_budget(5);
+  options.strategy = trim_strategy::first;
+  options.start_on = {message_type::human};
+  BOOST_TEST(trim_messages(conversation(), options).has_error());
+}
+
+BOOST_AUTO_TEST_CASE(results_and_calls_are_filtered_together) {
+  auto filter = message_filter{};
+  filter.exclude_all_calls = true;
+  BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
+  filter = message_filter{};
+  filter.exclude_calls = {"c"};
+  BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
+}
+
+BOOST_AUTO_TEST_CASE(inclusion_comes_after_exclusion) {
+  auto filter = message_filter{};
+  filter.include_types = {message_type::human, message_type::ai};
+  filter.exclude_all_calls = true;
+  BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "one end ");
+}
+
+BOOST_AUTO_TEST_CASE(neighbours_of_one_type_become_one_but_results_stay_apart) {
+  const auto list = message_list{human_message("a"), human_message("b"), tool_message("c", "1", ""),
+                                 tool_message("d", "2", "")};
+  BOOST_TEST(texts_of(merge_message_runs(list, "+").value()) == "a+b c d ");
+}
+
+BOOST_AUTO_TEST_CASE(a_conversation_is_text_for_a_prompt) {
+  BOOST_TEST(buffer_string({human_message("a"), ai_message("b")}) == "Human: a\nAI: b");
+  BOOST_TEST(buffer_xml({human_message("a < b")}) == "<message type=\"human\">a &lt; b</message>");
+}
+
+BOOST_AUTO_TEST_CASE(an_estimate_counts_code_points) {
+  const auto ascii = count_tokens_approximately({human_message(std::string(40, 'x'))});
+  auto wide = std::string{};
+  for (auto i = 0; i < 40; ++i)
+    wide += "서";
+  BOOST_TEST(count_tokens_approximately({human_message(wide)}) == ascii);
+  BOOST_TEST(ascii == 14);
+}
+
+BOOST_AUTO_TEST_CASE(other_providers_blocks_become_calls_and_results) {
+  auto m = human_message("");
+  m.blocks =
+      parse_json(R"([{"type":"tool_result","tool_use_id":"c","content":"sun"}])")->as_array();
+  const auto forms = to_openai_messages({m}, text_format::string).value();
+  BOOST_REQUIRE(forms.size() == 1U);
+  BOOST_TEST(to_text(forms[0]) == R"({"role":"tool","tool_call_id":"c","content":"sun"})");
+}
+
+BOOST_AUTO_TEST_CASE(a_block_without_a_form_is_an_error) {
+  auto m = human_message("");
+  m.blocks = parse_json(R"([{"type":"video","base64":"AA","mime_type":"video/mp4"}])")->as_array();
+  const auto forms = to_openai_messages({m}, text_format::string);
+  BOOST_REQUIRE(forms.has_error());
+  BOOST_TEST(forms.error().text.find("video") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/message_json.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+
+using namespace superstep;
+
+namespace {
+
+message_chunk ai_chunk(std::string text) {
+  auto chunk = message_chunk{};
+  chunk.part = ai_message(std::move(text));
+  return chunk;
+}
+
+message_chunk block_chunk(json::object block) {
+  auto chunk = ai_chunk("");
+  chunk.part.blocks.emplace().push_back(std::move(block));
+  return chunk;
+}
+
+message_chunk call_piece(std::string args, int index) {
+  auto chunk = ai_chunk("");
+  chunk.call_chunks.push_back({std::nullopt, std::move(args), std::nullopt, index});
+  return chunk;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(chunks)
+
+BOOST_AUTO_TEST_CASE(texts_concatenate) {
+  auto sum = ai_chunk("Hel");
+  append(sum, ai_chunk("lo")).value();
+  BOOST_TEST(to_message(sum).content == "Hello");
+}
+
+BOOST_AUTO_TEST_CASE(blocks_with_one_index_are_one_block) {
+  auto sum = block_chunk({{"type", "text"}, {"text", "a"}, {"index", 0}});
+  append(sum, block_chunk({{"type", "text"}, {"text", "b"}, {"index", 0}})).value();
+  append(sum, block_chunk({{"type", "text"}, {"text", "c"}, {"index", 1}})).value();
+  const auto m = to_message(sum);
+  BOOST_REQUIRE(m.blocks->size() == 2U);
+  BOOST_TEST(text_of(m) == "abc");
+}
+
+BOOST_AUTO_TEST_CASE(the_pieces_of_calls_meet_by_their_index) {
+  auto sum = ai_chunk("");
+  sum.call_chunks = {{"f", "", "c1", 0}, {"g", "", "c2", 1}};
+  for (auto [args, index] : {std::pair{R"({"a")", 0}, {"{}", 1}, {": 1}", 0}})
+    append(sum, call_piece(args, index)).value();
+  const auto m = to_message(sum);
+  BOOST_REQUIRE(m.tool_calls.size() == 2U);
+  BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"a":1})");
+  BOOST_TEST(m.tool_calls[1].id == "c2");
+}
+
+BOOST_AUTO_TEST_CASE(calls_can_be_read_before_their_end) {
+  auto sum = ai_chunk("");
+  sum.call_chunks = {{"f", R"({"city": "Seo)", "c1", 0}};
+  read_calls(sum);
+  BOOST_REQUIRE(sum.part.tool_calls.size() == 1U);
+  BOOST_TEST(to_text(sum.part.tool_calls[0].args) == R"({"city":"Seo"})");
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_are_no_object_make_an_invalid_call) {
+  auto sum = ai_chunk("");
+  sum.call_chunks = {{"f", "nope", "c1", 0}};
+  const auto m = to_message(sum);
+  BOOST_TEST(m.tool_calls.empty());
+  BOOST_REQUIRE(m.invalid_tool_calls.size() == 1U);
+  BOOST_TEST(m.invalid_tool_calls[0].args == "nope");
+}
+
+BOOST_AUTO_TEST_CASE(however_the_arguments_are_cut_the_calls_are_the_same) {
+  const auto args =
+      std::string{R"({"location": "서울 \"강남\"", "days": [1, 2.5, null], "o": {}})"};
+  auto luck = std::minstd_rand{31};
+  for (auto round = 0; round < 500; ++round) {
+    auto sum = ai_chunk("");
+    sum.call_chunks = {{"f", "", "c1", 0}};
+    for (auto begin = std::size_t{0}; begin < args.size();) {
+      const auto n = std::min(args.size() - begin, 1 + luck() % 9);
+      append(sum, call_piece(args.substr(begin, n), 0)).value();
+      begin += n;
+    }
+    const auto m = to_message(sum);
+    BOOST_TEST_REQUIRE(m.tool_calls.size() == 1U);
+    BOOST_TEST_REQUIRE(m.tool_calls[0].args.size() == 3U);
+    BOOST_TEST_REQUIRE(m.tool_calls[0].args.at("location").as_string() == "서울 \"강남\"");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(usage_adds_with_its_details) {
+  auto sum = ai_chunk("");
+  sum.part.usage = token_usage{5, 1, 6, {{"cache_read", 2}}, {}};
+  auto more = ai_chunk("");
+  more.part.usage = token_usage{0, 7, 7, {{"cache_read", 1}}, {{"reasoning", 3}}};
+  append(sum, more).value();
+  const auto total = token_usage{5, 8, 13, {{"cache_read", 3}}, {{"reasoning", 3}}};
+  BOOST_TEST((sum.part.usage == total));
+}
+
+BOOST_AUTO_TEST_CASE(the_id_of_the_provider_wins) {
+  auto sum = ai_chunk("");
+  sum.part.id = "lc_run-1";
+  auto more = ai_chunk("");
+  more.part.id = "msg_1";
+  append(sum, more).value();
+  BOOST_TEST(sum.part.id == "msg_1");
+}
+
+BOOST_AUTO_TEST_CASE(results_of_two_calls_do_not_add) {
+  auto sum = message_chunk{tool_message("a", "c1", ""), {}, false};
+  const auto other = append(sum, message_chunk{tool_message("b", "c2", ""), {}, false});
+  BOOST_REQUIRE(other.has_error());
+  BOOST_TEST(other.error().text.find("\"c1\" and \"c2\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(members_of_two_kinds_do_not_add) {
+  auto sum = ai_chunk("");
+  sum.part.response_metadata["n"] = 1;
+  auto more = ai_chunk("");
+  more.part.response_metadata["n"] = "x";
+  const auto added = append(sum, more);
+  BOOST_REQUIRE(added.has_error());
+  BOOST_TEST(added.error().text.find("\"n\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_is_written_and_read_back) {
+  auto chunk = ai_chunk("x");
+  chunk.call_chunks = {{"f", "{}", std::nullopt, 0}};
+  chunk.is_last = true;
+  read_calls(chunk);
+  const auto again = chunk_from_json(to_json(chunk));
+  BOOST_REQUIRE(again.has_value());
+  BOOST_TEST((*again == chunk));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

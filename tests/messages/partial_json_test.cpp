@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/partial_json.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+struct text_case {
+  std::string_view name, text, value; ///< the value as JSON; "" for an error
+};
+std::ostream& operator<<(std::ostream& out, const text_case& c) {
+  return out << c.name;
+}
+
+const auto texts = std::vector<text_case>{
+    {"whole", R"({"a": [1, "x"]})", R"({"a":[1,"x"]})"},
+    {"an open string is closed", R"({"a": "x)", R"({"a":"x"})"},
+    {"a backslash that escapes nothing is dropped", R"({"a": "x\)", R"({"a":"x"})"},
+    {"an escape that is not whole takes its member with it", R"({"a": 1, "b": "\u00)",
+     R"({"a":1})"},
+    {"a key alone is cut", R"({"a": 1, "b)", R"({"a":1})"},
+    {"a colon without a value is cut", R"({"a": 1, "b":)", R"({"a":1})"},
+    {"a word that is not whole is cut", R"({"a": 1, "b": tru)", R"({"a":1})"},
+    {"a number ends where it is one", R"({"a": 12.)", R"({"a":12})"},
+    {"a sign is no number", R"([-)", "[]"},
+    {"line breaks in strings", "{\"a\": \"x\ny", R"({"a":"x\ny"})"},
+    {"what follows the value is cut", R"({"a": 1} x)", R"({"a":1})"},
+    {"brackets inside what was cut do not count", R"({"a": {"b": [1)", R"({"a":{"b":[1]}})"},
+    {"the brackets of an earlier part stand for those cut", R"({"a": [1], "b" [)", R"({"a":[1]})"},
+    {"a bracket that closes another kind", "{]", "null"},
+    {"a comma before a bracket", "[1,]", ""},
+    {"no JSON at all", "nope", ""},
+    {"nothing", "", ""},
+};
+
+/// The definition: characters are dropped from the end until the closed text is JSON. The fast way
+/// must agree with it.
+std::optional<std::string> by_definition(std::string_view text) {
+  auto open = std::string{};
+  auto in_string = false;
+  auto in_escape = false;
+  for (const auto c : text) {
+    if (in_escape) {
+      in_escape = false;
+    } else if (in_string) {
+      in_escape = c == '\\';
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      open.insert(open.begin(), c == '{' ? '}' : ']');
+    } else if (c == '}' || c == ']') {
+      open.erase(open.begin());
+    }
+  }
+  auto closed = std::string{text.substr(0, text.size() - (in_escape ? 1 : 0))};
+  closed += in_string ? "\"" : "";
+  for (; !closed.empty(); closed.pop_back())
+    if (const auto parsed = parse_json(closed + open))
+      return to_text(*parsed);
+  return std::nullopt;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(partial_json)
+
+BOOST_DATA_TEST_CASE(a_text_says_what_it_says_so_far, boost::unit_test::data::make(texts), c) {
+  const auto read = parse_partial_json(c.text);
+  BOOST_TEST(read.has_value() == !c.value.empty());
+  if (read)
+    BOOST_TEST(to_text(*read) == c.value);
+}
+
+BOOST_AUTO_TEST_CASE(every_beginning_reads_as_the_definition_says) {
+  const auto texts_read = {
+      R"({"loc": "x \"y\" z", "n": [1, 2.5e3, null, true], "o": {"p": {"q": []}}, "r": false})",
+      R"([[], {}, [{"a": [[1], "b"]}], "c\n", -0.5, 10])"};
+  for (const auto* text : texts_read)
+    for (auto n = std::size_t{1}; n <= std::string_view{text}.size(); ++n) {
+      const auto beginning = std::string_view{text}.substr(0, n);
+      const auto want = by_definition(beginning);
+      const auto got = parse_partial_json(beginning);
+      BOOST_TEST_REQUIRE(got.has_value() == want.has_value(), beginning);
+      if (got)
+        BOOST_TEST_REQUIRE(to_text(*got) == *want, beginning);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_long_tail_that_is_cut_costs_no_more_than_reading_it) {
+  // Dropping one character at a time would read two megabytes a million times.
+  const auto text = R"({"a": 1, "b": "\u00)" + std::string(2'000'000, ' ');
+  const auto read = parse_partial_json(text);
+  BOOST_REQUIRE(read.has_value());
+  BOOST_TEST(to_text(*read) == R"({"a":1})");
+}
+
+BOOST_AUTO_TEST_CASE(nesting_is_bounded) {
+  // What is read can be written and read again, up to the bound itself.
+  for (auto depth = std::size_t{190}; depth < 210; ++depth)
+    if (const auto read = parse_partial_json(std::string(depth, '[') + '1'))
+      BOOST_TEST(parse_json(to_text(*read)).has_value());
+  BOOST_TEST(!parse_partial_json(std::string(100'000, '[')).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
