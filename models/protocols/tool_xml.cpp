@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/protocols/coerce_text.hpp"
+#include "models/protocols/coerce_schema.hpp"
+#include "models/protocols/tool_xml_names.hpp"
 #include "models/protocols/xml_reader.hpp"
 #include "models/protocols/xml_scanner.hpp"
 
@@ -18,9 +19,7 @@ const json::object* properties_of(const json::value& schema) {
 }
 
 bool is_string_type(const json::value& schema) {
-  const auto* object = schema.if_object();
-  const auto* type = object ? object->if_contains("type") : nullptr;
-  return type != nullptr && type->is_string() && text::view(type->get_string()) == "string";
+  return schema::kind_of(schema) == schema::kind::string;
 }
 
 /// Names that are strings anywhere in the schema: what they hold is never read as markup.
@@ -58,12 +57,37 @@ std::string_view without_root(std::string_view xml, const json::object* properti
   return xml;
 }
 
+/// Items that are texts where closed objects belong are read as elements once more: models write
+/// lists of objects as text in one element.
+void read_items(json::value& arguments, const json::object* properties) {
+  auto* members = arguments.if_object();
+  if (members == nullptr || properties == nullptr)
+    return;
+  for (auto& member : *members) {
+    auto* list = member.value().if_array();
+    const auto* property = properties->if_contains(member.key());
+    const auto* items = property != nullptr ? schema::member(*property, "items") : nullptr;
+    if (list == nullptr || items == nullptr || !schema::is_closed(*items) ||
+        schema::kind_of(*items) != schema::kind::object)
+      continue;
+    for (auto& item : *list)
+      if (const auto* text = item.if_string())
+        if (auto read = parse_tool_xml(std::string_view{*text}, *items, false))
+          item = std::move(*read);
+  }
+}
+
 } // namespace
+
+raw_names raw_names_of(const json::value& schema) {
+  auto raw = raw_names{};
+  collect_strings(schema, raw, 0);
+  return raw;
+}
 
 result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema, bool repair) {
   const auto* properties = properties_of(schema);
-  auto raw = raw_names{};
-  collect_strings(schema, raw, 0);
+  const auto raw = raw_names_of(schema);
   auto once = raw_names{};
   if (properties != nullptr)
     for (const auto& property : *properties)
@@ -83,7 +107,10 @@ result<json::value> parse_tool_xml(std::string_view xml, const json::value& sche
     auto only = std::move(object.begin()->value());
     value = std::move(only);
   }
-  return coerce(std::move(value), schema);
+  auto arguments = coerce(std::move(value), schema);
+  if (repair)
+    read_items(arguments, properties);
+  return arguments;
 }
 
 } // namespace superstep
