@@ -5,6 +5,7 @@
 #include <superstep/models/protocols/make_protocol.hpp>
 #include <superstep/models/protocols/morph_xml.hpp>
 #include <superstep/models/protocols/qwen3_coder.hpp>
+#include <superstep/models/protocols/yaml_xml.hpp>
 
 #include <array>
 #include <string>
@@ -23,6 +24,7 @@ struct known_protocol {
 constexpr auto known_protocols = std::array{
     known_protocol{"hermes", "hermes", make_hermes},
     known_protocol{"morph_xml", "morphXml", make_morph_xml},
+    known_protocol{"yaml_xml", "yamlXml", make_yaml_xml},
     known_protocol{"qwen3_coder", "qwen3coder", make_qwen3_coder},
 };
 
