@@ -28,7 +28,9 @@ std::size_t end_of_elements(std::string_view text, const protocol_tool& tool) {
 } // namespace
 
 std::optional<xml_call> find_line_call(std::string_view text, const tool_names& names) {
-  for (auto from = std::size_t{0}; from < text.size();) {
+  // A line with the name of a tool seldom is a call; few are tried, each up to the end.
+  auto tries = std::size_t{16};
+  for (auto from = std::size_t{0}; from < text.size() && tries > 0;) {
     const auto line_end = std::min(text.find('\n', from), text.size());
     auto line = trim_xml(text.substr(from, line_end - from));
     const auto begin = from;
@@ -38,6 +40,7 @@ std::optional<xml_call> find_line_call(std::string_view text, const tool_names& 
     const auto* tool = names.find(line);
     if (tool == nullptr || line_end == text.size())
       continue;
+    --tries;
     const auto length = end_of_elements(text.substr(from), *tool);
     if (length > 0)
       return xml_call{begin, from + length, from, from + length, tool};

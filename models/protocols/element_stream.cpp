@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/element_stream.hpp"
 
+#include "models/protocols/parse_answer_tools.hpp"
 #include "models/protocols/xml_scanner.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -46,6 +47,8 @@ void element_stream::take(std::size_t n) {
 /// True: there may be more to read.
 bool element_stream::read_text(bool complete) {
   const auto all = window_.view();
+  if (output_.calls() >= answer_calls_max)
+    scanned_ = all.size();
   for (auto at = all.find('<', scanned_); at != all.npos; at = all.find('<', at + 1)) {
     const auto* tool = static_cast<const protocol_tool*>(nullptr);
     auto end = std::size_t{};

@@ -28,7 +28,10 @@ public:
     auto from = std::size_t{0};
     auto cursor = tag_cursor{text_};
     auto open = std::optional<tag>{};
-    while (const auto t = cursor.next()) {
+    while (calls_ < answer_calls_max) {
+      const auto t = cursor.next();
+      if (!t)
+        break;
       if (t->kind != tag_kind::block)
         continue;
       if (t->closing && open) {
@@ -40,7 +43,9 @@ public:
         open = t;
       }
     }
-    if (open) {
+    if (calls_ >= answer_calls_max) {
+      parts_.add_text(text_.substr(from));
+    } else if (open) {
       add_loose(text_.substr(from, open->from - from));
       add_block(*open, text_.size(), text_.size());
     } else {
@@ -56,7 +61,7 @@ private:
     if (std::ranges::none_of(calls, [](const auto& call) { return !call.name.empty(); }))
       return fail(cut_name(body), text_.substr(open.from, end - open.from));
     for (auto& call : calls)
-      if (!call.name.empty())
+      if (!call.name.empty() && ++calls_ <= answer_calls_max)
         parts_.add_call(finished(std::move(call), tools_));
   }
 
@@ -76,6 +81,7 @@ private:
         continue;
       }
       from = behind_stray_close(text, from);
+      ++calls_;
       parts_.add_call(finished(std::move(call), tools_));
     }
     parts_.add_text(text.substr(from));
@@ -91,6 +97,7 @@ private:
   }
 
   void fail(std::string tool, std::string_view span) {
+    ++calls_;
     parts_.add_text(span);
     if (on_error_)
       on_error_({"malformed-tool-call-body", std::move(tool), std::string{span}});
@@ -100,6 +107,7 @@ private:
   const std::vector<protocol_tool>& tools_;
   const protocol_error_handler& on_error_;
   part_list parts_;
+  std::size_t calls_ = 0; // and blocks that are none
 };
 
 class qwen3_coder_protocol final : public tool_protocol {

@@ -137,7 +137,7 @@ std::vector<found_call> calls_in(std::string_view s, bool nameless) {
   auto out = std::vector<found_call>{};
   auto cursor = tag_cursor{s};
   auto t = cursor.next();
-  while (t) {
+  while (t && out.size() < answer_calls_max) {
     if (!opens_call(*t, nameless)) {
       t = cursor.next();
       continue;

@@ -2,6 +2,7 @@
 #include "models/protocols/qwen3_coder_stream.hpp"
 
 #include "models/protocols/coerce_text.hpp"
+#include "models/protocols/parse_answer_tools.hpp"
 #include "models/protocols/xml_scanner.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -100,6 +101,8 @@ bool stream::read_text(bool complete) {
     return false;
   const auto all = window_.view();
   auto found = tag{};
+  if (output_.calls() >= answer_calls_max)
+    scanned_ = all.size();
   for (auto at = all.find('<', scanned_); at != all.npos; at = all.find('<', at + 1)) {
     const auto what = opening_at(at, complete, found);
     if (what == reading::none)

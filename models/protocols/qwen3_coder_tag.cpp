@@ -162,6 +162,10 @@ std::size_t cdata_end(std::string_view s, std::size_t at) {
 
 std::optional<tag> tag_cursor::next() {
   for (at_ = text_.find('<', at_); at_ != text_.npos; at_ = text_.find('<', at_)) {
+    if (at_ + 1 < text_.size() && text_[at_ + 1] == '<') {
+      ++at_;
+      continue;
+    }
     if (has_cdata_ && text_.substr(at_).starts_with(cdata_open)) {
       const auto end = cdata_end(text_, at_);
       has_cdata_ = end != text_.npos;

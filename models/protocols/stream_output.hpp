@@ -22,6 +22,8 @@ public:
   /// A call of that name has begun.
   void start(std::string_view name);
   [[nodiscard]] bool is_started() const noexcept { return progress_.has_value(); }
+  /// How many calls have begun.
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   /// Of the call that has begun.
   [[nodiscard]] input_progress& progress() noexcept { return *progress_; }
   /// The call is complete. When it is not what was shown (its later parts changed the earlier

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/xml_calls.hpp"
 
+#include "models/protocols/parse_answer_tools.hpp"
 #include "models/protocols/xml_scanner.hpp"
 
 #include <algorithm>
@@ -11,6 +12,9 @@ namespace {
 
 // White space that may stand inside a tag. More makes it text, so that a stream need not wait.
 constexpr auto tag_space_max = std::size_t{64};
+
+// Open tags that are looked at; those without an end make no call.
+constexpr auto openings_max = 10 * answer_calls_max;
 
 /// An open tag of a tool and the close tag that it waits for.
 struct opening {
@@ -36,12 +40,16 @@ public:
   /// scan is in the same state wherever it began, so that one pass serves all calls.
   std::vector<opening> scan() && {
     auto from = std::size_t{0};
-    for (auto end = text_.find('>'); end != text_.npos; end = text_.find('>', from)) {
-      const auto first = text_.find('<', from);
+    auto first = text_.find('<');
+    while (first != text_.npos && found_.size() < openings_max) {
+      const auto end = text_.find('>', from);
+      if (end == text_.npos)
+        break;
       if (first < end) {
         const auto last = text_.rfind('<', end);
         add_tag(first, end + 1);
         add_opening(last, end + 1, first == last);
+        first = text_.find('<', end + 1);
       }
       from = end + 1;
     }
@@ -150,6 +158,8 @@ std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& na
   for (const auto& o : scanner{text, names}.scan()) {
     if (o.from < from || o.close == text.npos)
       continue;
+    if (calls.size() == answer_calls_max)
+      break;
     calls.push_back({o.from, o.end, o.body, o.close, o.tool});
     from = o.end;
   }

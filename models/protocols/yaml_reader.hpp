@@ -12,7 +12,7 @@ namespace superstep {
 struct yaml_limits {
   std::size_t values_max = 100'000; ///< scalars, lists and mappings, those of aliases counted again
   std::size_t depth_max = 100;
-  std::size_t bytes_max = 16 * 1024 * 1024; ///< of all scalars together
+  std::size_t bytes_max = 1024 * 1024; ///< of the text, and of all scalars together
 };
 
 /// One document as data, by the core schema of YAML 1.2: yes, no, on, off and dates are texts. Keys
