@@ -18,6 +18,9 @@ namespace {
 // Bytes read again for the sake of what is shown early; then the rest waits for the end.
 constexpr auto reread_bytes_max = std::size_t{256} * 1024;
 
+// How far back a settled line is looked for.
+constexpr auto walk_back_max = std::size_t{4096};
+
 template <class Visit>
 void for_each_line(std::string_view text, const Visit& visit) {
   for (auto from = std::size_t{0}; from < text.size();) {
@@ -65,12 +68,16 @@ bool says_nothing(std::string_view text) {
 ///
 /// A last line with its end is settled unless it is a key or a dash whose value is to come. One
 /// without is only when it closes something: more of a plain text may follow.
-std::size_t settled_part(std::string_view body) {
+///
+/// @param walked grows by the bytes that were looked at
+std::size_t settled_part(std::string_view body, std::size_t& walked) {
   auto has_end = body.ends_with('\n');
   auto end = body.size() - (has_end ? 1 : 0);
-  while (end > 0) {
+  const auto least = body.size() - std::min(body.size(), walk_back_max);
+  while (end > least) {
     const auto begin = body.substr(0, end).rfind('\n') + 1; // npos + 1 is 0
     const auto line = text::trim(body.substr(begin, end - begin));
+    walked += end - begin + 1;
     const auto waits = line.empty() || line.ends_with(':') || line == "-" || line.ends_with(" -");
     const auto closes =
         line.ends_with('"') || line.ends_with('\'') || line.ends_with('}') || line.ends_with(']');
@@ -108,7 +115,7 @@ public:
     if (fresh.find_first_of("\n\"'}]") == fresh.npos || reread_ > reread_bytes_max ||
         !output_.progress().may_show())
       return;
-    const auto end = settled_part(body);
+    const auto end = settled_part(body, reread_);
     if (end <= shown_)
       return;
     shown_ = end;
