@@ -12,8 +12,8 @@ namespace {
 
 /// Behind the last of the elements that `text` begins with; 0: it begins with none.
 std::size_t end_of_elements(std::string_view text, const protocol_tool& tool) {
-  const auto raw = raw_names_of(schema::unwrap(tool.schema));
-  auto elements = xml_elements{raw};
+  const auto names = xml_names{schema::unwrap(tool.schema)};
+  auto elements = xml_elements{names.raw};
   auto end = std::size_t{0};
   while (true) {
     const auto what = elements.next(text);

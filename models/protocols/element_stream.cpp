@@ -62,10 +62,9 @@ bool element_stream::read_text(bool complete) {
     tool_ = tool;
     body_begin_ = scanned_ = end - at;
     output_.start(tool->name);
+    progress_ = body_.progress(*tool, output_);
     if (what == tag_start::self_closing)
       end_call(body_begin_, body_begin_);
-    else
-      progress_ = body_.progress(*tool, output_);
     return true;
   }
   output_.text(all);
@@ -124,8 +123,8 @@ element_stream::found element_stream::find_close(bool complete, std::size_t& end
 void element_stream::end_call(std::size_t body_end, std::size_t end) {
   const auto all = window_.view();
   const auto& tool = *std::exchange(tool_, nullptr);
-  progress_.reset();
-  if (auto read = body_.read(all.substr(body_begin_, body_end - body_begin_), tool))
+  const auto reader = std::exchange(progress_, nullptr);
+  if (auto read = reader->read(all.substr(body_begin_, body_end - body_begin_)))
     output_.call({tool.name, to_text(*read)});
   else
     output_.fail("malformed-tool-call-body", tool.name, all.substr(0, end));
@@ -135,9 +134,9 @@ void element_stream::end_call(std::size_t body_end, std::size_t end) {
 void element_stream::end_unfinished() {
   const auto all = window_.view();
   const auto& tool = *std::exchange(tool_, nullptr);
-  progress_.reset();
+  const auto reader = std::exchange(progress_, nullptr);
   // Half a close tag is as good as a whole one when nothing more comes: scanned_ is before it.
-  if (auto read = body_.read_unfinished(all.substr(body_begin_, scanned_ - body_begin_), tool))
+  if (auto read = reader->read_unfinished(all.substr(body_begin_, scanned_ - body_begin_)))
     output_.call({tool.name, to_text(*read)});
   else
     output_.fail("unfinished-tool-call", tool.name, all);

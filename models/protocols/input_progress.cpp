@@ -39,9 +39,24 @@ void input_progress::send(std::size_t end) {
 }
 
 bool input_progress::show(const json::value& so_far) {
-  const auto text = to_text(so_far);
+  return show_text(to_text(so_far));
+}
+
+bool input_progress::show_member(std::string_view key, const json::value& value) {
+  if (key == last_key_ && !members_.empty())
+    members_.resize(last_from_);
+  last_key_ = key;
+  last_from_ = members_.size();
+  members_ += members_.empty() ? '{' : ',';
+  append_quoted(members_, key);
+  members_ += ':';
+  append_text(members_, value);
+  return show_text(members_);
+}
+
+bool input_progress::show_text(std::string_view text) {
   written_ += text.size();
-  auto open = std::string_view{text};
+  auto open = text;
   // The ends may still move: brackets get more members, a string gets longer.
   while (!open.empty() && (open.back() == '}' || open.back() == ']'))
     open.remove_suffix(1);

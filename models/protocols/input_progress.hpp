@@ -19,7 +19,9 @@ public:
   /// Adds what surely begins the final text, if it extends what was shown. Whether exactly this
   /// has been shown now.
   bool show(const json::value& so_far);
-  /// More of the string that the last show() ended in.
+  /// Adds one member, or replaces the last when it has the same key. As show().
+  bool show_member(std::string_view key, const json::value& value);
+  /// More of the string that the last of these ended in.
   void append_string(std::string_view text);
   /// False: arguments have been written out so often that the rest waits for complete(). Keeps the
   /// work for one call linear in its length.
@@ -33,12 +35,16 @@ public:
 private:
   static constexpr std::size_t written_bytes_max = std::size_t{256} * 1024;
   void send(std::size_t end);
+  bool show_text(std::string_view text);
 
   std::size_t call_;
   const protocol_event_handler* on_event_;
   std::string shown_;
-  std::size_t sent_ = 0;    // of shown_
-  std::size_t written_ = 0; // bytes of all texts made by show()
+  std::string members_;       // all that show_member() was given, as JSON without its end
+  std::string last_key_;      // of them
+  std::size_t last_from_ = 0; // where the last begins
+  std::size_t sent_ = 0;      // of shown_
+  std::size_t written_ = 0;   // bytes of all texts made by show()
 };
 
 } // namespace superstep

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/morph_xml_body.hpp"
 
+#include "models/protocols/argument_progress.hpp"
 #include "models/protocols/coerce_schema.hpp"
-#include "models/protocols/coerce_text.hpp"
 #include "models/protocols/string_progress.hpp"
 #include "models/protocols/tool_xml_names.hpp"
 #include "models/protocols/xml_elements.hpp"
@@ -16,39 +16,34 @@ namespace superstep::morph_xml {
 
 namespace {
 
-// Bytes read again for the sake of what is shown early; then the rest waits for the end.
-constexpr auto reread_bytes_max = std::size_t{256} * 1024;
-
 class progress final : public body_progress {
 public:
   progress(const protocol_tool& tool, stream_output& output)
-      : schema_{schema::unwrap(tool.schema)}, output_{output}, raw_{raw_names_of(schema_)},
-        elements_{raw_} {}
+      : schema_{schema::unwrap(tool.schema)}, names_{schema_}, arguments_{&tool, output},
+        elements_{names_.raw} {}
 
   void advance(std::string_view body) override {
-    while (!is_settled_) {
+    while (!arguments_.is_settled()) {
       const auto what = elements_.next(body);
-      if (!held_.empty() && !may_repeat(body, what))
-        show_held();
-      if (what != xml_elements::event::none)
-        held_.clear();
+      if (!may_repeat(body, what))
+        arguments_.release();
       if (what == xml_elements::event::none)
         break;
       if (what == xml_elements::event::broken || !is_property())
-        is_settled_ = true;
+        arguments_.settle();
       else if (what == xml_elements::event::open)
         open();
       else
         close(body);
     }
-    if (!is_settled_ && elements_.is_open() && as_text_)
+    if (!arguments_.is_settled() && elements_.is_open() && as_text_)
       show_text(body);
   }
-
-  void end() override {
-    if (!held_.empty() && !is_settled_)
-      show_held();
+  void end() override { arguments_.release(); }
+  result<json::value> read(std::string_view text) override {
+    return parse_tool_xml(text, schema_, names_, true);
   }
+  std::optional<json::value> read_unfinished(std::string_view text) override;
 
 private:
   [[nodiscard]] bool is_property() const {
@@ -57,15 +52,16 @@ private:
   }
 
   void open() {
-    as_text_ = false;
-    const auto& name = elements_.name();
-    if (!elements_.is_raw() || !is_plain_string(schema_, name) || shown_.contains(name) ||
-        !output_.progress().may_show())
-      return;
-    auto members = shown_;
-    members.emplace(name, "");
-    as_text_ = output_.progress().show(json::value(std::move(members)));
+    as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name());
     text_from_ = elements_.begin();
+    begin_run();
+  }
+  /// Elements of one name, one after the other, are a list.
+  void begin_run() {
+    if (run_name_ == elements_.name())
+      return;
+    run_name_ = elements_.name();
+    run_ = {};
   }
 
   void show_text(std::string_view body) {
@@ -73,86 +69,47 @@ private:
     const auto length = whole_text(raw);
     if (length == 0)
       return;
-    output_.progress().append_string(decode_entities(raw.substr(0, length)));
+    arguments_.append_string(decode_entities(raw.substr(0, length)));
     text_from_ += length;
   }
 
-  /// All elements up to here, read as the whole will be. A string or a list stays what it is; any
-  /// other value becomes a list when its element is repeated, so it waits for the next tag.
   void close(std::string_view body) {
-    const auto so_far = body.substr(0, elements_.begin());
-    reread_ += so_far.size();
-    held_.clear();
-    if (reread_ > reread_bytes_max || !output_.progress().may_show()) {
-      is_settled_ = true;
-      return;
-    }
-    auto value = parse_tool_xml(so_far, schema_, false);
-    if (!value || !value->is_object() || !lists_are_lists(*value, schema_)) {
-      // It may be shown with the next element.
-      return;
-    }
-    const auto* member = value->get_object().if_contains(elements_.name());
-    next_ = std::move(value->get_object());
-    if (member != nullptr && !is_plain_string(schema_, elements_.name()) && !is_list())
-      held_ = elements_.name();
-    else
-      show_next();
+    begin_run();
+    const auto element = body.substr(elements_.element(), elements_.begin() - elements_.element());
+    auto read = read_xml(element, names_.raw, {});
+    if (!read || read->size() != 1)
+      return arguments_.settle();
+    run_.push_back(std::move(read->begin()->value()));
+    arguments_.close(run_name_, run_.size() == 1 ? run_.front() : json::value(run_));
   }
 
-  [[nodiscard]] bool is_list() const {
-    const auto* member = next_.if_contains(elements_.name());
-    return member != nullptr && member->is_array();
-  }
-
-  /// Whether the element that has been held back may begin once more.
+  /// Whether the argument that is held back may be repeated by what comes next.
   [[nodiscard]] bool may_repeat(std::string_view body, xml_elements::event what) const {
+    const auto held = arguments_.held();
     if (what == xml_elements::event::open || what == xml_elements::event::close)
-      return elements_.name() == held_;
-    if (what == xml_elements::event::broken)
+      return elements_.name() == held;
+    if (what == xml_elements::event::broken || elements_.is_open())
       return true;
     const auto at = elements_.at();
     if (at >= body.size())
       return true;
     const auto rest = body.substr(at + 1);
-    return rest.substr(0, held_.size()) == held_ ||
-           (rest.size() < held_.size() && std::string_view{held_}.starts_with(rest));
-  }
-
-  void show_held() {
-    held_.clear();
-    show_next();
-  }
-
-  void show_next() {
-    shown_ = std::move(next_);
-    next_ = {};
-    output_.progress().show(json::value(shown_));
+    return rest.substr(0, held.size()) == held ||
+           (rest.size() < held.size() && held.starts_with(rest));
   }
 
   const json::value& schema_;
-  stream_output& output_;
-  raw_names raw_;
+  xml_names names_;
+  argument_progress arguments_;
   xml_elements elements_;
-  json::object shown_;        // the arguments as they were last shown
-  json::object next_;         // as they are to be shown next
-  std::string held_;          // the element that next_ waits for; empty: none
+  std::string run_name_;      // of the elements in run_
+  json::array run_;           // what they hold
   std::size_t text_from_ = 0; // of an open string: what has not been shown
-  std::size_t reread_ = 0;
-  bool as_text_ = false;    // the open element is shown while it grows
-  bool is_settled_ = false; // nothing more is shown before the end
+  bool as_text_ = false;      // the open element is shown while it grows
 };
 
-} // namespace
-
-result<json::value> body::read(std::string_view text, const protocol_tool& tool) const {
-  return parse_tool_xml(text, schema::unwrap(tool.schema), true);
-}
-
-std::optional<json::value> body::read_unfinished(std::string_view text,
-                                                 const protocol_tool& tool) const {
-  const auto raw = raw_names_of(schema::unwrap(tool.schema));
-  auto elements = xml_elements{raw};
+std::optional<json::value> progress::read_unfinished(std::string_view text) {
+  auto elements = xml_elements{names_.raw};
   auto what = elements.next(text);
   while (what == xml_elements::event::open || what == xml_elements::event::close)
     what = elements.next(text);
@@ -164,10 +121,16 @@ std::optional<json::value> body::read_unfinished(std::string_view text,
     if (!is_text)
       text = text.substr(0, cut);
   }
-  auto read = this->read(text, tool);
+  auto read = this->read(text);
   if (!read)
     return {};
   return std::move(*read);
+}
+
+} // namespace
+
+result<json::value> body::read(std::string_view text, const protocol_tool& tool) const {
+  return parse_tool_xml(text, schema::unwrap(tool.schema), true);
 }
 
 std::unique_ptr<body_progress> body::progress(const protocol_tool& tool,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/protocols/argument_progress.hpp"
 #include "models/protocols/qwen3_coder_tag.hpp"
 #include "models/protocols/stream_output.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,19 +22,20 @@ public:
   void start(std::string_view name);
   /// The next tag inside the call.
   void add(std::string_view call, const tag& t);
+  /// The call has ended with what add() was told last.
+  void end();
   /// No tag begins before `end`.
   void advance(std::string_view call, std::size_t end);
 
 private:
   void open(const tag& t);
   void close(std::string_view call, std::size_t end);
-  void show_members();
-  [[nodiscard]] bool is_text(std::string_view key) const;
 
   const std::vector<protocol_tool>& tools_;
   stream_output& output_;
-  const protocol_tool* tool_ = nullptr;
-  json::object arguments_;
+  std::optional<argument_progress> arguments_; // set when the name is known
+  std::string run_key_;                        // of the parameters in run_
+  json::array run_;            // values that stand one after the other under one key: a list
   std::string key_;            // of the open parameter
   std::uint8_t word_ = 0;      // of its tag
   std::size_t begin_ = 0;      // of its value
@@ -40,7 +43,7 @@ private:
   std::size_t blank_ = 0;      // only white space stands from shown_ to here
   bool inside_ = false;        // a parameter is open
   bool as_text_ = false;       // its value is shown while it grows
-  bool is_settled_ = false;    // what the rest means depends on what follows: wait for the end
+  bool has_early_ = false;     // a parameter stood before the name: it is not shown
   std::size_t name_begin_ = 0; // of an open name element; 0: none
 };
 

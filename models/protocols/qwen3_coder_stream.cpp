@@ -240,6 +240,7 @@ bool stream::read_call(bool complete) {
     const auto is_close = !is_block_ && found.kind == tag_kind::call && found.closing &&
                           found.word_index == open_.word_index;
     if (is_close || is_end || (!is_block_ && names_call(found))) {
+      progress_->end();
       end_call(found.from, is_close || is_block_ ? found.to : found.from, false);
       return true;
     }

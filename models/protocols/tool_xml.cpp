@@ -79,24 +79,25 @@ void read_items(json::value& arguments, const json::object* properties) {
 
 } // namespace
 
-raw_names raw_names_of(const json::value& schema) {
-  auto raw = raw_names{};
+xml_names::xml_names(const json::value& schema) {
   collect_strings(schema, raw, 0);
-  return raw;
-}
-
-result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema, bool repair) {
-  const auto* properties = properties_of(schema);
-  const auto raw = raw_names_of(schema);
-  auto once = raw_names{};
-  if (properties != nullptr)
+  if (const auto* properties = properties_of(schema))
     for (const auto& property : *properties)
       if (is_string_type(property.value()))
         once.emplace(property.key());
+}
+
+result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema, bool repair) {
+  return parse_tool_xml(xml, schema, xml_names{schema}, repair);
+}
+
+result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
+                                   const xml_names& names, bool repair) {
+  const auto* properties = properties_of(schema);
   const auto inside = without_root(trim_xml(xml), properties);
-  auto members = read_xml(inside, raw, once);
+  auto members = read_xml(inside, names.raw, names.once);
   if (!members && repair)
-    members = read_xml(balance_xml(inside), raw, once);
+    members = read_xml(balance_xml(inside), names.raw, names.once);
   if (!members)
     return members.error();
   // Not braces: they would make a list of one.

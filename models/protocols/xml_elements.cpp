@@ -36,6 +36,7 @@ xml_elements::event xml_elements::outside(std::string_view text) {
   if (tag.is_close)
     return event::broken;
   name_ = tag.name;
+  element_ = tag.begin;
   at_ = begin_ = tag.end;
   is_raw_ = raw_->contains(name_);
   depth_ = tag.is_empty ? 0 : 1;

@@ -27,6 +27,8 @@ public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool is_open() const noexcept { return depth_ > 0; }
   [[nodiscard]] bool is_raw() const noexcept { return is_raw_; }
+  /// Of the open tag of the element of the last event.
+  [[nodiscard]] std::size_t element() const noexcept { return element_; }
   /// Behind the tag of the last event.
   [[nodiscard]] std::size_t begin() const noexcept { return begin_; }
   /// Up to here the text has been understood; inside an element it belongs to it.
@@ -41,6 +43,7 @@ private:
   const raw_names* raw_;
   std::string name_;
   std::size_t at_ = 0;
+  std::size_t element_ = 0;
   std::size_t begin_ = 0;
   std::size_t depth_ = 0; // of elements of the same name; 0: outside
   bool is_raw_ = false;

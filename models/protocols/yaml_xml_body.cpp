@@ -121,17 +121,34 @@ public:
     shown_ = end;
     reread_ += end;
     auto value = reader_.read(body.substr(0, end), tool_);
+    last_.reset();
     if (!value || !lists_are_lists(*value, tool_.schema))
       return;
+    last_ = *value;
+    last_size_ = end;
     trim_last_text(*value);
     output_.progress().show(*value);
   }
   void end() override {}
+  result<json::value> read(std::string_view text) override {
+    // Most often all of it has been read just now.
+    if (last_ && last_size_ == text.size())
+      return std::move(*last_);
+    return reader_.read(text, tool_);
+  }
+  std::optional<json::value> read_unfinished(std::string_view text) override {
+    auto arguments = read(text);
+    if (!arguments)
+      return {};
+    return std::move(*arguments);
+  }
 
 private:
   const call_body& reader_;
   const protocol_tool& tool_;
   stream_output& output_;
+  std::optional<json::value> last_; // the arguments as they were last read
+  std::size_t last_size_ = 0;       // of the text that was
   std::size_t seen_ = 0;
   std::size_t shown_ = 0;
   std::size_t reread_ = 0;
@@ -147,14 +164,6 @@ result<json::value> body::read(std::string_view text, const protocol_tool& tool)
   if (!read->is_object())
     return error{errc::parse_failed, "the arguments are no YAML mapping but another value"};
   return coerce(std::move(*read), tool.schema);
-}
-
-std::optional<json::value> body::read_unfinished(std::string_view text,
-                                                 const protocol_tool& tool) const {
-  auto read = this->read(text, tool);
-  if (!read)
-    return {};
-  return std::move(*read);
 }
 
 std::unique_ptr<body_progress> body::progress(const protocol_tool& tool,

@@ -11,8 +11,6 @@ public:
   [[nodiscard]] bool close_has_spaces() const noexcept override { return false; }
   [[nodiscard]] result<json::value> read(std::string_view text,
                                          const protocol_tool& tool) const override;
-  [[nodiscard]] std::optional<json::value>
-  read_unfinished(std::string_view text, const protocol_tool& tool) const override;
   [[nodiscard]] std::unique_ptr<body_progress> progress(const protocol_tool& tool,
                                                         stream_output& output) const override;
 };
