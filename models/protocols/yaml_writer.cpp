@@ -17,21 +17,26 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
 }
 
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
 /// Whether a text, written as it is, reads as the same text.
 bool is_plain(std::string_view s) {
   if (s.empty() || !plain_scalar(s).is_string())
     return false;
-  if (s.front() == ' ' || s.back() == ' ' || s.back() == ':')
+  if (is_blank(s.front()) || is_blank(s.back()) || s.back() == ':')
     return false;
   // What begins something else; some do only before a space.
   if (std::string_view{"[]{},#&*!|>'\"%@`"}.find(s.front()) != s.npos)
     return false;
-  if (std::string_view{"-?:"}.find(s.front()) != s.npos && (s.size() == 1 || s[1] == ' '))
+  if (std::string_view{"-?:"}.find(s.front()) != s.npos && (s.size() == 1 || is_blank(s[1])))
     return false;
   if (s.starts_with("---") || s.starts_with("..."))
     return false;
-  if (s.find(": ") != s.npos || s.find(" #") != s.npos)
-    return false;
+  for (auto i = std::size_t{1}; i < s.size(); ++i)
+    if ((s[i - 1] == ':' && is_blank(s[i])) || (is_blank(s[i - 1]) && s[i] == '#'))
+      return false;
   return std::ranges::none_of(s, [](char c) { return is_control(c) && c != '\t'; });
 }
 
@@ -83,6 +88,12 @@ std::string block(std::string_view s, std::size_t indent) {
   return out;
 }
 
+std::string quoted(std::string_view s) {
+  auto out = std::string{};
+  append_quoted(out, s);
+  return out;
+}
+
 std::string text_yaml(std::string_view s, std::size_t column, std::size_t indent) {
   const auto has_lines = s.find('\n') != s.npos;
   const auto is_odd =
@@ -92,9 +103,12 @@ std::string text_yaml(std::string_view s, std::size_t column, std::size_t indent
   if (is_plain(s))
     return column + s.size() > line_width ? folded(s, column, std::max<std::size_t>(indent, 2))
                                           : std::string{s};
-  auto quoted = std::string{};
-  append_quoted(quoted, s);
-  return quoted;
+  return quoted(s);
+}
+
+/// Keys stand on one line.
+std::string key_yaml(std::string_view s) {
+  return is_plain(s) ? std::string{s} : quoted(s);
 }
 
 std::string scalar_yaml(const json::value& v, std::size_t column, std::size_t indent) {
@@ -132,7 +146,7 @@ void write(std::string& out, const json::value& v, std::size_t indent) {
   }
   for (const auto& member : v.get_object()) {
     begin_line();
-    const auto key = text_yaml(text::view(member.key()), 0, indent);
+    const auto key = key_yaml(text::view(member.key()));
     out += key + ':';
     if (is_block(member.value())) {
       out += '\n' + indentation(indent + 2);
