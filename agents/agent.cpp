@@ -2,6 +2,8 @@
 #include "agents/limited_model.hpp"
 
 #include <superstep/agents/agent.hpp>
+#include <superstep/models/protocols/make_protocol.hpp>
+#include <superstep/models/protocols/protocol_middleware.hpp>
 
 #include <fmt/format.h>
 
@@ -43,6 +45,20 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
             return make_openai_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
           }},
       spec.model);
+}
+
+/// Outside the limits: a question that is asked again counts again.
+result<chat_model_ptr> in_protocol(result<chat_model_ptr> made, const agent_spec& spec) {
+  if (!made || spec.protocol.empty())
+    return made;
+  auto protocol = make_protocol(spec.protocol);
+  if (!protocol)
+    return protocol.error();
+  auto options = protocol_options{};
+  options.protocol = std::move(*protocol);
+  options.retries = spec.protocol_retries;
+  return chat_model_ptr{
+      wrap_model(std::move(*made), {make_protocol_middleware(std::move(options))})};
 }
 
 result<tool_ptr> make_http_get_tool(const http_get_options& o, io_runtime& io) {
@@ -128,7 +144,7 @@ std::string agent::tools_fingerprint() const {
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
   auto out = agent_building{{}, std::move(reading.faults)};
   auto& spec = reading.spec;
-  auto model = make_model(spec, io);
+  auto model = in_protocol(make_model(spec, io), spec);
   if (!model)
     out.faults.push_back({spec.file, spec.model_line, "model", model.error().text});
   auto tools = make_tools(spec, io, out.faults);

@@ -4,6 +4,7 @@
 #include "agents/yaml_fields.hpp"
 
 #include <superstep/agents/agent_file.hpp>
+#include <superstep/models/protocols/make_protocol.hpp>
 
 #include <fmt/format.h>
 
@@ -57,6 +58,15 @@ void read_openai(fields& at, const std::string& folder, model_spec& into) {
   into = std::move(options);
 }
 
+/// Tool calls as text, for models that have none: the keys are the same for all providers.
+void read_protocol(fields& at, agent_spec& into) {
+  at.text("protocol", into.protocol).number("protocol_retries", into.protocol_retries, 0, 10);
+  if (into.protocol.empty())
+    return;
+  if (const auto protocol = make_protocol(into.protocol); !protocol)
+    at.wrong("protocol", protocol.error().text);
+}
+
 void read_model(fields& root, const std::string& folder, agent_spec& into) {
   const auto node = root.take("model");
   into.model_line = node.IsDefined() ? detail::line_of(node) : 0;
@@ -77,6 +87,7 @@ void read_model(fields& root, const std::string& folder, agent_spec& into) {
     read_openai(at, folder, into.model);
   else if (!provider.empty())
     at.wrong("provider", fmt::format("'{}' is none of: recorded, scripted, openai", provider));
+  read_protocol(at, into);
   // The other keys depend on the provider; without one, calling them unknown would only confuse.
   if (into.model.index() != 0)
     at.done();

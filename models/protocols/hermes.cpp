@@ -123,7 +123,9 @@ std::vector<parsed_part> hermes_protocol::parse(std::string_view text,
   };
   auto finder = call_finder{text};
   auto from = std::size_t{0};
-  for (auto open = text.find(open_tag); open != text.npos; open = text.find(open_tag, from)) {
+  auto calls = std::size_t{0};
+  for (auto open = text.find(open_tag); open != text.npos && calls < answer_calls_max;
+       open = text.find(open_tag, from)) {
     add_text(text.substr(from, open - from));
     const auto begin = open + open_tag.size();
     const auto close = finder.close_of(begin);
@@ -134,6 +136,7 @@ std::vector<parsed_part> hermes_protocol::parse(std::string_view text,
     }
     const auto body = text.substr(begin, close - begin);
     from = close + close_tag.size();
+    ++calls;
     if (auto call = read_body(body, tools, repair::yes)) {
       parts.add_call(std::move(*call));
       continue;

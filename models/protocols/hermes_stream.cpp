@@ -3,6 +3,7 @@
 
 #include "models/protocols/coerce_text.hpp"
 #include "models/protocols/hermes_body.hpp"
+#include "models/protocols/parse_answer_tools.hpp"
 
 #include <superstep/base/assert.hpp>
 
@@ -33,9 +34,9 @@ stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (pending_.empty() && piece.find('<') == piece.npos)
+  if (window_.empty() && piece.find('<') == piece.npos)
     return emit_text(piece);
-  pending_ += piece;
+  window_.append(piece);
   advance(false);
 }
 
@@ -45,17 +46,18 @@ void stream::finish() {
   advance(true);
   if (!scanner_)
     return;
-  auto body = std::string_view{pending_}.substr(open_tag.size());
+  const auto all = window_.view();
+  auto body = all.substr(open_tag.size());
   // Half an end tag is as good as a whole one when nothing more comes.
   body.remove_suffix(held_back(body, close_tag));
   if (auto call = read_body(body, tools_, repair::no))
     return emit_call(std::move(*call));
-  if (text::is_blank(body) && body.size() + open_tag.size() == pending_.size()) {
+  if (text::is_blank(body) && body.size() + open_tag.size() == all.size()) {
     if (options_.emit_raw_on_error)
-      emit_text(pending_);
+      emit_text(all);
     return;
   }
-  fail("unfinished-tool-call", body, pending_);
+  fail("unfinished-tool-call", body, all);
 }
 
 void stream::advance(bool complete) {
@@ -65,28 +67,29 @@ void stream::advance(bool complete) {
 
 /// True: there may be more to read.
 bool stream::read_text(bool complete) {
-  const auto all = std::string_view{pending_};
-  if (const auto at = all.find(open_tag); at != all.npos) {
+  const auto all = window_.view();
+  if (const auto at = all.find(open_tag); at != all.npos && calls_ < answer_calls_max) {
     emit_text(all.substr(0, at));
-    pending_.erase(0, at);
+    window_.take(at);
     scanner_.emplace(open_tag.size());
     return true;
   }
   const auto kept = complete ? 0 : held_back(all, open_tag);
   emit_text(all.substr(0, all.size() - kept));
-  pending_.erase(0, pending_.size() - kept);
+  window_.take(all.size() - kept);
   return false;
 }
 
 bool stream::read_call(bool complete) {
-  const auto what = scanner_->advance(pending_, complete);
+  const auto all = window_.view();
+  const auto what = scanner_->advance(all, complete);
   if (what == found::nothing)
     return false;
   const auto at = scanner_->at();
-  const auto body = std::string_view{pending_}.substr(open_tag.size(), at - open_tag.size());
+  const auto body = all.substr(open_tag.size(), at - open_tag.size());
   if (what == found::nested) {
-    fail("malformed-nested-tool-call", body, std::string_view{pending_}.substr(0, at));
-    pending_.erase(0, at);
+    fail("malformed-nested-tool-call", body, all.substr(0, at));
+    window_.take(at);
     scanner_.emplace(open_tag.size());
     return true;
   }
@@ -94,8 +97,8 @@ bool stream::read_call(bool complete) {
   if (auto call = read_body(body, tools_, repair::yes))
     emit_call(std::move(*call));
   else
-    fail("malformed-tool-call-body", body, std::string_view{pending_}.substr(0, end));
-  pending_.erase(0, end);
+    fail("malformed-tool-call-body", body, all.substr(0, end));
+  window_.take(end);
   scanner_.reset();
   return true;
 }

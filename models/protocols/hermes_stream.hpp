@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/protocols/hermes_scanner.hpp"
+#include "models/protocols/text_window.hpp"
 
 #include <superstep/models/protocols/tool_protocol.hpp>
 
@@ -30,7 +31,7 @@ private:
   stream_options options_;
   protocol_event_handler on_event_;
   protocol_error_handler on_error_;
-  std::string pending_;            // a call so far with its open tag, or what may begin one
+  text_window window_;             // a call so far with its open tag, or what may begin one
   std::optional<scanner> scanner_; // set inside a call
   std::size_t calls_ = 0;
   bool finished_ = false;

@@ -23,6 +23,9 @@ struct candidate {
 };
 using candidates = std::vector<candidate>;
 
+// Of each kind; the first that fit are wanted.
+constexpr auto candidates_max = std::size_t{1'000};
+
 bool starts_any_case(std::string_view s, std::string_view with) {
   return text::equal_any_case(s.substr(0, with.size()), with);
 }
@@ -37,7 +40,7 @@ std::size_t find_any_case(std::string_view s, std::string_view tag, std::size_t 
 void add_tagged(candidates& out, std::string_view s) {
   constexpr auto open = std::string_view{"<tool_call>"};
   constexpr auto close = std::string_view{"</tool_call>"};
-  for (auto from = find_any_case(s, open, 0); from != s.npos;) {
+  for (auto from = find_any_case(s, open, 0); from != s.npos && out.size() < candidates_max;) {
     const auto begin = from + open.size();
     const auto end = find_any_case(s, close, begin);
     if (end == s.npos)
@@ -49,7 +52,8 @@ void add_tagged(candidates& out, std::string_view s) {
 
 void add_fenced(candidates& out, std::string_view s) {
   constexpr auto fence = std::string_view{"```"};
-  for (auto from = s.find(fence); from != s.npos;) {
+  const auto most = out.size() + candidates_max;
+  for (auto from = s.find(fence); from != s.npos && out.size() < most;) {
     auto begin = from + fence.size();
     for (const auto* language : {"json", "yaml", "xml"})
       if (starts_any_case(s.substr(begin), language)) {
@@ -69,7 +73,8 @@ void add_braced(candidates& out, std::string_view s) {
   auto depth = std::size_t{0};
   auto from = std::size_t{0};
   auto quoted = false;
-  for (auto i = std::size_t{0}; i < s.size(); ++i) {
+  const auto most = out.size() + candidates_max;
+  for (auto i = std::size_t{0}; i < s.size() && out.size() < most; ++i) {
     const auto c = s[i];
     if (quoted) {
       if (c == '\\')

@@ -3,6 +3,9 @@
 
 #include <superstep/models/protocols/hermes.hpp>
 #include <superstep/models/protocols/make_protocol.hpp>
+#include <superstep/models/protocols/morph_xml.hpp>
+#include <superstep/models/protocols/qwen3_coder.hpp>
+#include <superstep/models/protocols/yaml_xml.hpp>
 
 #include <array>
 #include <string>
@@ -20,6 +23,9 @@ struct known_protocol {
 
 constexpr auto known_protocols = std::array{
     known_protocol{"hermes", "hermes", make_hermes},
+    known_protocol{"morph_xml", "morphXml", make_morph_xml},
+    known_protocol{"yaml_xml", "yamlXml", make_yaml_xml},
+    known_protocol{"qwen3_coder", "qwen3coder", make_qwen3_coder},
 };
 
 std::string string_in(const json::object& o, std::string_view key) {

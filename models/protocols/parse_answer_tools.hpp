@@ -4,10 +4,15 @@
 #include <superstep/models/protocols/tool_protocol.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 namespace superstep {
+
+/// Most calls that are read from one answer. What follows is text: no model means more, and each
+/// costs far more memory than its text.
+inline constexpr auto answer_calls_max = std::size_t{10'000};
 
 /// The tool of that name; null: there is none.
 [[nodiscard]] inline const protocol_tool* find_tool(const std::vector<protocol_tool>& tools,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/protocols/coerce_text.hpp"
+#include "models/protocols/coerce_schema.hpp"
+#include "models/protocols/tool_xml_names.hpp"
 #include "models/protocols/xml_reader.hpp"
 #include "models/protocols/xml_scanner.hpp"
 
@@ -18,9 +19,7 @@ const json::object* properties_of(const json::value& schema) {
 }
 
 bool is_string_type(const json::value& schema) {
-  const auto* object = schema.if_object();
-  const auto* type = object ? object->if_contains("type") : nullptr;
-  return type != nullptr && type->is_string() && text::view(type->get_string()) == "string";
+  return schema::kind_of(schema) == schema::kind::string;
 }
 
 /// Names that are strings anywhere in the schema: what they hold is never read as markup.
@@ -58,21 +57,47 @@ std::string_view without_root(std::string_view xml, const json::object* properti
   return xml;
 }
 
+/// Items that are texts where closed objects belong are read as elements once more: models write
+/// lists of objects as text in one element.
+void read_items(json::value& arguments, const json::object* properties) {
+  auto* members = arguments.if_object();
+  if (members == nullptr || properties == nullptr)
+    return;
+  for (auto& member : *members) {
+    auto* list = member.value().if_array();
+    const auto* property = properties->if_contains(member.key());
+    const auto* items = property != nullptr ? schema::member(*property, "items") : nullptr;
+    if (list == nullptr || items == nullptr || !schema::is_closed(*items) ||
+        schema::kind_of(*items) != schema::kind::object)
+      continue;
+    for (auto& item : *list)
+      if (const auto* text = item.if_string())
+        if (auto read = parse_tool_xml(std::string_view{*text}, *items, false))
+          item = std::move(*read);
+  }
+}
+
 } // namespace
 
-result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema, bool repair) {
-  const auto* properties = properties_of(schema);
-  auto raw = raw_names{};
+xml_names::xml_names(const json::value& schema) {
   collect_strings(schema, raw, 0);
-  auto once = raw_names{};
-  if (properties != nullptr)
+  if (const auto* properties = properties_of(schema))
     for (const auto& property : *properties)
       if (is_string_type(property.value()))
         once.emplace(property.key());
+}
+
+result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema, bool repair) {
+  return parse_tool_xml(xml, schema, xml_names{schema}, repair);
+}
+
+result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
+                                   const xml_names& names, bool repair) {
+  const auto* properties = properties_of(schema);
   const auto inside = without_root(trim_xml(xml), properties);
-  auto members = read_xml(inside, raw, once);
+  auto members = read_xml(inside, names.raw, names.once);
   if (!members && repair)
-    members = read_xml(balance_xml(inside), raw, once);
+    members = read_xml(balance_xml(inside), names.raw, names.once);
   if (!members)
     return members.error();
   // Not braces: they would make a list of one.
@@ -83,7 +108,10 @@ result<json::value> parse_tool_xml(std::string_view xml, const json::value& sche
     auto only = std::move(object.begin()->value());
     value = std::move(only);
   }
-  return coerce(std::move(value), schema);
+  auto arguments = coerce(std::move(value), schema);
+  if (repair)
+    read_items(arguments, properties);
+  return arguments;
 }
 
 } // namespace superstep

@@ -12,6 +12,7 @@ namespace superstep {
 namespace {
 
 constexpr std::size_t depth_max = 200;
+constexpr std::size_t elements_max = 100'000; // each costs far more memory than its text
 
 error malformed() {
   return error{errc::parse_failed,
@@ -148,6 +149,7 @@ result<json::object> read_xml(std::string_view xml, const raw_names& raw,
                               const raw_names& names_once) {
   auto open = std::vector<element>(1);
   auto at = std::size_t{0};
+  auto elements = std::size_t{0};
   auto tag = xml_tag{};
   while (at < xml.size()) {
     const auto next = std::min(xml.find('<', at), xml.size());
@@ -172,6 +174,8 @@ result<json::object> read_xml(std::string_view xml, const raw_names& raw,
       add(open.back(), tag.name, std::move(value));
       continue;
     }
+    if (++elements > elements_max)
+      return malformed();
     const auto is_raw = raw.contains(std::string{tag.name});
     if (open.size() == 1 && open.back().members.contains(tag.name) &&
         names_once.contains(std::string{tag.name}))

@@ -48,6 +48,8 @@ struct agent_limits {
 struct agent_spec {
   std::string name;
   model_spec model;
+  std::string protocol; ///< of tool calls in text; empty: the model has its own
+  std::uint32_t protocol_retries = 1;
   std::string prompt;
   react_version version = react_version::v2;
   std::uint32_t recursion_limit = 25;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/protocols/call_body.hpp"
+#include "models/protocols/stream_output.hpp"
+#include "models/protocols/text_window.hpp"
+#include "models/protocols/xml_calls.hpp"
+
+#include <memory>
+
+namespace superstep {
+
+/// The stream of a protocol whose calls are elements named after tools. A call ends at the first
+/// close tag of its name.
+class element_stream final : public protocol_stream {
+public:
+  /// @param body outlives the stream
+  element_stream(const call_body& body, const std::vector<protocol_tool>& tools,
+                 stream_options options, protocol_event_handler on_event,
+                 protocol_error_handler on_error);
+  void write(std::string_view piece) override;
+  void finish() override;
+
+private:
+  enum class found { none, more, close };
+  bool read_text(bool complete);
+  bool read_call(bool complete);
+  [[nodiscard]] found find_close(bool complete, std::size_t& end);
+  void end_call(std::size_t body_end, std::size_t end);
+  void end_unfinished();
+  void take(std::size_t n);
+
+  const call_body& body_;
+  tool_names names_;
+  stream_output output_;
+  text_window window_;                  // begins with the text or the call that is being read
+  const protocol_tool* tool_ = nullptr; // of the call; null: text is being read
+  std::size_t body_begin_ = 0;
+  std::size_t scanned_ = 0; // of the window; nothing is found before
+  std::unique_ptr<body_progress> progress_;
+  bool finished_ = false;
+};
+
+} // namespace superstep

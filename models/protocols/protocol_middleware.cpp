@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/coerce_text.hpp"
+#include "models/protocols/protocol_request.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/models/protocols/parse_answer.hpp>
+#include <superstep/models/protocols/protocol_middleware.hpp>
+#include <superstep/models/protocols/relaxed_json.hpp>
+#include <superstep/models/protocols/tool_choice.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// 64 bits of which each depends on all of both.
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  auto x = a + 0x9e3779b97f4a7c15U * (b + 1);
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+/// Ids of calls: no two alike within a run, the same when the run is replayed.
+class call_ids {
+public:
+  explicit call_ids(const model_request& request) {
+    for (const auto c : request.run_key)
+      seed_ = mixed(seed_, static_cast<unsigned char>(c));
+    seed_ = mixed(mixed(seed_, request.turn), request.messages.size());
+  }
+  std::string next() {
+    constexpr auto letters = std::string_view{"0123456789abcdefghijklmnopqrstuvwxyz"};
+    auto id = std::string{"call_"};
+    for (auto half = 0; half < 2; ++half) {
+      auto bits = mixed(seed_, count_++);
+      for (auto i = 0; i < 12; ++i, bits /= letters.size())
+        id += letters[bits % letters.size()];
+    }
+    return id;
+  }
+
+private:
+  std::uint64_t seed_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+void add_call(message& into, parsed_call call, call_ids& ids) {
+  auto arguments = parse_lenient_json(call.arguments);
+  if (arguments && arguments->is_object())
+    into.tool_calls.push_back(
+        {ids.next(), std::move(call.name), std::move(arguments->get_object())});
+  else
+    into.invalid_tool_calls.push_back({ids.next(), std::move(call.name), std::move(call.arguments),
+                                       "the arguments are no JSON object"});
+}
+
+/// The answer with these texts and calls in place of its text.
+message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids) {
+  answer.content.clear();
+  answer.blocks.reset();
+  for (auto& part : parts)
+    if (auto* text = std::get_if<parsed_text>(&part))
+      answer.content += text->text;
+    else
+      add_call(answer, std::move(std::get<parsed_call>(part)), ids);
+  if (!answer.tool_calls.empty() || !answer.invalid_tool_calls.empty())
+    answer.response_metadata["finish_reason"] = "tool_calls";
+  return answer;
+}
+
+void add_usage(std::optional<token_usage>& sum, const std::optional<token_usage>& more) {
+  if (!sum || !more) {
+    sum = sum ? sum : more;
+    return;
+  }
+  auto total = *more; // the details are those of the last answer
+  total.input_tokens += sum->input_tokens;
+  total.output_tokens += sum->output_tokens;
+  total.total_tokens += sum->total_tokens;
+  sum = std::move(total);
+}
+
+std::string feedback(const protocol_error& e) {
+  return "Your last answer holds a tool call" +
+         (e.tool_name.empty() ? std::string{} : " of " + e.tool_name) + " that cannot be read (" +
+         e.code + "). Write it once more, complete and exactly in the form that was described.";
+}
+
+class protocol_middleware final : public model_middleware {
+public:
+  explicit protocol_middleware(protocol_options options) : options_{std::move(options)} {
+    SUPERSTEP_ASSERT(options_.protocol != nullptr);
+  }
+
+  std::string fingerprint() const override {
+    auto out = json::object{};
+    out["protocol"] = options_.protocol->name();
+    out["retries"] = options_.retries;
+    // Prompts of one's own are code; a sample shows that they changed.
+    const auto sample = std::vector<protocol_tool>{};
+    if (options_.prompt)
+      out["prompt"] = options_.prompt(*options_.protocol, sample);
+    return to_canonical_text(out);
+  }
+  result<model_request> transform(model_request request) const override {
+    return protocol_request(std::move(request), options_);
+  }
+  task<result<message>> wrap_generate(model_request asked, model_request request,
+                                      generate_function next) const override;
+  task<result<message>> wrap_stream(model_request asked, model_request request,
+                                    stream_function next,
+                                    protocol_event_handler on_event) const override;
+
+private:
+  struct reading {
+    message answer;
+    std::vector<protocol_error> errors;
+  };
+  /// Answers with calls of their own are left alone: the model has learned it meanwhile.
+  static bool is_native(const message& answer) {
+    return !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
+  }
+  reading read(message answer, const model_request& asked,
+               const std::vector<protocol_tool>& tools) const;
+  protocol_error_handler collect(std::vector<protocol_error>& into) const {
+    return [this, &into](const protocol_error& e) {
+      into.push_back(e);
+      if (options_.on_error)
+        options_.on_error(e);
+    };
+  }
+
+  protocol_options options_;
+};
+
+protocol_middleware::reading
+protocol_middleware::read(message answer, const model_request& asked,
+                          const std::vector<protocol_tool>& tools) const {
+  auto out = reading{};
+  const auto choice = tool_choice_of(asked).value(); // transform() has refused a bad one
+  const auto type = text::view(choice.at("type").get_string());
+  if (tools.empty() || type == "none" || is_native(answer)) {
+    out.answer = std::move(answer);
+    return out;
+  }
+  auto ids = call_ids{asked};
+  const auto text = text_of(answer);
+  const auto on_error = collect(out.errors);
+  auto parts = std::vector<parsed_part>{};
+  if (type == "auto")
+    parts = parse_answer(*options_.protocol, text, tools, on_error);
+  else
+    parts.emplace_back(parse_forced_call(text, tools, on_error));
+  out.answer = with_parts(std::move(answer), std::move(parts), ids);
+  return out;
+}
+
+task<result<message>> protocol_middleware::wrap_generate(model_request asked, model_request request,
+                                                         generate_function next) const {
+  const auto tools = protocol_tools_of(asked);
+  auto usage = std::optional<token_usage>{};
+  for (auto tries_left = options_.retries;; --tries_left) {
+    auto asking = next(request);
+    auto answer = co_await asking;
+    if (!answer)
+      co_return answer;
+    add_usage(usage, answer->usage);
+    auto said = text_of(*answer);
+    auto read = this->read(std::move(*answer), asked, tools);
+    if (tries_left == 0 || read.errors.empty() || is_native(read.answer)) {
+      read.answer.usage = std::move(usage);
+      co_return std::move(read.answer);
+    }
+    request.messages.push_back(ai_message(std::move(said)));
+    request.messages.push_back(human_message(feedback(read.errors.front())));
+  }
+}
+
+task<result<message>> protocol_middleware::wrap_stream(model_request asked, model_request request,
+                                                       stream_function next,
+                                                       protocol_event_handler on_event) const {
+  const auto tools = protocol_tools_of(asked);
+  const auto choice = tool_choice_of(asked).value();
+  if (tools.empty() || choice.at("type") != "auto") {
+    // A forced call is one JSON value: there is nothing to show before its end.
+    auto asking = next(std::move(request), [](const protocol_event&) {});
+    auto answer = co_await asking;
+    if (!answer)
+      co_return answer;
+    auto read = this->read(std::move(*answer), asked, tools);
+    if (!read.answer.content.empty())
+      on_event(stream_text{read.answer.content});
+    auto number = std::size_t{0};
+    for (const auto& call : read.answer.tool_calls) {
+      const auto arguments = to_text(call.args);
+      on_event(tool_input_start{number, call.name});
+      on_event(tool_input_delta{number, arguments});
+      on_event(tool_input_end{number});
+      on_event(stream_call{number++, {call.name, arguments}});
+    }
+    co_return std::move(read.answer);
+  }
+  auto parts = std::vector<parsed_part>{};
+  const auto reader = options_.protocol->stream(
+      tools, options_.stream,
+      [&](protocol_event e) {
+        if (const auto* text = std::get_if<stream_text>(&e))
+          parts.emplace_back(parsed_text{text->text});
+        else if (const auto* call = std::get_if<stream_call>(&e))
+          parts.emplace_back(call->parsed);
+        on_event(std::move(e));
+      },
+      options_.on_error);
+  auto asking = next(std::move(request), [&](const protocol_event& e) {
+    if (const auto* text = std::get_if<stream_text>(&e))
+      reader->write(text->text);
+    else
+      on_event(e);
+  });
+  auto answer = co_await asking;
+  if (!answer)
+    co_return answer;
+  reader->finish();
+  if (is_native(*answer))
+    co_return answer;
+  auto ids = call_ids{asked};
+  co_return with_parts(std::move(*answer), std::move(parts), ids);
+}
+
+} // namespace
+
+model_middleware_ptr make_protocol_middleware(protocol_options options) {
+  return std::make_shared<const protocol_middleware>(std::move(options));
+}
+
+task<result<message>> complete_with_protocol(chat_model_ptr model, protocol_options options,
+                                             model_request request) {
+  const auto wrapped = wrap_model(std::move(model), {make_protocol_middleware(std::move(options))});
+  auto asking = wrapped->complete(std::move(request));
+  auto answer = co_await asking;
+  co_return answer;
+}
+
+} // namespace superstep

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/models/protocols/protocol_middleware.hpp>
+
+namespace superstep {
+
+[[nodiscard]] std::vector<protocol_tool> protocol_tools_of(const model_request& request);
+
+/// The choice in `parameters.tool_choice`, in the words of forced_response_format(). `{type: auto}`
+/// when there is none.
+[[nodiscard]] result<json::object> tool_choice_of(const model_request& request);
+
+/// The request in words that a model without tools understands.
+[[nodiscard]] result<model_request> protocol_request(model_request request,
+                                                     const protocol_options& options);
+
+} // namespace superstep

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/qwen3_coder_progress.hpp"
+
+#include "models/protocols/coerce_text.hpp"
+#include "models/protocols/parse_answer_tools.hpp"
+#include "models/protocols/qwen3_coder_call.hpp"
+#include "models/protocols/string_progress.hpp"
+#include "models/protocols/xml_scanner.hpp"
+
+#include <utility>
+
+namespace superstep::qwen3_coder {
+
+void call_progress::start(std::string_view name) {
+  output_.start(name);
+  arguments_.emplace(find_tool(tools_, name), output_);
+  if (has_early_)
+    arguments_->settle();
+}
+
+void call_progress::add(std::string_view call, const tag& t) {
+  if (t.kind == tag_kind::name && !inside_ && !arguments_ && !t.self_closing) {
+    if (!t.closing) {
+      name_begin_ = t.to;
+    } else if (name_begin_ > 0) {
+      if (const auto name = value_of(call.substr(name_begin_, t.from - name_begin_)); !name.empty())
+        start(name);
+      name_begin_ = 0;
+    }
+    return;
+  }
+  if (t.kind != tag_kind::parameter)
+    return;
+  if (!arguments_) {
+    has_early_ = true;
+    return;
+  }
+  if (arguments_->is_settled())
+    return;
+  if (inside_ && t.closing && t.word_index == word_) {
+    close(call, t.from);
+  } else if (inside_ && !t.closing) {
+    // Part of the value, or the value has no end: that shows at the end of the call.
+    arguments_->settle();
+  } else if (!inside_ && !t.closing && !t.value.empty()) {
+    open(t);
+    if (t.self_closing)
+      close(call, t.to);
+  } else if (!inside_ && !t.closing && !t.self_closing) {
+    arguments_->settle();
+  }
+}
+
+void call_progress::open(const tag& t) {
+  key_ = decode_entities(t.value);
+  word_ = t.word_index;
+  begin_ = shown_ = blank_ = t.to;
+  inside_ = true;
+  as_text_ = arguments_->open_string(key_);
+}
+
+void call_progress::close(std::string_view call, std::size_t end) {
+  inside_ = false;
+  if (run_key_ != key_) {
+    run_key_ = key_;
+    run_ = {};
+  }
+  run_.emplace_back(value_of(call.substr(begin_, end - std::min(begin_, end))));
+  arguments_->close(key_, run_.size() == 1 ? run_.front() : json::value(run_));
+}
+
+void call_progress::end() {
+  if (arguments_ && !inside_)
+    arguments_->release();
+}
+
+void call_progress::advance(std::string_view call, std::size_t end) {
+  if (!inside_ || !as_text_ || arguments_->is_settled() || end <= blank_)
+    return;
+  const auto fresh = call.substr(blank_, end - blank_);
+  const auto trimmed = text::trim(fresh);
+  if (trimmed.empty()) {
+    blank_ = end;
+    return;
+  }
+  // White space before the value is no part of it, within it is.
+  const auto offset = [&](const char* p) { return static_cast<std::size_t>(p - call.data()); };
+  const auto from = shown_ == begin_ ? offset(trimmed.data()) : shown_;
+  if (from == offset(trimmed.data()) && shown_ == begin_ && call[from] == '<') {
+    as_text_ = false;
+    return;
+  }
+  const auto last = offset(trimmed.data() + trimmed.size());
+  const auto to = from + whole_text(call.substr(from, last - from));
+  if (to == from)
+    return;
+  arguments_->append_string(decode_entities(call.substr(from, to - from)));
+  shown_ = blank_ = to;
+}
+
+} // namespace superstep::qwen3_coder

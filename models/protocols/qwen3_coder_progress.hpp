@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/protocols/argument_progress.hpp"
+#include "models/protocols/qwen3_coder_tag.hpp"
+#include "models/protocols/stream_output.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace superstep::qwen3_coder {
+
+/// Shows the arguments of one call while its text grows. Offsets are of the text of the call,
+/// which begins at the same byte all the time.
+class call_progress {
+public:
+  call_progress(const std::vector<protocol_tool>& tools, stream_output& output) noexcept
+      : tools_{tools}, output_{output} {}
+
+  /// The call is known by its name.
+  void start(std::string_view name);
+  /// The next tag inside the call.
+  void add(std::string_view call, const tag& t);
+  /// The call has ended with what add() was told last.
+  void end();
+  /// No tag begins before `end`.
+  void advance(std::string_view call, std::size_t end);
+
+private:
+  void open(const tag& t);
+  void close(std::string_view call, std::size_t end);
+
+  const std::vector<protocol_tool>& tools_;
+  stream_output& output_;
+  std::optional<argument_progress> arguments_; // set when the name is known
+  std::string run_key_;                        // of the parameters in run_
+  json::array run_;            // values that stand one after the other under one key: a list
+  std::string key_;            // of the open parameter
+  std::uint8_t word_ = 0;      // of its tag
+  std::size_t begin_ = 0;      // of its value
+  std::size_t shown_ = 0;      // how far its value has been shown
+  std::size_t blank_ = 0;      // only white space stands from shown_ to here
+  bool inside_ = false;        // a parameter is open
+  bool as_text_ = false;       // its value is shown while it grows
+  bool has_early_ = false;     // a parameter stood before the name: it is not shown
+  std::size_t name_begin_ = 0; // of an open name element; 0: none
+};
+
+} // namespace superstep::qwen3_coder

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/protocols/xml_reader.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace superstep {
+
+/// Follows the outermost elements of a text that grows.
+class xml_elements {
+public:
+  enum class event {
+    none,   ///< nothing more up to the end of the text
+    open,   ///< an element has begun
+    close,  ///< it has ended, or it was empty
+    broken, ///< what follows cannot be told apart
+  };
+
+  /// @param raw names of elements that hold text only
+  explicit xml_elements(const raw_names& raw) noexcept : raw_{&raw} {}
+
+  /// Goes on up to the next event. `text` begins with what was given before.
+  [[nodiscard]] event next(std::string_view text);
+  /// Of the last event.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] bool is_open() const noexcept { return depth_ > 0; }
+  [[nodiscard]] bool is_raw() const noexcept { return is_raw_; }
+  /// Of the open tag of the element of the last event.
+  [[nodiscard]] std::size_t element() const noexcept { return element_; }
+  /// Behind the tag of the last event.
+  [[nodiscard]] std::size_t begin() const noexcept { return begin_; }
+  /// Up to here the text has been understood; inside an element it belongs to it.
+  [[nodiscard]] std::size_t at() const noexcept { return at_; }
+  /// Whether anything but white space stood outside the elements.
+  [[nodiscard]] bool has_text() const noexcept { return has_text_; }
+
+private:
+  event outside(std::string_view text);
+  event inside(std::string_view text);
+
+  const raw_names* raw_;
+  std::string name_;
+  std::size_t at_ = 0;
+  std::size_t element_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t depth_ = 0; // of elements of the same name; 0: outside
+  bool is_raw_ = false;
+  bool has_text_ = false;
+};
+
+} // namespace superstep

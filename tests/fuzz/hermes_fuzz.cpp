@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol_fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  superstep::fuzz::read_protocol("hermes", superstep::fuzz::text_of(data, size));
+  return 0;
+}
