@@ -416,7 +416,7 @@ void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
 
 void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
-  SUPERSTEP_ASSERT(error || r.flights == 0);
+  SUPERSTEP_ASSERT(error || r.to_parent || r.flights == 0);
   r.live = false;
   r.failure.reset();
   r.again.clear();

@@ -128,7 +128,7 @@ private:
     made->parent = saved_ ? saved_->point->id : std::string{};
     made->source = checkpoint_source::update;
     made->step = run_.step();
-    made->layout = table_;
+    made->layout = {std::shared_ptr<const graph_layout>{}, table_.get()}; // see thread_run::save()
     made->state = run_.state();
     made->where = run_.where();
     auto id = made->id;

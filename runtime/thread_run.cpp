@@ -198,7 +198,8 @@ void thread_run::save(const run_state& run, checkpoint_source source) {
   made->parent = stored_;
   made->source = source;
   made->step = run.step();
-  made->layout = run.table_ptr();
+  // Names the table without holding it: the table holds the saver, and the saver this checkpoint.
+  made->layout = {std::shared_ptr<const graph_layout>{}, &run.table()};
   made->state = run.state();
   made->where = run.where();
   at_ = std::move(made);

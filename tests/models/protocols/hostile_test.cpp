@@ -42,6 +42,16 @@ void uncounted(void* p) noexcept {
 void* operator new(std::size_t size) {
   return counted(size);
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return counted(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept {
+  uncounted(p);
+}
 void operator delete(void* p) noexcept {
   uncounted(p);
 }
