@@ -76,6 +76,7 @@ struct alignas(64) call final : lane_message, call_services {
   std::uint32_t open_index = 0; ///< place in run::open
   call_state state = call_state::idle;
   bool begun = false;      ///< the body was started; a queued one was not
+  bool is_away = false;    ///< its body is on, or queued for, a thread that is not the lane's
   wait_ptr stashed;        ///< ended while the body was still on its way to suspend
   bool has_flight = false; ///< counted in run::flights and listed in run::open
 

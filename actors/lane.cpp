@@ -207,6 +207,10 @@ void lane::fire_alarms() {
         ready_.push_back({nullptr, nullptr, std::move(due.sleeper)});
     } else if (due.whose->generation == due.generation) {
       auto& r = *due.whose;
+      if (due.retried == patience) {
+        end_early(r);
+        continue;
+      }
       if (due.retried != no_task) {
         retry_due(r, due.retried);
         continue;
@@ -257,6 +261,7 @@ void lane::adopt_interrupted() {
     give_flight(r, c);
     in_place_ = &take_call();
   }
+  went_away(c);
   // From here on exits, monitors and messages reach the actor although its body is not back.
   if (c.actor)
     shell_of(c.actor).release();

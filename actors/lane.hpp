@@ -116,13 +116,14 @@ public:
 
 private:
   static constexpr std::uint32_t no_task = ~std::uint32_t{0};
+  static constexpr std::uint32_t patience = no_task - 1; ///< an alarm for a run that has failed
 
   struct alarm {
     time_point due;
     wait_ptr sleeper;
     run* whose = nullptr; ///< set: the run's deadline, or one of its tasks
     std::uint32_t generation = 0;
-    std::uint32_t retried = no_task; ///< set: the run's task is to be tried again
+    std::uint32_t retried = no_task; ///< set: the run's task is to be tried again; see patience
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
   };
   struct ready_item {
@@ -169,6 +170,8 @@ private:
   [[nodiscard]] static bool is_lone(const run& r) noexcept;
   [[nodiscard]] bool settles(run& r);
   static void note_activity(const run& r) noexcept;
+  void went_away(call& c) noexcept;
+  void came_back(call& c);
   void stop_run(run& r, std::vector<interrupt> asked);
   [[nodiscard]] static bool stops_at(const run& r, std::uint8_t when) noexcept;
   void stop_with_questions(run& r);

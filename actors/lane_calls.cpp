@@ -212,6 +212,7 @@ void lane::send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number) {
   prepare_call(r, c, number);
   c.state = call_state::queued;
   give_flight(r, c);
+  went_away(c);
   shell_of(c.actor).release(); // dead now: its notice ends the call
   core_.add_job(c);
 }
@@ -289,6 +290,7 @@ void lane::abandon(call& c) {
     }
   }
   const auto join = std::move(c.join);
+  came_back(c);
   drop_flight(c);
   c.owner = nullptr;
   if (c.actor) {
@@ -318,6 +320,7 @@ void lane::call_came_home(call& c) {
     free_call(c);
     return;
   }
+  came_back(c);
   if (c.ended) {
     finish_flight(c);
     return;
@@ -401,6 +404,7 @@ lane::kept lane::start_fork(call& c) {
   }
   learn_heavy(c);
   if (c.input.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
+    went_away(c);
     core_.add_job(c);
     return kept::yes;
   }

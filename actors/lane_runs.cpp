@@ -21,6 +21,10 @@ constexpr auto pinned_max = std::size_t{8};
 /// before they count as waiting: what was ready at the first has had its turn at the second.
 constexpr auto quiet_looks_max = std::uint32_t{2};
 
+/// How long a failed step waits for siblings whose bodies are running on other threads: longer than
+/// any moment for which the machine may hold up a short body, and short for somebody who waits.
+constexpr auto patience_time = std::chrono::milliseconds{100};
+
 } // namespace
 
 run& lane::take_run() {
@@ -67,6 +71,33 @@ void lane::note_activity(const run& r) noexcept {
   }
 }
 
+/// The body of a call goes on, or waits to go on, on a thread that is not the lane's.
+void lane::went_away(call& c) noexcept {
+  SUPERSTEP_ASSERT(!c.is_away && c.owner != nullptr);
+  c.is_away = true;
+  ++c.owner->away;
+  for (const auto* below = c.owner->request.below.get();
+       below != nullptr && below->above->generation == below->above_generation;
+       below = below->above->request.below.get())
+    ++below->above->away;
+}
+
+/// It has ended, waits, or is given up: a failed run above it that is patient looks again.
+void lane::came_back(call& c) {
+  if (!std::exchange(c.is_away, false))
+    return;
+  const auto count = [this](run& r) {
+    --r.away;
+    if (r.failure || r.to_parent)
+      queue(r);
+  };
+  count(*c.owner);
+  for (const auto* below = c.owner->request.below.get();
+       below != nullptr && below->above->generation == below->above_generation;
+       below = below->above->request.below.get())
+    count(*below->above);
+}
+
 void lane::queue(run& r) {
   if (r.queued || !r.live)
     return;
@@ -86,6 +117,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
                 below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
                 config.recursion_limit);
   r.next_task = 0;
+  r.away = 0;
+  r.is_patient = false;
   r.stats.steps = 0;
   r.stats.tasks = 0;
   r.node_actors.resize(r.table().nodes().size());
@@ -353,12 +386,21 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
 
 /// Whether the siblings of a failed task may go on. What they do on a thread is kept and not done
 /// again, so they may end. Without one it would be lost anyway: they go on for as long as they need
-/// nothing but the lane, so that no timing shows, and are cancelled when they wait.
+/// nothing but the lane, so that no timing shows, and are cancelled when they wait. A body that was
+/// held up, and therefore taken to another thread, is given a while for the same reason.
 bool lane::settles(run& r) {
   if (r.flights == 0 && r.waiting == 0)
     return false;
   if (r.thread && r.thread->keeper())
     return true;
+  if (r.away > 0) {
+    r.quiet_looks = 0;
+    if (!std::exchange(r.is_patient, true)) {
+      alarms_.push_back({now() + patience_time, nullptr, &r, r.generation, patience});
+      std::push_heap(alarms_.begin(), alarms_.end());
+    }
+    return true;
+  }
   if (std::exchange(r.seen_activity, r.activity) != r.activity)
     r.quiet_looks = 0;
   else if (++r.quiet_looks > quiet_looks_max)

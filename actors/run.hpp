@@ -78,6 +78,8 @@ struct alignas(64) run {
   std::uint32_t activity = 0;      ///< counts what its calls and nested runs do
   std::uint32_t seen_activity = 0; ///< what a failed step had seen of it
   std::uint32_t quiet_looks = 0;   ///< how often it saw nothing new
+  std::uint32_t away = 0;          ///< bodies of it and of runs below it on other threads
+  bool is_patient = false;         ///< it has failed and gives these a while to end
   bool has_nested = false;         ///< the task started last has begun a run below it
   bool stops_after = false;        ///< the step that was applied has a breakpoint behind it
   bool is_plain = false;     ///< nobody streams or keeps it and nothing stops it: the short way

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every recorded case of a graph gives the recorded trace: with one lane, with two, and with the
-// ends of the tasks of a step shuffled.
+// ends of the tasks of a step shuffled and some of them held up.
 #include "graph_cases/case_run.hpp"
 #include "graph_cases/expression.hpp"
 #include "graph_cases/trace_judge.hpp"

@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace superstep::graph_cases {
 
 namespace {
+
+/// More than the two ticks of the watcher after which a lane is taken from a body.
+constexpr auto stall = std::chrono::milliseconds{2};
 
 /// What the ops of one execution have built so far.
 struct building {
@@ -214,6 +218,15 @@ unsigned execution_counts::random_turns() {
   return shuffle_ ? static_cast<unsigned>((*shuffle_)() % 6) : 0U;
 }
 
+void execution_counts::random_stall() {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    if (!shuffle_ || (*shuffle_)() % 64 != 0)
+      return;
+  }
+  std::this_thread::sleep_for(stall);
+}
+
 json::object execution_counts::all() const {
   const auto lock = std::scoped_lock{mutex_};
   auto out = json::object{};
@@ -243,6 +256,7 @@ task<json_command> node_program::run(json::value input, runtime rt) const {
   b.in.input = &input;
   b.in.context = rt.context<json::object>();
   b.in.attempt = rt.attempt();
+  counts->random_stall();
   // Completions are shuffled, starts are not: the program has run before its end is held back.
   auto running = run_ops(ops, b, rt, graphs.lock());
   auto failed = std::exception_ptr{};

@@ -34,13 +34,15 @@ class unsupported : public std::runtime_error {
 /// How often each program of a case has been started; shared by all its calls. Thread-safe.
 class execution_counts {
 public:
-  /// With a seed the ends of programs are held back at random.
+  /// With a seed the ends of programs are held back at random, and a few programs stand still for
+  /// so long that their lane goes on without them.
   explicit execution_counts(std::optional<std::uint64_t> seed = {}) {
     if (seed)
       shuffle_.emplace(*seed);
   }
   /// For how many turns of its lane a program that has run is held back.
   unsigned random_turns();
+  void random_stall();
   std::int64_t start(const std::string& node);
   [[nodiscard]] json::object all() const;
 
