@@ -99,7 +99,7 @@ void call::request_stop() {
 }
 
 std::function<void(json::value)> call::emitter() {
-  if (!sink)
+  if (!sink || !streams_custom)
     return {};
   return [sink = sink, below = below, node = input.table->node(input.node).name, step = input.step,
           index = input.task_index](json::value data) {
@@ -113,6 +113,29 @@ std::function<void(json::value)> call::emitter() {
       event.path = {below, &below->path};
     sink->push(std::move(event));
   };
+}
+
+std::function<void(value)> call::message_emitter() {
+  if (!sink || !streams_messages)
+    return {};
+  return [sink = sink, below = below, node = input.table->node(input.node).name, step = input.step,
+          index = input.task_index](value message) {
+    auto event = run_event{};
+    event.mode = stream_mode::messages;
+    event.step = step;
+    event.node = node;
+    event.task_index = index;
+    event.message = std::move(message);
+    if (below)
+      event.path = {below, &below->path};
+    sink->push(std::move(event));
+  };
+}
+
+void call::note_progress(bool is_heartbeat) noexcept {
+  if (is_timed && (is_heartbeat || !heartbeats_only))
+    progressed.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                     std::memory_order_relaxed);
 }
 
 } // namespace superstep

@@ -11,6 +11,7 @@
 #include <superstep/runtime/thread_run.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -55,12 +56,16 @@ struct alignas(64) call final : lane_message, call_services {
   body_input input;
   node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false;       ///< the body has ended; otherwise it waits
-  bool was_short = false;   ///< it was a job, and not worth a thread
-  bool gave_up = false;     ///< it will not go on: it has asked and got no answer
-  bool is_dressed = false;  ///< has a sink, a conversation or a run above it
-  bool has_nested = false;  ///< it has asked for a run below it
-  std::uint32_t nested = 0; ///< runs started below it
+  bool ended = false;      ///< the body has ended; otherwise it waits
+  bool was_short = false;  ///< it was a job, and not worth a thread
+  bool gave_up = false;    ///< it will not go on: it has asked and got no answer
+  bool is_dressed = false; ///< has a sink, a conversation or a run above it
+  bool has_nested = false; ///< it has asked for a run below it
+  bool is_timed = false;   ///< it may be idle for a limited time
+  bool heartbeats_only = false;
+  bool streams_messages = false; ///< `sink` wants them
+  bool streams_custom = false;   ///< `sink` wants what the body emits
+  std::uint32_t nested = 0;      ///< runs started below it
   std::shared_ptr<conversation> talk;
   task<void> forked; ///< set: a forked call; `out` is unused
 
@@ -87,6 +92,11 @@ struct alignas(64) call final : lane_message, call_services {
   std::shared_ptr<std::vector<send>> inputs_hold;
   std::shared_ptr<event_sink> sink;
   std::shared_ptr<const nested_in> below;
+  std::shared_ptr<const run_error> failure; ///< of an error handler
+
+  std::chrono::steady_clock::time_point started; ///< of a call with a time-out
+  /// Nanoseconds of the same clock; written by the body's threads.
+  std::atomic<std::int64_t> progressed{0};
 
   /// Of a queued call: who gets it first, the thread that runs it or the lane that drops it.
   std::atomic<bool> claimed{false};
@@ -105,6 +115,8 @@ struct alignas(64) call final : lane_message, call_services {
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
   void pass_on(std::vector<interrupt> questions) override;
+  void note_progress(bool is_heartbeat) noexcept override;
+  [[nodiscard]] std::function<void(value)> message_emitter() override;
   void start_nested(program_ptr table, write_list input, completer<nested_outcome> done) override;
   /// The lane asks a body that it cannot end to stop.
   void request_stop();
@@ -121,6 +133,7 @@ public:
     sink.reset();
     below.reset();
     talk.reset();
+    failure.reset();
     is_dressed = false;
   }
   void forget_stop() noexcept {

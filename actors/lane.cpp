@@ -185,7 +185,7 @@ void lane::drain() {
     if (w->resumable()) {
       ready_.push_back({nullptr, nullptr, std::move(owned)});
     } else if (w->due != time_point{} && !w->abandoned()) {
-      alarms_.push_back({w->due, std::move(owned), nullptr, 0, no_task});
+      alarms_.push_back({w->due, std::move(owned), nullptr, nullptr, 0, no_task});
       std::push_heap(alarms_.begin(), alarms_.end());
     }
     w = following;
@@ -205,6 +205,9 @@ void lane::fire_alarms() {
       due.sleeper->due = {};
       if (due.sleeper->end_in_place())
         ready_.push_back({nullptr, nullptr, std::move(due.sleeper)});
+    } else if (due.timed) {
+      if (due.timed->generation == due.generation)
+        look_at_time(*due.timed);
     } else if (due.whose->generation == due.generation) {
       auto& r = *due.whose;
       if (due.retried == patience) {

@@ -121,7 +121,8 @@ private:
   struct alarm {
     time_point due;
     wait_ptr sleeper;
-    run* whose = nullptr; ///< set: the run's deadline, or one of its tasks
+    call* timed = nullptr; ///< set: a call that may have taken too long
+    run* whose = nullptr;  ///< set: the run's deadline, or one of its tasks
     std::uint32_t generation = 0;
     std::uint32_t retried = no_task; ///< set: the run's task is to be tried again; see patience
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
@@ -202,6 +203,11 @@ private:
   [[nodiscard]] run& take_run();
 
   // lane_retry.cpp
+  void watch_time(const run& r, call& c);
+  void look_at_time(call& c);
+  [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
+  static void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_error> why);
+  [[nodiscard]] std::optional<timeout_policy> timeout_of(const run& r, const call& c) const;
   [[nodiscard]] bool will_retry(run& r, std::uint32_t number, const run_error& error);
   void retry_due(run& r, std::uint32_t number);
 
@@ -210,6 +216,7 @@ private:
   [[nodiscard]] kept resume(wait_ptr&& w);
   void prepare_call(run& r, call& c, std::uint32_t number);
   static void dress(run& r, call& c, std::uint32_t number);
+  static void give_failure(run& r, call& c, std::uint32_t number);
   void after_in_place(run& r, call& c);
   void send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number);
   void give_flight(run& r, call& c);

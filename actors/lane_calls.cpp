@@ -31,6 +31,7 @@ void lane::free_call(call& c) {
   c.was_short = false;
   c.gave_up = false;
   c.nested = 0;
+  c.is_timed = false;
   c.undress();
   c.owner = nullptr;
   c.parent = nullptr;
@@ -122,6 +123,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
     c.undress(); // the record was another run's
   if (!r.is_plain)
     dress(r, c, number);
+  c.is_timed = false;
   auto& in = c.input;
   in.table = &r.table();
   in.state = r.state.state().get();
@@ -136,6 +138,11 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.keep_writes = r.keeps_writes;
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
+  in.failure = nullptr;
+  if (t.failed_node != step_task::pull)
+    give_failure(r, c, number);
+  if (r.table().times_nodes() || (t.is_push() && (*r.step.inputs)[t.push_index].timeout_ms > 0))
+    c.started = now();
   if (c.actor) {
     auto& tenant = shell_of(c.actor).tenant;
     tenant.call = &c;
@@ -143,11 +150,23 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   }
 }
 
+namespace {
+
+/// Its messages are its own business.
+bool has_tag(const node_entry& node) {
+  return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
+}
+
+} // namespace
+
 /// What a call has only in a run that is streamed, kept or nested.
 void lane::dress(run& r, call& c, std::uint32_t number) {
   c.is_dressed = true;
   c.below = r.request.below;
-  if (r.streams(stream_mode::custom))
+  c.streams_custom = r.streams(stream_mode::custom);
+  c.streams_messages =
+      r.streams(stream_mode::messages) && !has_tag(r.table().node(r.step.tasks[number].node));
+  if (c.streams_custom || c.streams_messages)
     c.sink = r.request.sink;
   if (r.thread || (r.request.below && r.request.below->answers))
     c.talk = r.conversation_of(number);
@@ -227,6 +246,8 @@ void lane::give_flight(run& r, call& c) {
   c.table = r.state.table_ptr();
   c.state_hold = r.state.state();
   c.inputs_hold = r.step.inputs;
+  if (!c.join)
+    watch_time(r, c);
 }
 
 void lane::drop_flight(call& c) {
@@ -381,6 +402,9 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.config = r.request.config;
   c.is_dressed = true;
   c.sink = parent.sink;
+  c.streams_custom = parent.streams_custom;
+  c.streams_messages = parent.streams_messages;
+  c.failure = parent.failure;
   c.below = parent.below;
   c.input = parent.input;
   c.input.config = &c.config;

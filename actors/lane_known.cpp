@@ -28,6 +28,19 @@ body_input lane::reading(run& r, std::uint32_t number) const {
 void lane::take_known(run& r) {
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
+    const auto node = r.step.tasks[i].node;
+    if (known != nullptr && !known->output && !known->error.empty() && node != program::no_node &&
+        r.table().node(node).handler != program::no_node) { // it failed: its handler goes on
+      auto why = run_error{make_error_code(graph_errc::node_failed),
+                           known->error,
+                           r.table().node(node).name,
+                           r.state.step(),
+                           known->task,
+                           1,
+                           known->cause};
+      become_handler(r, i, std::make_shared<const run_error>(std::move(why)));
+      known = r.thread->find(r.task_path(r.step.tasks[i]));
+    }
     if (known == nullptr || !known->output)
       continue;
     r.step.record(i, *known->output);

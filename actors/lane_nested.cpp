@@ -49,6 +49,8 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   }
   below->above = &r;
   below->above_generation = r.generation;
+  below->caller = &parent;
+  below->caller_generation = parent.generation;
   share_resources(r, *below);
   below->answers = parent.talk ? parent.talk->given : nullptr;
   auto request = run_request{};

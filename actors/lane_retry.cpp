@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's second attempts: tasks that failed and are worth another one.
+// What becomes of tasks that fail: another attempt, an error handler in their place. And of those
+// that take too long.
 #include "lane.hpp"
 
 #include <superstep/runtime/retry_policy.hpp>
@@ -28,7 +29,7 @@ bool lane::will_retry(run& r, std::uint32_t number, const run_error& error) {
     return true;
   }
   ++r.waiting;
-  alarms_.push_back({now() + wait, nullptr, &r, r.generation, number});
+  alarms_.push_back({now() + wait, nullptr, nullptr, &r, r.generation, number});
   std::push_heap(alarms_.begin(), alarms_.end());
   return true;
 }
@@ -38,6 +39,118 @@ void lane::retry_due(run& r, std::uint32_t number) {
   --r.waiting;
   r.again.push_back(number);
   queue(r);
+}
+
+/// The limits of a call: those of its node, the whole one replaced by that of its Send.
+std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) const {
+  const auto& t = r.step.tasks[c.task_number];
+  auto limit = r.table().node(t.node).options.timeout;
+  if (!t.is_push() || t.failed_node != step_task::pull)
+    return limit;
+  if (const auto own = (*r.step.inputs)[t.push_index].timeout_ms; own > 0) {
+    if (!limit)
+      limit.emplace();
+    limit->run = std::chrono::milliseconds{own};
+  }
+  return limit;
+}
+
+/// A call got a flight: it may take long. @pre it is a task's own, not forked
+void lane::watch_time(const run& r, call& c) {
+  if (c.task_number == no_task || r.step.tasks[c.task_number].node == program::no_node)
+    return;
+  const auto limit = timeout_of(r, c);
+  if (!limit || (limit->run.count() <= 0 && limit->idle.count() <= 0))
+    return;
+  c.is_timed = true;
+  c.heartbeats_only = limit->heartbeats_only;
+  c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
+  auto first = limit->run;
+  if (limit->idle.count() > 0 && (first.count() <= 0 || limit->idle < first))
+    first = limit->idle;
+  alarms_.push_back({c.started + first, nullptr, &c, nullptr, c.generation, no_task});
+  std::push_heap(alarms_.begin(), alarms_.end());
+}
+
+/// An alarm of a call that is still in flight: it has taken too long, or gets the next alarm.
+void lane::look_at_time(call& c) {
+  if (c.owner == nullptr || !c.has_flight)
+    return;
+  auto& r = *c.owner;
+  const auto limit = timeout_of(r, c).value_or(timeout_policy{});
+  const auto time = now();
+  const auto progressed =
+      time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
+  auto due = time_point::max();
+  if (limit.run.count() > 0)
+    due = c.started + limit.run;
+  const auto is_over = due <= time;
+  if (limit.idle.count() > 0)
+    due = std::min(due, progressed + limit.idle);
+  if (due > time) {
+    alarms_.push_back({due, nullptr, &c, nullptr, c.generation, no_task});
+    std::push_heap(alarms_.begin(), alarms_.end());
+    return;
+  }
+  using kind = node_timeout_error::kind;
+  const auto elapsed = [&](time_point since) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time - since);
+  };
+  const auto number = c.task_number;
+  auto error = error_of(r, number, graph_errc::node_timeout, nullptr);
+  const auto passed = is_over
+                          ? node_timeout_error{kind::run, limit.run, elapsed(c.started), error}
+                          : node_timeout_error{kind::idle, limit.idle, elapsed(progressed), error};
+  error = passed.details();
+  error.cause = std::make_exception_ptr(passed);
+  const auto config = c.config; // outlives the record for the failure handler
+  auto input = c.input;
+  input.config = &config;
+  input.services = nullptr;
+  input.failure = nullptr;
+  abandon(c);
+  task_failed(r, number, input, {}, std::move(error));
+  if (r.live && r.flights == 0)
+    queue(r);
+}
+
+/// An activation has failed for good: its node's handler takes its place in the step.
+bool lane::begin_handler(run& r, std::uint32_t number, const run_error& error) {
+  auto& t = r.step.tasks[number];
+  if (t.failed_node != step_task::pull || t.node == program::no_node ||
+      r.table().node(t.node).handler == program::no_node)
+    return false;
+  if (r.thread)
+    tell_thread(r, number, nullptr, &error);
+  r.is_lone = false;
+  if (r.streams(stream_mode::tasks))
+    tell_finish(r, number, {}, &error);
+  become_handler(r, number, std::make_shared<const run_error>(error));
+  if (r.streams(stream_mode::tasks))
+    tell_start(r, number);
+  r.again.push_back(number);
+  queue(r);
+  return true;
+}
+
+void lane::become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_error> why) {
+  auto& t = r.step.tasks[number];
+  t.failed_node = t.node;
+  t.node = r.table().node(t.node).handler;
+  t.attempt = 1;
+  r.handled.emplace_back(number, std::move(why));
+}
+
+/// Fills the record of an error handler. The default one reads the state, whatever was sent.
+void lane::give_failure(run& r, call& c, std::uint32_t number) {
+  const auto& t = r.step.tasks[number];
+  for (const auto& [task, why] : r.handled)
+    if (task == number)
+      c.failure = why;
+  c.is_dressed = true;
+  c.input.failure = &c.failure;
+  if (!r.table().node(t.node).takes_payload && r.table().node(t.failed_node).takes_payload)
+    c.input.payload = nullptr;
 }
 
 } // namespace superstep

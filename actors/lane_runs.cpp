@@ -67,6 +67,8 @@ void lane::note_activity(const run& r) noexcept {
     if (above.generation != below->above_generation)
       return;
     ++above.activity;
+    if (below->caller->generation == below->caller_generation)
+      below->caller->note_progress(false);
     below = above.request.below.get();
   }
 }
@@ -125,7 +127,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
   if (config.deadline.count() > 0 && below == nullptr) {
-    alarms_.push_back({now() + config.deadline, nullptr, &r, r.generation, no_task});
+    alarms_.push_back({now() + config.deadline, nullptr, nullptr, &r, r.generation, no_task});
     std::push_heap(alarms_.begin(), alarms_.end());
   }
   r.is_plain = false;
@@ -138,6 +140,17 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   const auto& keeper = below != nullptr           ? below->keeper
                        : set && set->checkpointer ? set->checkpointer
                                                   : r.table().options().checkpointer;
+  if (keeper && below == nullptr && config.thread_id.empty()) {
+    end_run(r, run_error{make_error_code(errc::invalid_argument),
+                         "graph '" + r.table().name() +
+                             "' keeps threads: say which one (run_config::thread_id)",
+                         {},
+                         0,
+                         {},
+                         1,
+                         {}});
+    return;
+  }
   if (keeper || r.request.input.what() != run_input::kind::writes) {
     r.thread = std::make_unique<thread_run>(
         keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
@@ -366,6 +379,8 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
       error.text += "; its failure handler failed too: " + describe(std::current_exception());
     }
   }
+  if (begin_handler(r, number, error))
+    return;
   if (r.thread)
     tell_thread(r, number, &written, &error);
   r.is_lone = false;
@@ -396,7 +411,7 @@ bool lane::settles(run& r) {
   if (r.away > 0) {
     r.quiet_looks = 0;
     if (!std::exchange(r.is_patient, true)) {
-      alarms_.push_back({now() + patience_time, nullptr, &r, r.generation, patience});
+      alarms_.push_back({now() + patience_time, nullptr, nullptr, &r, r.generation, patience});
       std::push_heap(alarms_.begin(), alarms_.end());
     }
     return true;
@@ -491,6 +506,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   r.held.clear();
   r.thread.reset();
   r.forget_step();
+  r.handled.clear();
   free_runs_.push_back(&r);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (done)

@@ -97,6 +97,8 @@ void lane::stop_with_questions(run& r) {
 bool lane::advance_step(run& r) {
   r.next_task = 0;
   r.quiet_looks = 0;
+  if (!r.handled.empty())
+    r.handled.clear();
   const auto next = prepare(r.state, r.step);
   if (!r.is_plain && !announce_step(r))
     return false;
@@ -154,7 +156,8 @@ void lane::end_out_of_steps(run& r) {
 }
 
 bool lane::is_lone(const run& r) noexcept {
-  if (r.streams(stream_mode::custom) || r.streams(stream_mode::subgraphs))
+  if (r.streams(stream_mode::custom) || r.streams(stream_mode::messages) ||
+      r.streams(stream_mode::subgraphs))
     return false;
   return std::ranges::count(r.step.tasks, false, &step_task::is_known) == 1;
 }

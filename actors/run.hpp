@@ -32,6 +32,8 @@ struct run;
 struct nested_in : nesting {
   run* above = nullptr;
   std::uint32_t above_generation = 0;
+  call* caller = nullptr; ///< whose body started it
+  std::uint32_t caller_generation = 0;
 };
 
 /// What somebody asked an engine to run.
@@ -92,6 +94,8 @@ struct alignas(64) run {
   /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.
   std::vector<std::pair<std::uint32_t, std::shared_ptr<conversation>>> talks;
   std::vector<std::pair<std::uint32_t, std::string>> cache_keys;
+  /// Why tasks failed whose error handlers run in their places.
+  std::vector<std::pair<std::uint32_t, std::shared_ptr<const run_error>>> handled;
   std::uint64_t first_end_ns = 0; ///< of the step: when its first task ended while others flew
 
   static constexpr std::uint8_t stop_before = 1;

@@ -113,6 +113,8 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
   told.reset();
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
+  if (rt.streams_messages())
+    rt.emit_message(value{*reply});
   co_return after_model(*parts, std::move(reply).value(), rt);
 }
 
@@ -147,6 +149,12 @@ update<chat_state> after_tools(message_list answers) {
                 set<&chat_state::tool_calls>(count)};
 }
 
+void stream(const message_list& answers, const runtime& rt) {
+  if (rt.streams_messages())
+    for (const auto& m : answers)
+      rt.emit_message(value{m});
+}
+
 /// The answer to a call that was stopped from outside, so that the model is not left waiting.
 message stopped_answer(const tool_call& call, std::string_view why) {
   auto out = tool_message("Error: the call of tool '" + call.name +
@@ -161,6 +169,7 @@ task<update<chat_state>> call_tool(parts_ptr parts, const tool_call& call, runti
   auto running = begin_tool(parts, call, rt);
   auto answers = message_list{};
   answers.push_back(co_await running);
+  stream(answers, rt);
   co_return after_tools(std::move(answers));
 }
 
@@ -178,6 +187,7 @@ task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> 
       answers.push_back(stopped_answer(calls[i], ended[i].failure ? describe(ended[i].failure)
                                                                   : "its actor was told to exit"));
   }
+  stream(answers, rt);
   co_return after_tools(std::move(answers));
 }
 

@@ -32,6 +32,7 @@ constexpr auto workloads = std::array{
     workload{"W3", "S=1000 runs=1: two nodes in a loop", loop},
     workload{"W4", "C=1 T=3 version=v2|v1 pay=0 runs=1: the ReAct agent", react},
     workload{"W5k", "M=300 S=100: M keys written in each of S steps", wide_state},
+    workload{"W6", "N=100 runs=1: a graph of twelve steps below each of N Sends", subgraphs},
     workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
     workload{"W9", "iters=2500000: 16 tools that compute", cpu_tools},
     workload{"W12", "one small run, for timing the process from outside", start_up},

@@ -92,7 +92,7 @@ void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
     found->id = std::move(more.id);
 }
 
-result<> append_usage(std::optional<token_usage>& into, std::optional<token_usage>&& more) {
+result<> append_usage(boxed<token_usage>& into, boxed<token_usage>&& more) {
   if (!more)
     return {};
   if (!into) {

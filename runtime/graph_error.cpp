@@ -42,6 +42,8 @@ public:
       return "no such question";
     case graph_errc::no_parent:
       return "there is no parent graph";
+    case graph_errc::node_timeout:
+      return "an attempt of a node took too long";
     }
     return "unknown graph error";
   }

@@ -329,6 +329,8 @@ void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
   node.metadata = std::move(options.metadata);
   node.defer = options.defer;
   node.retry = std::move(options.retry);
+  node.timeout = options.timeout;
+  node.tags = std::move(options.tags);
   if (options.cache) {
     node.cache.emplace();
     node.cache->ttl = options.cache->ttl;
@@ -340,6 +342,13 @@ void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
   }
   reads_.push_back({name, std::move(options.reads), std::move(reads)});
   builder_.add_node(std::move(name), std::move(body), false, std::move(node));
+}
+
+void json_graph::add_handler(std::string name, detail::json_body_function body) {
+  auto reads = std::make_shared<std::vector<std::uint32_t>>();
+  reads_.push_back({name, {}, reads});
+  builder_.add_error_handler(name, std::make_unique<json_node>(std::move(body), *layout_, reads),
+                             false, {});
 }
 
 json_graph& json_graph::input(std::vector<std::string> channels) {

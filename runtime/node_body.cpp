@@ -15,12 +15,20 @@ runtime body_input::make_runtime() const {
   rt.set_attempt(attempt);
   rt.set_steps_left(steps_left);
   rt.set_store(store);
+  if (failure)
+    rt.set_failure(*failure);
   if (services) {
     rt.set_stop(services->stop_token());
     rt.set_emit(services->emitter());
+    rt.set_emit_message(services->message_emitter());
     rt.set_services(services);
   }
   return rt;
+}
+
+void runtime::heartbeat(bool is_told) const {
+  if (services_)
+    services_->note_progress(is_told);
 }
 
 void throw_wrong_input(const body_input& given) {
@@ -31,6 +39,18 @@ void throw_wrong_input(const body_input& given) {
                               node,
                               given.step,
                               node,
+                              1,
+                              {}}};
+}
+
+void throw_wrong_parent(const program& parent, const std::string& child) {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "the Command of graph '" + child +
+                                  "' to its parent is not for graph '" + parent.name() +
+                                  "': its update is of another state",
+                              {},
+                              0,
+                              {},
                               1,
                               {}}};
 }

@@ -23,6 +23,52 @@ void program_builder::add_node(std::string name, std::unique_ptr<const node_body
   nodes_.push_back(std::move(entry));
 }
 
+void program_builder::add_error_handler(const std::string& node,
+                                        std::unique_ptr<const node_body> body, bool takes_payload,
+                                        node_options options) {
+  const auto name =
+      node.empty() ? std::string{"__default_error_handler__"} : "__error_handler__" + node;
+  const auto is_taken = [&](const auto& n) { return n->name == name; };
+  if (std::any_of(nodes_.begin(), nodes_.end(), is_taken)) {
+    handler_faults_.push_back("Auto-generated error handler node `" + name + "` already exists.");
+    return;
+  }
+  add_node(name, std::move(body), takes_payload, std::move(options));
+  nodes_.back()->is_handler = true;
+  handlers_.emplace_back(node, name);
+}
+
+void program_builder::set_error_handler(std::unique_ptr<const node_body> body,
+                                        node_options options) {
+  add_error_handler({}, std::move(body), false, std::move(options));
+}
+
+void program_builder::fill_defaults() {
+  for (auto& n : nodes_) {
+    auto& own = n->options;
+    if (own.retry.empty())
+      own.retry = defaults_.retry;
+    if (!own.timeout)
+      own.timeout = defaults_.timeout;
+    if (!own.cache && !n->is_handler)
+      own.cache = defaults_.cache;
+  }
+}
+
+/// Handlers never handle the failures of handlers.
+void program_builder::connect_handlers(program& table) const {
+  for (const auto& [node, handler] : handlers_) {
+    const auto found = table.find(handler);
+    if (!node.empty()) {
+      table.nodes_[table.find(node)]->handler = found;
+      continue;
+    }
+    for (auto& n : table.nodes_)
+      if (!n->is_handler && n->handler == program::no_node)
+        n->handler = found;
+  }
+}
+
 void program_builder::add_edge(std::vector<std::string> sources, std::string target) {
   edges_.push_back({std::move(sources), std::move(target)});
 }
@@ -38,6 +84,12 @@ program_ptr program_builder::compile(compile_options options) {
   table->entry_.name = start_node;
   table->make_state_ = std::move(make_state_);
   table->channels_ = std::move(channels_);
+  // The default comes last: it is for nodes without a handler of their own.
+  std::stable_partition(handlers_.begin(), handlers_.end(),
+                        [](const auto& h) { return !h.first.empty(); });
+  fill_defaults();
+  table->times_nodes_ = std::any_of(nodes_.begin(), nodes_.end(),
+                                    [](const auto& n) { return n->options.timeout.has_value(); });
   for (auto i = std::uint32_t{0}; i < table->channels_.size(); ++i) {
     if (table->channels_[i]->wants_empty_update())
       table->transient_.push_back(i);
@@ -55,6 +107,7 @@ program_ptr program_builder::compile(compile_options options) {
   if (auto faults = check(*table); !faults.empty())
     throw compile_error{std::move(faults)};
   connect(*table);
+  connect_handlers(*table);
   return table;
 }
 
@@ -120,6 +173,12 @@ std::vector<fault> program_builder::check(const program& table) const {
       if (name != "*" && table.find(name) == program::no_node)
         faults.push_back(
             {graph_errc::unknown_node, name, "Interrupt node `" + name + "` not found"});
+  for (const auto& text : handler_faults_)
+    faults.push_back(invalid({}, text));
+  for (const auto& [node, handler] : handlers_)
+    if (!node.empty() && table.find(node) == program::no_node)
+      faults.push_back({graph_errc::unknown_node, node,
+                        "an error handler for node '" + node + "', which does not exist"});
   auto has_entry = false;
   for (const auto& e : edges_) {
     check_edge(table, e, faults);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/retry_policy.hpp>
+#include <superstep/runtime/timeout_policy.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +30,8 @@ bool is_worth_a_retry(const std::exception_ptr& cause) {
     return false; // told to exit: somebody wants it gone
   try {
     std::rethrow_exception(cause);
+  } catch (const node_timeout_error&) {
+    return true;
   } catch (const graph_error&) {
     return false;
   } catch (const std::system_error& e) {

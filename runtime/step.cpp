@@ -20,7 +20,7 @@ range move_into(From& from, To& to) {
 
 /// The reference's order of task paths: pulls by node name, then pushes by index.
 [[maybe_unused]] std::uint64_t path_key(const step_task& t) noexcept {
-  return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.node};
+  return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.origin()};
 }
 
 } // namespace
@@ -253,7 +253,7 @@ result<void> apply(run_state& run, super_step& step) {
     ++run.versions_->last;
     for (const auto number : step.finished) {
       if (const auto& t = step.tasks[number]; !t.is_push())
-        run.note_seen(t.node, t.causes);
+        run.note_seen(t.origin(), t.causes);
     }
   }
   return run.apply_tasks(step);

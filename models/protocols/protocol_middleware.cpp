@@ -71,9 +71,10 @@ message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids
   return answer;
 }
 
-void add_usage(std::optional<token_usage>& sum, const std::optional<token_usage>& more) {
+void add_usage(std::optional<token_usage>& sum, const boxed<token_usage>& more) {
   if (!sum || !more) {
-    sum = sum ? sum : more;
+    if (!sum)
+      sum = more;
     return;
   }
   auto total = *more; // the details are those of the last answer

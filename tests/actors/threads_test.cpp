@@ -110,6 +110,14 @@ BOOST_AUTO_TEST_CASE(a_run_that_nobody_keeps_stops_all_the_same_and_cannot_be_re
   BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
 }
 
+BOOST_AUTO_TEST_CASE(a_graph_that_keeps_threads_wants_to_know_which) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto refused = e.run(asking(kept()), begin_with(1));
+  BOOST_REQUIRE(refused.error);
+  BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
+  BOOST_TEST(refused.error->text.find("thread_id") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
@@ -154,7 +162,9 @@ BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
   const auto history = ss::state_history(graph.table(), place);
   BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
   auto again = on("t");
-  again.thread.emplace().checkpoint_id = history[1].point->id;
+  auto from = ss::thread_options{};
+  from.checkpoint_id = history[1].point->id;
+  again.thread = std::make_shared<const ss::thread_options>(std::move(from));
   BOOST_TEST(e.run(graph, ss::run_input::go_on(), again).state->n == 14);
   BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U); // a fork, and b once more
 }

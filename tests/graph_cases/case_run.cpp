@@ -147,7 +147,7 @@ private:
     if (const auto* context = what.if_contains("context"); context && context->is_object())
       out.context = std::make_shared<const json::object>(context->get_object());
     out.thread_id = thread_of(what);
-    auto& thread = out.thread.emplace();
+    auto thread = thread_options{};
     if (const auto when = text_member(what, "durability"); when == "exit")
       thread.when = durability::exit;
     else if (when == "sync")
@@ -155,6 +155,7 @@ private:
     thread.interrupt_before = names_in(what, "interrupt_before");
     thread.interrupt_after = names_in(what, "interrupt_after");
     thread.checkpoint_id = checkpoint_of(what);
+    out.thread = std::make_shared<const thread_options>(std::move(thread));
     return out;
   }
 

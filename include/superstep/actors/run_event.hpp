@@ -23,6 +23,7 @@ enum class stream_mode : std::uint8_t {
   tasks = 16,       ///< what each task reads as it starts, and how it ended
   checkpoints = 32, ///< where the thread stands, of runs whose graph has a checkpointer
   subgraphs = 64,   ///< no mode: the events of subgraphs as well
+  messages = 128,   ///< messages and pieces of them, as bodies come by them
 };
 [[nodiscard]] constexpr stream_mode operator|(stream_mode a, stream_mode b) noexcept {
   return static_cast<stream_mode>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -48,11 +49,12 @@ struct run_event {
   std::optional<std::vector<interrupt>> asked; ///< updates, values, tasks: what the run stops for
   checkpoint_ptr point;                        ///< checkpoints
   std::vector<std::string> next;               ///< checkpoints: nodes that run next
-  std::string node;                            ///< updates, custom
+  std::string node;                            ///< updates, custom, messages
   std::uint32_t task_index = 0;
   std::vector<std::uint32_t> changes; ///< values: channels that the step changed; none: a resume
   state_view state;                   ///< values: a snapshot, shared, never changed
   write_list writes;                  ///< updates: channel and value
+  value message;                      ///< messages: what the body sent, from the agents `message`
   json::value data; ///< custom; tasks, started: the input; debug: {"event": "step" | …}
 };
 

@@ -18,6 +18,7 @@ namespace superstep {
 /// One more activation of a node, with an input of its own, in the next super-step.
 struct send {
   std::uint32_t node = 0;
+  std::uint32_t timeout_ms = 0; ///< of the whole attempt, instead of its node's; 0: that one's
   value input;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/boxed.hpp>
 #include <superstep/base/json.hpp>
 
 #include <cstdint>
@@ -51,16 +52,16 @@ struct token_usage {
 /// One message of a conversation. Plain data; immutable once it is in a message_list.
 struct message {
   message_type type = message_type::human;
-  bool is_error = false;             ///< tool only: status "error"
-  std::string content;               ///< the text, when `blocks` is not set
-  std::optional<json::array> blocks; ///< a list of strings and objects; `content` is empty then
-  std::string id;                    ///< empty: add_messages assigns one
+  bool is_error = false;     ///< tool only: status "error"
+  std::string content;       ///< the text, when `blocks` is not set
+  boxed<json::array> blocks; ///< a list of strings and objects; `content` is empty then
+  std::string id;            ///< empty: add_messages assigns one
   std::string name;
   std::vector<tool_call> tool_calls;                 ///< ai only
   std::vector<invalid_tool_call> invalid_tool_calls; ///< ai only
   std::string tool_call_id;                          ///< tool only: the call it answers
   json::value artifact;                              ///< tool only; never sent to a model
-  std::optional<token_usage> usage;                  ///< ai only
+  boxed<token_usage> usage;                          ///< ai only
   json::object response_metadata;
   json::object additional_kwargs;
   std::string role; ///< chat only

@@ -4,6 +4,8 @@
 #include <superstep/channels/value.hpp>
 #include <superstep/runtime/program.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -35,17 +37,27 @@ public:
 
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }
+  /// A Send whose whole attempt may take so long, instead of what its node says (at most 49 days).
+  [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
+    SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
+    timeout_ms_ = static_cast<std::uint32_t>(limit.count());
+    return std::move(*this);
+  }
   /// Adds it to what a node gave. Throws graph_error{unknown_node}.
   void add_to(node_output& out, const program& table) && {
-    if (is_send())
-      table.send_to(out, name_, std::move(input_));
-    else
+    if (!is_send()) {
       table.go_to(out, name_);
+      return;
+    }
+    table.send_to(out, name_, std::move(input_));
+    if (timeout_ms_ > 0)
+      out.sends.back().timeout_ms = timeout_ms_;
   }
 
 private:
   std::string_view name_;
   value input_;
+  std::uint32_t timeout_ms_ = 0;
 };
 
 using destinations = std::vector<destination>;

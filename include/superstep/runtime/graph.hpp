@@ -46,7 +46,7 @@ template <class State>
 namespace detail {
 
 /// Runs a graph with a state of its own below a node.
-template <class State, class Child, class In, class Out>
+template <class State, class Input, class Child, class In, class Out>
 class subgraph_body final : public node_body {
 public:
   subgraph_body(compiled_graph<Child> child, In to_child, Out from_child)
@@ -54,20 +54,24 @@ public:
         from_child_{std::move(from_child)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    out.rest = finish(given.services, state_in(given));
+    out.rest = finish(given.services, given.table, state_in(given));
   }
   program_ptr nested() const override { return child_.table(); }
 
 private:
   [[nodiscard]] write_list state_in(const body_input& given) const {
-    return input_writes(
-        Child(to_child_(static_cast<const struct_block<State>&>(*given.state).state)));
+    return input_writes(Child(to_child_(input_of<Input>(given))));
   }
-  task<node_output> finish(call_services* services, write_list input) const {
+  task<node_output> finish(call_services* services, const program* table, write_list input) const {
     auto running = run_nested(services, child_.table(), std::move(input));
     auto ended = co_await running;
     auto out = node_output{};
-    if (ended.state) {
+    if (ended.to_parent) {
+      if (!ended.to_parent->template holds<parent_command<State>>())
+        throw_wrong_parent(*table, child_.table()->name());
+      auto said = ended.to_parent->template as<parent_command<State>>();
+      into_output(command<State>{std::move(said.update), std::move(said.go_to)}, *table, out);
+    } else if (ended.state) {
       auto back =
           update<State>{from_child_(static_cast<const struct_block<Child>&>(*ended.state).state)};
       out.writes.assign(back.writes().begin(), back.writes().end());
@@ -113,17 +117,42 @@ public:
     return *this;
   }
 
-  /// A graph as a node, with a state of its own: `to_child` makes its input of ours, `from_child`
-  /// our update of what it ends with. Its stops, events and checkpoints are part of our run's.
-  template <class Child, std::invocable<const State&> In, std::invocable<const Child&> Out>
-    requires std::convertible_to<std::invoke_result_t<In, const State&>, Child> &&
+  /// When an activation of `n` has failed for good, the handler runs in the same step instead: with
+  /// the input of the activation, and runtime::failure() saying why. What it returns counts as the
+  /// node's output, but only its own Commands say where to go on: the edges of `n` do not fire.
+  template <class Input, detail::typed_body<Input, State> F>
+  graph& on_error(node<Input> n, F handler, node_options options = {}) {
+    builder_.add_error_handler(
+        std::string{n.name}, std::make_unique<detail::body_of<State, Input, F>>(std::move(handler)),
+        !std::is_same_v<Input, State>, std::move(options));
+    return *this;
+  }
+  /// The same for all nodes without a handler of their own; reads the state, also after a Send.
+  template <detail::typed_body<State, State> F>
+  graph& on_error(F handler, node_options options = {}) {
+    builder_.set_error_handler(
+        std::make_unique<detail::body_of<State, State, F>>(std::move(handler)), std::move(options));
+    return *this;
+  }
+  /// What nodes use where their own options say nothing: retry, cache and timeout.
+  graph& defaults(node_options options) {
+    builder_.set_defaults(std::move(options));
+    return *this;
+  }
+
+  /// A graph as a node, with a state of its own: `to_child` makes its input of the node's,
+  /// `from_child` our update of what it ends with. Its stops, events and checkpoints are part of
+  /// our run's.
+  template <class Input, class Child, std::invocable<const Input&> In,
+            std::invocable<const Child&> Out>
+    requires std::convertible_to<std::invoke_result_t<In, const Input&>, Child> &&
              std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
-  graph& subgraph(node<State> n, compiled_graph<Child> child, In to_child, Out from_child,
+  graph& subgraph(node<Input> n, compiled_graph<Child> child, In to_child, Out from_child,
                   node_options options = {}) {
     builder_.add_node(std::string{n.name},
-                      std::make_unique<detail::subgraph_body<State, Child, In, Out>>(
+                      std::make_unique<detail::subgraph_body<State, Input, Child, In, Out>>(
                           std::move(child), std::move(to_child), std::move(from_child)),
-                      false, std::move(options));
+                      !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
 

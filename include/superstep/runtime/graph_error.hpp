@@ -28,6 +28,7 @@ enum class graph_errc {
   ambiguous_resume,    ///< one answer, several open questions
   unknown_interrupt,   ///< an answer to a question that nobody asked
   no_parent,           ///< a Command to the parent of the outermost graph
+  node_timeout,        ///< an attempt took longer than its node's timeout_policy allows
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 

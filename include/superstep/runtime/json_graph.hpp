@@ -38,6 +38,8 @@ struct json_node_options {
   bool defer = false;              ///< see node_options
   std::vector<retry_policy> retry; ///< see node_options
   std::optional<json_cache_policy> cache;
+  std::optional<timeout_policy> timeout; ///< see node_options
+  std::vector<std::string> tags;         ///< see node_options
 };
 
 /// A compiled JSON graph: the same program table as every other front end makes, and how its
@@ -101,6 +103,18 @@ public:
     add_node(std::move(name), detail::erase_body(std::move(body)), std::move(options));
     return *this;
   }
+  /// Runs in the same step instead of a node that has failed for good; see graph::on_error.
+  template <detail::json_body F>
+  json_graph& on_error(std::string node, F handler) {
+    add_handler(std::move(node), detail::erase_body(std::move(handler)));
+    return *this;
+  }
+  /// The same for all nodes without a handler of their own.
+  template <detail::json_body F>
+  json_graph& on_error(F handler) {
+    add_handler({}, detail::erase_body(std::move(handler)));
+    return *this;
+  }
   /// A graph as a node: it gets what the node reads, cut to its input, and what it puts out is
   /// written to the channels of the same names.
   json_graph& node(std::string name, compiled_json_graph subgraph, json_node_options options = {});
@@ -124,6 +138,7 @@ public:
 
 private:
   void add_node(std::string name, detail::json_body_function body, json_node_options options);
+  void add_handler(std::string name, detail::json_body_function body);
   void add_body(std::string name, std::unique_ptr<node_body> body,
                 std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);
   void add_branch(std::string from, detail::json_router_function route, json_path_map map);

@@ -53,6 +53,10 @@ public:
   [[nodiscard]] virtual std::optional<json::value> ask(const json::value& question) = 0;
   /// Notes the questions of a run inside the body in the same way.
   virtual void pass_on(std::vector<interrupt> questions) = 0;
+  /// The body is not stuck; see timeout_policy. Any thread.
+  virtual void note_progress(bool is_heartbeat) noexcept = 0;
+  /// Where messages and pieces of them go that the body streams; empty: nobody listens.
+  [[nodiscard]] virtual std::function<void(value)> message_emitter() = 0;
   /// Runs a graph below the body's task.
   virtual void start_nested(std::shared_ptr<const program>, write_list input,
                             completer<nested_outcome> done) = 0;
@@ -73,16 +77,22 @@ struct body_input {
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
   std::uint32_t attempt = 1;
-  bool sole_task = false;      ///< no other task runs in this step
-  bool keep_writes = false;    ///< somebody wants to see the writes after the routers have run
+  bool sole_task = false;   ///< no other task runs in this step
+  bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
   superstep::store* store = nullptr; ///< long-term memory of the run
-  std::int64_t steps_left = 0;       ///< super-steps that the run may still take after this one
+  /// Of an error handler: why its node failed.
+  const std::shared_ptr<const run_error>* failure = nullptr;
+  std::int64_t steps_left = 0; ///< super-steps that the run may still take after this one
 
   [[nodiscard]] runtime make_runtime() const;
 };
 
 /// Throws graph_error{invalid_update}: the input of a Send is not of the type that its node takes.
 [[noreturn]] void throw_wrong_input(const body_input&);
+
+/// Throws graph_error{invalid_update}: a Command to the parent is of another state than the
+/// parent's.
+[[noreturn]] void throw_wrong_parent(const program& parent, const std::string& child);
 
 /// A node's code, erased. Immutable; run by many runs at once.
 class node_body {

@@ -5,6 +5,7 @@
 #include <superstep/checkpoint/fwd.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/runtime/retry_policy.hpp>
+#include <superstep/runtime/timeout_policy.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -34,12 +35,14 @@ struct node_options {
   /// Nodes that its Commands may go to: drawn, and checked by compile().
   std::vector<std::string> destinations;
   json::object metadata;
+  std::vector<std::string> tags; ///< `nostream`: its messages are not streamed
   /// Holds the node back, however often it is triggered, until a step would leave nothing else to
   /// run (the reference's `defer`).
   bool defer = false;
   /// When an activation that failed is tried again; the first policy that fits decides.
   std::vector<retry_policy> retry;
   std::optional<cache_policy> cache; ///< used when the graph or the run has a cache
+  std::optional<timeout_policy> timeout;
   /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
   /// when the whole run ends. Empty result: the run fails.
   std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure;
@@ -90,6 +93,10 @@ struct node_entry {
   std::vector<std::uint32_t> edges;
   std::vector<join_member> joins;
   std::vector<branch_entry> branches;
+  /// Runs in the same step when an activation has failed for good; its output is the step's
+  /// instead, and the edges of this node do not fire. no_node: the run fails.
+  std::uint32_t handler = ~std::uint32_t{0};
+  bool is_handler = false; ///< of other nodes: nothing leads to it
   /// The engine's running guess whether the body blocks. A hint: no result depends on it.
   mutable std::atomic<int> slowness{0};
 };
@@ -128,6 +135,8 @@ public:
   [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept {
     return transient_;
   }
+  /// Some node has a time-out.
+  [[nodiscard]] bool times_nodes() const noexcept { return times_nodes_; }
   [[nodiscard]] state_ptr make_state() const { return make_state_(); }
   [[nodiscard]] bool ignores_unknown_targets() const noexcept {
     return options_.ignore_unknown_targets;
@@ -156,6 +165,7 @@ private:
   std::vector<join_entry> joins_;
   node_entry entry_;
   std::vector<std::uint32_t> transient_;
+  bool times_nodes_ = false;
   std::vector<std::uint32_t> declared_;
   std::function<state_ptr()> make_state_;
 };
@@ -170,6 +180,13 @@ public:
   void set_state(std::function<state_ptr()> make) { make_state_ = std::move(make); }
   void add_node(std::string name, std::unique_ptr<const node_body> body, bool takes_payload,
                 node_options options);
+  /// Runs instead of a node that has failed, under the name `__error_handler__NODE`.
+  void add_error_handler(const std::string& node, std::unique_ptr<const node_body> body,
+                         bool takes_payload, node_options options);
+  /// The same for every node without one of its own, under the name `__default_error_handler__`.
+  void set_error_handler(std::unique_ptr<const node_body> body, node_options options);
+  /// What nodes use where their own options say nothing: retry, cache and timeout.
+  void set_defaults(node_options options) { defaults_ = std::move(options); }
   /// One source: a plain edge. Several: a join, fired when all have run.
   void add_edge(std::vector<std::string> sources, std::string target);
   void add_branch(std::string source, std::unique_ptr<const router> r,
@@ -193,11 +210,16 @@ private:
   void check_target(const program&, std::string_view target, std::string_view from,
                     std::vector<fault>&) const;
   void connect(program&);
+  void connect_handlers(program&) const;
+  void fill_defaults();
 
   std::vector<std::unique_ptr<const channel>> channels_;
   std::vector<std::unique_ptr<node_entry>> nodes_;
   std::vector<edge> edges_;
   std::vector<branch> branches_;
+  std::vector<std::pair<std::string, std::string>> handlers_; // node and handler; empty: all others
+  std::vector<std::string> handler_faults_;
+  node_options defaults_;
   std::function<state_ptr()> make_state_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <superstep/base/execution.hpp>
 #include <superstep/base/json.hpp>
+#include <superstep/channels/channel.hpp>
 #include <superstep/runtime/run_config.hpp>
 
 #include <coroutine>
@@ -15,6 +16,7 @@
 namespace superstep {
 
 class call_services;
+struct run_error;
 
 /// Awaits the answer to one question; see runtime::interrupt().
 class [[nodiscard]] question {
@@ -58,9 +60,22 @@ public:
   }
   /// Sends a custom event to whoever streams the run, at once. Thread-safe.
   void emit(json::value event) const {
+    heartbeat(false);
     if (emit_)
       emit_(std::move(event));
   }
+  /// Sends a message, or a piece of one, to whoever streams the run's messages, at once. What it
+  /// holds is the node's own choice; the prebuilt agents send `message`. Thread-safe.
+  void emit_message(value message) const {
+    heartbeat(false);
+    if (emit_message_)
+      emit_message_(std::move(message));
+  }
+  [[nodiscard]] bool streams_messages() const noexcept { return static_cast<bool>(emit_message_); }
+  /// Tells the engine that the body is not stuck; see timeout_policy. Thread-safe.
+  void heartbeat() const { heartbeat(true); }
+  /// In an error handler: why its node failed. Null elsewhere.
+  [[nodiscard]] const run_error* failure() const noexcept { return failure_.get(); }
 
   /// Long-term memory that outlives the thread; null when neither graph nor run has one.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
@@ -85,8 +100,12 @@ public:
   [[nodiscard]] call_services* services() const noexcept { return services_; }
   void set_attempt(std::uint32_t attempt) noexcept { attempt_ = attempt; }
   void set_emit(std::function<void(json::value)> emit) { emit_ = std::move(emit); }
+  void set_emit_message(std::function<void(value)> emit) { emit_message_ = std::move(emit); }
+  void set_failure(std::shared_ptr<const run_error> f) noexcept { failure_ = std::move(f); }
 
 private:
+  void heartbeat(bool is_told) const;
+
   std::shared_ptr<const run_config> config_;
   std::string_view node_; // of the graph's table, which outlives every call
   std::int64_t step_;
@@ -97,6 +116,8 @@ private:
   superstep::store* store_ = nullptr;
   std::stop_token stop_;
   std::function<void(json::value)> emit_;
+  std::function<void(value)> emit_message_;
+  std::shared_ptr<const run_error> failure_;
 };
 
 } // namespace superstep

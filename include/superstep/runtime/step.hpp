@@ -35,7 +35,13 @@ struct step_task {
   std::uint32_t attempt = 1; ///< of the engine: which one runs or ran last
   std::uint8_t causes = 0;   ///< trigger_cause bits of a pull task
   bool is_known = false;     ///< of the engine: its output was known, it is not run
+  /// Set: the node that failed and whose error handler `node` is.
+  std::uint32_t failed_node = pull;
   [[nodiscard]] bool is_push() const noexcept { return push_index != pull; }
+  /// The node that was triggered, or sent to.
+  [[nodiscard]] std::uint32_t origin() const noexcept {
+    return failed_node == pull ? node : failed_node;
+  }
 };
 
 /// The tasks of one super-step and what they gave. Buffers keep their capacity from step to step.

@@ -64,6 +64,14 @@ struct command {
   destinations go_to{};
 };
 
+/// An update of the parent graph's state and where that goes on: ends the graph whose node returns
+/// it, at once, and becomes the result of the node which that graph is in its parent.
+template <class Parent>
+struct parent_command {
+  superstep::update<Parent> update{};
+  destinations go_to{};
+};
+
 /// How one field combines the writes of a step; see channels/rules.hpp.
 template <auto Member, class Rule>
 struct by {};

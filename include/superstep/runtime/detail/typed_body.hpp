@@ -39,9 +39,14 @@ template <class F, class... In>
 using body_result = decltype(call_body(std::declval<const F&>(), std::declval<const body_input&>(),
                                        std::declval<const In&>()...));
 
+template <class R>
+inline constexpr bool is_parent_command = false;
+template <class Parent>
+inline constexpr bool is_parent_command<parent_command<Parent>> = true;
+
 template <class R, class State>
-concept node_result =
-    std::is_void_v<R> || std::same_as<R, update<State>> || std::same_as<R, command<State>>;
+concept node_result = std::is_void_v<R> || std::same_as<R, update<State>> ||
+                      std::same_as<R, command<State>> || is_parent_command<R>;
 
 template <class F, class In, class State>
 concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<F, In>>, State>;
@@ -56,6 +61,11 @@ void into_output(command<State>&& c, const program& table, node_output& out) {
   out.writes = std::move(c.update.writes());
   for (auto& d : c.go_to)
     std::move(d).add_to(out, table);
+}
+
+template <class Parent>
+void into_output(parent_command<Parent>&& c, const program&, node_output& out) {
+  out.to_parent = std::make_shared<const value>(std::move(c));
 }
 
 template <class T>

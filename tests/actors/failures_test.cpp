@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time-outs, error handlers, Commands to the parent, streamed messages.
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+ss::node_options limited(ss::timeout_policy limit) {
+  auto options = ss::node_options{};
+  options.timeout = limit;
+  return options;
+}
+
+ss::task<ss::update<numbers>> sleep_long(const numbers&) {
+  auto nap = ss::sleep_for{60s};
+  co_await nap;
+  co_return ss::update{ss::set<&numbers::n>(1)};
+}
+
+ss::update<numbers> fail(const numbers&) {
+  throw std::runtime_error{"broken"};
+}
+
+/// The error that a graph ends with.
+ss::run_error error_of(const ss::compiled_graph<numbers>& graph, ss::run_config config = {}) {
+  auto e = ss::engine{{.workers = 1}};
+  try {
+    static_cast<void>(e.invoke(graph, numbers{}, std::move(config)));
+  } catch (const ss::graph_error& failed) {
+    return failed.details();
+  }
+  return {};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(failures)
+
+BOOST_AUTO_TEST_CASE(a_node_that_takes_too_long_fails_in_the_reference_s_words) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, sleep_long, limited({.run = 20ms}));
+  g.edge(ss::start, a);
+  const auto error = error_of(g.compile());
+  BOOST_TEST((error.code == ss::graph_errc::node_timeout));
+  BOOST_TEST(error.node == "a");
+  BOOST_TEST(error.text.starts_with("Node 'a' exceeded its run timeout of 0.020s (elapsed: 0.0"));
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_blocks_is_given_up_and_asked_to_stop) {
+  auto stopped = std::make_shared<std::atomic<bool>>(false);
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a,
+      [stopped](const numbers&, const ss::runtime& rt) {
+        while (!rt.stop().stop_requested())
+          std::this_thread::sleep_for(1ms);
+        *stopped = true;
+        return ss::update{ss::set<&numbers::n>(1)};
+      },
+      limited({.run = 20ms}));
+  g.edge(ss::start, a);
+  BOOST_TEST((error_of(g.compile()).code == ss::graph_errc::node_timeout));
+  BOOST_TEST(*stopped); // the engine has ended, and with it every body
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_shows_life_is_not_idle_but_one_that_falls_silent_is) {
+  const auto beat = [](int beats) {
+    return [beats](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+      for (auto i = 0; i < beats; ++i) {
+        auto nap = ss::sleep_for{25ms};
+        co_await nap;
+        rt.heartbeat();
+      }
+      auto silence = ss::sleep_for{beats == 0 ? 60s : 1ms};
+      co_await silence;
+      co_return ss::update{ss::set<&numbers::n>(beats)};
+    };
+  };
+  auto lively = ss::graph<numbers>{};
+  lively.add(a, beat(8), limited({.idle = 100ms}));
+  lively.edge(ss::start, a);
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(e.invoke(lively.compile(), numbers{}).n == 8);
+
+  auto silent = ss::graph<numbers>{};
+  silent.add(a, beat(0), limited({.idle = 30ms}));
+  silent.edge(ss::start, a);
+  BOOST_TEST(error_of(silent.compile())
+                 .text.starts_with("Node 'a' exceeded its idle timeout of 0.030s without making "
+                                   "progress (elapsed: 0.0"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_emits_counts_as_life_unless_only_heartbeats_do) {
+  const auto emitting = [](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    for (auto i = 0; i < 10; ++i) {
+      auto nap = ss::sleep_for{20ms};
+      co_await nap;
+      rt.emit(i);
+    }
+    co_return ss::update{ss::set<&numbers::n>(1)};
+  };
+  for (const auto only : {false, true}) {
+    auto g = ss::graph<numbers>{};
+    g.add(a, emitting, limited({.idle = 100ms, .heartbeats_only = only}));
+    g.edge(ss::start, a);
+    BOOST_TEST((error_of(g.compile()).code == ss::graph_errc::node_timeout) == only);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_that_took_too_long_is_tried_again_by_default) {
+  auto options = limited({.run = 30ms});
+  options.retry = {ss::retry_policy{.initial_interval = 1ms, .jitter = false, .retry_on = {}}};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a,
+      [](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+        auto nap = ss::sleep_for{rt.attempt() < 3 ? 60s : 0s};
+        co_await nap;
+        co_return ss::update{ss::set<&numbers::n>(static_cast<int>(rt.attempt()))};
+      },
+      std::move(options));
+  g.edge(ss::start, a);
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_send_may_have_a_time_of_its_own) {
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [](const int& ms, ss::runtime) -> ss::task<ss::update<numbers>> {
+    auto nap = ss::sleep_for{std::chrono::milliseconds{ms}};
+    co_await nap;
+    co_return ss::update{ss::set<&numbers::seen>({ms})};
+  });
+  g.branch(ss::start, [](const numbers&) {
+    auto to = ss::destinations{};
+    to.push_back(ss::destination{worker, 1});
+    to.push_back(ss::destination{worker, 60'000}.within(20ms));
+    return to;
+  });
+  const auto error = error_of(g.compile());
+  BOOST_TEST((error.code == ss::graph_errc::node_timeout));
+  BOOST_TEST(error.task == "worker#1");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_handler_takes_the_place_of_its_node_and_says_where_to_go_on) {
+  auto said = std::string{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, fail);
+  g.add(b, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 100)}; });
+  g.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1'000)}; });
+  g.edge(ss::start, a).edge(a, b); // the edge of a failed node does not fire
+  g.on_error(a, [&said](const numbers& s, const ss::runtime& rt) {
+    said = rt.failure()->text;
+    return ss::command<numbers>{ss::set<&numbers::n>(s.n + 10), {c}};
+  });
+  auto e = ss::engine{{.workers = 1}};
+  auto run =
+      e.stream(g.compile(), numbers{.n = 1, .total = 0, .seen = {}}, ss::stream_mode::updates);
+  auto names = std::vector<std::string>{};
+  while (const auto event = run.next())
+    names.push_back(event->node);
+  BOOST_TEST(names == (std::vector<std::string>{"__error_handler__a", "c"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(said.find("broken") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_of_sends_gets_what_was_sent_and_spares_the_siblings) {
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [](const int& number) -> ss::update<numbers> {
+    if (number % 2 == 1)
+      throw std::runtime_error{"odd"};
+    return ss::update{ss::set<&numbers::seen>({number})};
+  });
+  g.on_error(worker,
+             [](const int& number) { return ss::update{ss::set<&numbers::seen>({-number})}; });
+  g.branch(ss::start, fan_out);
+  auto e = ss::engine{{.workers = 2}};
+  const auto out = e.invoke(g.compile(), numbers{.n = 5, .total = 0, .seen = {}});
+  BOOST_TEST(out.seen == (std::vector<int>{0, -1, 2, -3, 4}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_default_handler_serves_every_node_without_one_and_no_handler) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, fail).add(b, fail).edge(ss::start, a).edge(ss::start, b);
+  g.on_error(a, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });
+  g.on_error([](const numbers&) { return ss::update{ss::set<&numbers::total>(2)}; });
+  auto e = ss::engine{{.workers = 1}};
+  const auto out = e.invoke(g.compile(), numbers{});
+  BOOST_TEST(out.n == 1);
+  BOOST_TEST(out.total == 2);
+
+  auto worse = ss::graph<numbers>{};
+  worse.add(a, fail).edge(ss::start, a);
+  worse.on_error([](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"too"}; });
+  const auto error = error_of(worse.compile());
+  BOOST_TEST(error.node == "__default_error_handler__");
+  BOOST_TEST(error.text.find("too") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_failed_goes_on_when_the_thread_does_not_its_node) {
+  auto starts = std::make_shared<std::atomic<int>>(0);
+  auto is_repaired = std::make_shared<std::atomic<bool>>(false);
+  auto g = ss::graph<numbers>{};
+  g.add(a, [starts](const numbers&) -> ss::update<numbers> {
+    ++*starts;
+    throw std::runtime_error{"broken"};
+  });
+  g.edge(ss::start, a);
+  g.on_error(a, [is_repaired](const numbers&, const ss::runtime& rt) {
+    if (!*is_repaired)
+      throw std::runtime_error{"the handler, too"};
+    return ss::update{ss::set<&numbers::n>(static_cast<int>(rt.failure()->text.size()))};
+  });
+  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  auto on_thread = ss::run_config{};
+  on_thread.thread_id = "t";
+  BOOST_TEST(error_of(graph, on_thread).text.find("the handler, too") != std::string::npos);
+  *is_repaired = true;
+  auto e = ss::engine{{.workers = 1}};
+  const auto again = e.run(graph, ss::run_input::go_on(), on_thread);
+  BOOST_TEST_REQUIRE(!again.error);
+  BOOST_TEST(again.state->n > 0);
+  BOOST_TEST(*starts == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_for_a_node_that_does_not_exist_is_a_fault_of_the_graph) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, fail).edge(ss::start, a);
+  g.on_error(b, fail);
+  g.on_error(a, fail).on_error(a, fail);
+  const auto names_both = [](const ss::compile_error& e) {
+    const auto text = std::string{e.what()};
+    return text.find("an error handler for node 'b', which does not exist") != std::string::npos &&
+           text.find("Auto-generated error handler node `__error_handler__a` already exists.") !=
+               std::string::npos;
+  };
+  BOOST_CHECK_EXCEPTION(static_cast<void>(g.compile()), ss::compile_error, names_both);
+}
+
+BOOST_AUTO_TEST_CASE(defaults_fill_what_a_node_leaves_unset) {
+  auto g = ss::graph<numbers>{};
+  g.defaults(limited({.run = 20ms}));
+  g.add(a, sleep_long).edge(ss::start, a);
+  BOOST_TEST((error_of(g.compile()).code == ss::graph_errc::node_timeout));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_to_the_parent_ends_the_child_and_goes_on_in_the_parent) {
+  auto child = ss::graph<numbers>{};
+  child.add(a, [](const numbers& s) {
+    return ss::parent_command<numbers>{ss::set<&numbers::n>(s.n + 1), {c}};
+  });
+  child.add(b, fail); // never reached
+  child.edge(ss::start, a).edge(a, b);
+  const auto make_parent = [](ss::compiled_graph<numbers> below) {
+    auto parent = ss::graph<numbers>{};
+    parent.subgraph(
+        a, std::move(below), [](const numbers& s) { return s; },
+        [](const numbers&) { return ss::update<numbers>{}; });
+    parent.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.n)}; });
+    parent.edge(ss::start, a);
+    return parent.compile();
+  };
+  auto e = ss::engine{{.workers = 1}};
+  const auto out = e.invoke(make_parent(child.compile()), numbers{.n = 4, .total = 0, .seen = {}});
+  BOOST_TEST(out.n == 5);
+  BOOST_TEST(out.total == 5);
+
+  struct other {};
+  auto stranger = ss::graph<numbers>{};
+  stranger.add(a, [](const numbers&) { return ss::parent_command<other>{}; });
+  stranger.edge(ss::start, a);
+  BOOST_TEST(error_of(make_parent(stranger.compile({.name = "below"})))
+                 .text.find("the Command of graph 'below' to its parent") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_streamed_as_they_come_unless_their_node_keeps_them) {
+  const auto speak = [](const numbers&, const ss::runtime& rt) {
+    if (rt.streams_messages())
+      rt.emit_message(ss::value{std::string{"from "} + std::string{rt.node()}});
+    return ss::update{ss::set<&numbers::n>(1)};
+  };
+  auto silent = ss::node_options{};
+  silent.tags = {"nostream"};
+  auto g = ss::graph<numbers>{};
+  g.add(a, speak).add(b, speak, std::move(silent)).edge(ss::start, a).edge(a, b);
+  const auto graph = g.compile();
+  auto e = ss::engine{{.workers = 1}};
+  auto run = e.stream(graph, numbers{}, ss::stream_mode::messages);
+  auto heard = std::vector<std::string>{};
+  while (const auto event = run.next()) {
+    BOOST_TEST((event->mode == ss::stream_mode::messages));
+    BOOST_TEST(event->step == 1);
+    heard.push_back(event->message.as<std::string>());
+  }
+  BOOST_TEST(heard == (std::vector<std::string>{"from a"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
