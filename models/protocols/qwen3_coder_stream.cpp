@@ -21,7 +21,7 @@ constexpr auto stray_space_max = std::size_t{64};
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
                protocol_event_handler on_event, protocol_error_handler on_error)
-    : tools_{tools}, output_{options, std::move(on_event), std::move(on_error)} {}
+    : tools_{tools}, shapes_{tools}, output_{options, std::move(on_event), std::move(on_error)} {}
 
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
@@ -132,6 +132,7 @@ reading stream::next_tag(bool complete, tag& found) {
     const auto rest = all.substr(at, cdata_open.size());
     if (has_cdata_ && cdata_open.starts_with(rest)) {
       if (rest.size() == cdata_open.size()) {
+        met_cdata_ = true;
         const auto from = std::max(at, cdata_scan_);
         const auto end = all.find(cdata_close, from);
         if (end != all.npos) {
@@ -215,7 +216,8 @@ void stream::begin_call(const tag& open, bool is_block) {
   is_block_ = is_block;
   open_ = open;
   scanned_ = open.to;
-  progress_.emplace(tools_, output_);
+  progress_.emplace(tools_, shapes_, output_);
+  met_cdata_ = false;
   if (auto name = is_block ? std::string{} : decode_entities(open.value); !name.empty())
     progress_->start(name);
   else if (!outer_name_.empty())
@@ -241,7 +243,14 @@ bool stream::read_call(bool complete) {
                           found.word_index == open_.word_index;
     if (is_close || is_end || (!is_block_ && names_call(found))) {
       progress_->end();
-      end_call(found.from, is_close || is_block_ ? found.to : found.from, false);
+      // Most calls were understood on the way; the others are read as a whole.
+      auto whole = is_close && !met_cdata_ ? progress_->whole() : std::nullopt;
+      if (whole) {
+        output_.call(std::move(*whole));
+        leave_call(found.to);
+      } else {
+        end_call(found.from, is_close || is_block_ ? found.to : found.from, false);
+      }
       return true;
     }
     progress_->advance(all, found.from);
@@ -271,6 +280,10 @@ void stream::end_call(std::size_t end, std::size_t behind, bool at_finish) {
     output_.fail("unresolved-tool-name", {}, span);
   else if (at_finish)
     output_.text(rest);
+  leave_call(behind);
+}
+
+void stream::leave_call(std::size_t behind) {
   progress_.reset();
   const auto closes_block = is_block_;
   take(behind);

@@ -84,6 +84,8 @@ private:
           ++at_;
         return;
       }
+      if (at_ < text_.size() && text_[at_] > ' ' && text_[at_] != '/')
+        return;
       while (const auto length = text::space_at(text_, at_))
         at_ += length;
       if (!at('/'))
@@ -109,6 +111,11 @@ private:
       return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
     }
     if (c == '"' || (c == '\'' && dialect_.relaxed)) {
+      // Most strings hold no escape and are taken as they stand.
+      if (const auto s = plain_string()) {
+        into.emplace_string().assign(s->data(), s->size());
+        return true;
+      }
       auto s = std::string{};
       if (!read_string(s))
         return false;
@@ -216,6 +223,21 @@ private:
     return true;
   }
 
+  /// The string that begins here, if it is what stands between its quotes; nothing: it is
+  /// not, and nothing has been read.
+  std::optional<std::string_view> plain_string() {
+    const auto quote = text_[at_];
+    auto end = at_ + 1;
+    while (end < text_.size() && text_[end] != quote && text_[end] != '\\' &&
+           static_cast<unsigned char>(text_[end]) >= 0x20)
+      ++end;
+    if (end >= text_.size() || text_[end] != quote)
+      return {};
+    const auto inside = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return inside;
+  }
+
   bool read_string(std::string& out) {
     const auto quote = text_[at_++];
     for (;;) {
@@ -275,10 +297,8 @@ private:
       auto value = json::value{};
       if (!read_value(value, depth))
         return false;
-      if (dialect_.relaxed && members.contains(key))
-        return fail("a key stands twice in one object");
-      if (key != "__proto__" || dialect_.keep_proto)
-        members[key] = std::move(value);
+      if (!add(members, key, std::move(value)))
+        return false;
       skip();
       if (!next('}'))
         return false;
@@ -286,9 +306,25 @@ private:
     return true;
   }
 
+  bool add(json::object& members, const std::string& key, json::value value) {
+    if (key == "__proto__" && !dialect_.keep_proto)
+      return true;
+    const auto [place, is_new] = members.emplace(key, std::move(value));
+    if (is_new)
+      return true;
+    if (dialect_.relaxed)
+      return fail("a key stands twice in one object");
+    place->value() = std::move(value); // which emplace() has left alone
+    return true;
+  }
+
   bool read_key(std::string& key) {
-    if (at('"') || (at('\'') && dialect_.relaxed))
-      return read_string(key);
+    if (at('"') || (at('\'') && dialect_.relaxed)) {
+      const auto plain = plain_string();
+      if (plain)
+        key = *plain;
+      return plain || read_string(key);
+    }
     if (!dialect_.relaxed || at_ >= text_.size() || text::is_digit(text_[at_]))
       return fail("a key is missing");
     const auto rest = text_.substr(at_);

@@ -130,13 +130,16 @@ public:
     output_.progress().show(*value);
   }
   void end() override {}
-  result<json::value> read(std::string_view text) override {
+  result<std::string> read(std::string_view text) override {
     // Most often all of it has been read just now.
     if (last_ && last_size_ == text.size())
-      return std::move(*last_);
-    return reader_.read(text, tool_);
+      return to_text(*last_);
+    const auto arguments = reader_.read(text, tool_);
+    if (!arguments)
+      return arguments.error();
+    return to_text(*arguments);
   }
-  std::optional<json::value> read_unfinished(std::string_view text) override {
+  std::optional<std::string> read_unfinished(std::string_view text) override {
     auto arguments = read(text);
     if (!arguments)
       return {};
@@ -166,7 +169,11 @@ result<json::value> body::read(std::string_view text, const protocol_tool& tool)
   return coerce(std::move(*read), tool.schema);
 }
 
-std::unique_ptr<body_progress> body::progress(const protocol_tool& tool,
+std::unique_ptr<call_facts> body::facts(const protocol_tool&) const {
+  return nullptr;
+}
+
+std::unique_ptr<body_progress> body::progress(const protocol_tool& tool, const call_facts*,
                                               stream_output& output) const {
   return std::make_unique<yaml_xml::progress>(*this, tool, output);
 }
