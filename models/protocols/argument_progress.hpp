@@ -4,6 +4,7 @@
 #include "models/protocols/argument_shape.hpp"
 #include "models/protocols/stream_output.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,7 +27,8 @@ public:
       : tool_{tool}, shape_{shape}, output_{output} {}
 
   /// A string begins. False: it cannot be shown while it grows.
-  [[nodiscard]] bool open_string(std::string_view key);
+  /// @param p what find() says of the key
+  [[nodiscard]] bool open_string(std::string_view key, const parameter* p);
   void append_string(std::string_view text) { output_.progress().append_string(text); }
   /// The string that was opened is complete, and all of it has been appended.
   /// @param text the same as a whole; only looked at when is_choice()
@@ -34,9 +36,9 @@ public:
   /// The open string is one of those that the schema lists.
   [[nodiscard]] bool is_choice() const noexcept { return open_ != nullptr && open_->texts; }
   /// An argument is complete. The same key again replaces it.
-  void close(std::string_view key, json::value value);
+  void close(std::string_view key, const parameter* p, json::value value);
   /// As close(), for a text.
-  void close_text(std::string_view key, std::string_view text);
+  void close_text(std::string_view key, const parameter* p, std::string_view text);
   /// The next argument has another key than the last, or there is none.
   void release();
   [[nodiscard]] std::string_view held() const noexcept { return held_key_; }
@@ -46,25 +48,31 @@ public:
   /// All that was closed, as the arguments of the call; nothing: they have to be read as a whole.
   [[nodiscard]] std::optional<std::string> whole();
 
-private:
+  /// What the schema says of an argument; null: nothing.
   [[nodiscard]] const parameter* find(std::string_view key) const noexcept {
     return shape_ != nullptr ? shape_->find(key) : nullptr;
   }
+
+private:
   [[nodiscard]] bool is_plain_string(const parameter* p) const noexcept {
     return tool_ == nullptr || (p != nullptr && p->is_plain_string);
   }
   /// Whether the key may stand next.
-  [[nodiscard]] bool is_next(std::string_view key);
-  void hold(std::string_view key, json::value value, bool is_final);
+  [[nodiscard]] bool is_next(std::string_view key, const parameter* p);
+  [[nodiscard]] bool has_stood(std::string_view key, const parameter* p) const;
+  void note(std::string_view key, const parameter* p);
+  void hold(std::string_view key, const parameter* p, json::value value, bool is_final);
   /// A text is what its schema asks for, or else the whole has to be read again.
   void check_text(const parameter* p, std::string_view text);
 
   const protocol_tool* tool_;
   const argument_shape* shape_;
   stream_output& output_;
-  std::set<std::string, std::less<>> keys_; // of all arguments that have been shown
+  std::uint64_t known_ = 0;                 // arguments that have been shown, by their index
+  std::set<std::string, std::less<>> keys_; // those that have none, or a high one
   std::string last_key_;
   std::string held_key_; // of an argument that waits; empty: none
+  const parameter* held_parameter_ = nullptr;
   json::value held_;
   const parameter* open_ = nullptr; // of the string that was opened; null: of no schema
   bool is_settled_ = false;

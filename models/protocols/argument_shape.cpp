@@ -62,7 +62,7 @@ bool is_of(const json::value& v, const parameter& p) noexcept {
   if (!p.is_scalar)
     return false;
   if (const auto* s = v.if_string())
-    return p.kind == kind::string && (p.texts == nullptr || is_one_of(text::view(*s), *p.texts));
+    return takes_text(p, text::view(*s));
   if (v.is_bool())
     return p.kind == kind::boolean;
   if (const auto* d = v.if_double())
@@ -106,12 +106,16 @@ bool argument_shape::fits(const json::object& arguments) const noexcept {
          });
 }
 
+bool takes_text(const parameter& p, std::string_view text) noexcept {
+  return p.is_scalar && p.kind == kind::string && (p.texts == nullptr || is_one_of(text, *p.texts));
+}
+
 std::optional<json::value> bend_text(std::string_view text, const parameter& to) {
   if (!to.is_scalar)
     return {};
   switch (to.kind) {
   case kind::string:
-    if (to.texts == nullptr || is_one_of(text, *to.texts))
+    if (takes_text(to, text))
       return json::value(json::string_view{text.data(), text.size()});
     return {};
   case kind::boolean:

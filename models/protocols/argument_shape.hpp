@@ -32,6 +32,10 @@ public:
 
   /// Null: no property is called that.
   [[nodiscard]] const parameter* find(std::string_view name) const noexcept;
+  /// The place of a parameter that find() gave.
+  [[nodiscard]] std::size_t index_of(const parameter& p) const noexcept {
+    return static_cast<std::size_t>(&p - parameters_.data());
+  }
   /// Arguments may be bent one by one: no part of the schema asks for several of them at once.
   [[nodiscard]] bool is_memberwise() const noexcept { return is_memberwise_; }
   /// The arguments are what the schema asks for as they stand: coerce() leaves them alone, and
@@ -43,6 +47,9 @@ private:
   std::vector<std::string_view> required_;
   bool is_memberwise_ = false;
 };
+
+/// A text that coerce() leaves alone and the schema takes. False: not known.
+[[nodiscard]] bool takes_text(const parameter& p, std::string_view text) noexcept;
 
 /// What coerce() makes of a text for this parameter, when that is plain; nothing: not known.
 [[nodiscard]] std::optional<json::value> bend_text(std::string_view text, const parameter& to);

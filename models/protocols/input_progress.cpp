@@ -26,6 +26,14 @@ std::size_t whole_characters(std::string_view s) noexcept {
 
 } // namespace
 
+void input_progress::restart(std::size_t call) {
+  call_ = call;
+  shown_.clear();
+  members_.clear();
+  last_key_.clear();
+  last_from_ = sent_ = written_ = 0;
+}
+
 void input_progress::send(std::size_t end) {
   while (sent_ < end) {
     auto length = std::min(delta_bytes_max, end - sent_);

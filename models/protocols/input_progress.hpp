@@ -15,6 +15,8 @@ class input_progress {
 public:
   input_progress(std::size_t call, const protocol_event_handler& on_event)
       : call_{call}, on_event_{&on_event} {}
+  /// Forgets the last call for the sake of another. The buffers stay: answers have many calls.
+  void restart(std::size_t call);
 
   /// Adds what surely begins the final text, if it extends what was shown. Whether exactly this
   /// has been shown now.

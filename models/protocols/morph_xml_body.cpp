@@ -41,7 +41,7 @@ public:
       if (property == nullptr)
         arguments_.settle();
       else if (what == xml_elements::event::open)
-        open();
+        open(property);
       else
         close(body, *property);
     }
@@ -65,8 +65,8 @@ private:
     return to_text(*arguments);
   }
 
-  void open() {
-    as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name());
+  void open(const parameter* property) {
+    as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name(), property);
     text_from_ = elements_.begin();
     begin_run();
   }
@@ -104,7 +104,7 @@ private:
       const auto content = elements_.is_raw() ? std::string_view{decoded} : trim_xml(decoded);
       if (is_first && property.is_scalar) {
         run_.emplace_back(json::string_view{content.data(), content.size()});
-        return arguments_.close_text(run_name_, content);
+        return arguments_.close_text(run_name_, &property, content);
       }
       value = json::string_view{content.data(), content.size()};
     } else {
@@ -116,7 +116,7 @@ private:
       value = std::move(read->begin()->value());
     }
     run_.push_back(std::move(value));
-    arguments_.close(run_name_, run_.size() == 1 ? run_.front() : json::value(run_));
+    arguments_.close(run_name_, &property, run_.size() == 1 ? run_.front() : json::value(run_));
   }
 
   /// A text that was shown while it grew: what has been held back of it follows.

@@ -62,7 +62,8 @@ void call_progress::open(const tag& t) {
   word_ = t.word_index;
   begin_ = shown_ = blank_ = t.to;
   inside_ = true;
-  as_text_ = arguments_->open_string(key_);
+  parameter_ = arguments_->find(key_);
+  as_text_ = arguments_->open_string(key_, parameter_);
 }
 
 void call_progress::close(std::string_view call, std::size_t end) {
@@ -77,9 +78,9 @@ void call_progress::close(std::string_view call, std::size_t end) {
   const auto value = value_of(raw);
   run_.emplace_back(value);
   if (run_.size() == 1)
-    arguments_->close_text(key_, value);
+    arguments_->close_text(key_, parameter_, value);
   else
-    arguments_->close(key_, run_);
+    arguments_->close(key_, parameter_, run_);
 }
 
 /// A text that was shown while it grew: what has been held back of it follows.

@@ -41,17 +41,18 @@ private:
   std::string name_;                           // of the call
   std::optional<argument_progress> arguments_; // set when the name is known
   std::string run_key_;                        // of the parameters in run_
-  json::array run_;            // values that stand one after the other under one key: a list
-  std::string key_;            // of the open parameter
-  std::uint8_t word_ = 0;      // of its tag
-  std::size_t begin_ = 0;      // of its value
-  std::size_t shown_ = 0;      // how far its value has been shown
-  std::size_t blank_ = 0;      // only white space stands from shown_ to here
-  bool inside_ = false;        // a parameter is open
-  bool as_text_ = false;       // its value is shown while it grows
-  bool is_odd_ = false;        // a tag stood where none belongs
-  bool has_early_ = false;     // a parameter stood before the name: it is not shown
-  std::size_t name_begin_ = 0; // of an open name element; 0: none
+  json::array run_; // values that stand one after the other under one key: a list
+  std::string key_; // of the open parameter
+  const parameter* parameter_ = nullptr; // what the schema says of it
+  std::uint8_t word_ = 0;                // of its tag
+  std::size_t begin_ = 0;                // of its value
+  std::size_t shown_ = 0;                // how far its value has been shown
+  std::size_t blank_ = 0;                // only white space stands from shown_ to here
+  bool inside_ = false;                  // a parameter is open
+  bool as_text_ = false;                 // its value is shown while it grows
+  bool is_odd_ = false;                  // a tag stood where none belongs
+  bool has_early_ = false;               // a parameter stood before the name: it is not shown
+  std::size_t name_begin_ = 0;           // of an open name element; 0: none
 };
 
 } // namespace superstep::qwen3_coder
