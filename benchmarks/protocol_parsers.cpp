@@ -55,6 +55,7 @@ void read_stream(benchmark::State& state, const std::string& name, const std::st
   }
   if ((calls > 0) != (kind != "plain"))
     state.SkipWithError("the calls were not found");
+  state.counters["bytes"] = static_cast<double>(text.size());
   state.SetBytesProcessed(static_cast<std::int64_t>(text.size()) * state.iterations());
 }
 

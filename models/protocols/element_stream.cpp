@@ -24,12 +24,22 @@ element_stream::element_stream(const call_body& body, const std::vector<protocol
 void element_stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (tool_ == nullptr && window_.empty() && piece.find('<') == piece.npos)
+  if (tool_ == nullptr && window_.empty() && is_plain(piece))
     return output_.text(piece);
   window_.append(piece);
   while (tool_ ? read_call(false) : read_text(false)) {
   }
   output_.flush();
+}
+
+/// Whether no call begins in it, not even at its end.
+bool element_stream::is_plain(std::string_view piece) const {
+  const auto* tool = static_cast<const protocol_tool*>(nullptr);
+  auto end = std::size_t{};
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
+    if (read_tool_tag(piece, at, names_, tool, end) != tag_start::none)
+      return false;
+  return true;
 }
 
 void element_stream::finish() {

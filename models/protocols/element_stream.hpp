@@ -31,6 +31,7 @@ private:
   void end_unfinished();
   void take(std::size_t n);
 
+  [[nodiscard]] bool is_plain(std::string_view piece) const;
   [[nodiscard]] const call_facts* facts_of(const protocol_tool& tool);
 
   const call_body& body_;

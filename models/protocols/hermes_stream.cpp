@@ -22,6 +22,14 @@ std::size_t held_back(std::string_view s, std::string_view tag) {
   return 0;
 }
 
+/// Whether no call begins in it, not even at its end.
+bool is_plain(std::string_view piece) {
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
+    if (open_tag.starts_with(piece.substr(at, open_tag.size())))
+      return false;
+  return true;
+}
+
 } // namespace
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
@@ -34,7 +42,7 @@ stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (window_.empty() && piece.find('<') == piece.npos)
+  if (window_.empty() && is_plain(piece))
     return emit_text(piece);
   window_.append(piece);
   advance(false);

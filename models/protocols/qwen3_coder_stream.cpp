@@ -17,6 +17,39 @@ namespace {
 // More white space than this between a call and a stray close tag is text.
 constexpr auto stray_space_max = std::size_t{64};
 
+/// Whether a block or a call that stands on its own begins at `at`.
+reading opening_at(std::string_view all, std::size_t at, bool complete, tag& found) {
+  auto what = read_tag(all, at, found);
+  if (what == reading::more)
+    return found.closing || complete ? reading::none : what;
+  if (what == reading::none || found.closing)
+    return reading::none;
+  if (found.kind == tag_kind::block || names_call(found))
+    return what;
+  if (found.kind != tag_kind::call || found.self_closing)
+    return reading::none;
+  // Words like <tool> stand in prose, too; with a name right behind it one begins a call.
+  const auto rest = all.substr(found.to);
+  const auto name = all.size() - text::trim_start(rest).size();
+  if (name == all.size())
+    return complete || rest.size() > stray_space_max ? reading::none : reading::more;
+  auto child = tag{};
+  const auto next = all[name] == '<' ? read_tag(all, name, child) : reading::none;
+  if (next == reading::more && !complete)
+    return next;
+  const auto is_name = next == reading::tag && child.kind == tag_kind::name && !child.closing;
+  return is_name ? reading::tag : reading::none;
+}
+
+/// Whether no call begins in it, not even at its end.
+bool is_plain(std::string_view piece) {
+  auto found = tag{};
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
+    if (opening_at(piece, at, false, found) != reading::none)
+      return false;
+  return true;
+}
+
 } // namespace
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
@@ -26,7 +59,7 @@ stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (mode_ == mode::text && window_.empty() && !after_call_ && piece.find('<') == piece.npos)
+  if (mode_ == mode::text && window_.empty() && !after_call_ && is_plain(piece))
     return output_.text(piece);
   window_.append(piece);
   advance(false);
@@ -71,31 +104,6 @@ bool stream::drop_stray_close(bool complete) {
   return true;
 }
 
-/// Whether a block or a call that stands on its own begins at `at`.
-reading stream::opening_at(std::size_t at, bool complete, tag& found) const {
-  const auto all = window_.view();
-  auto what = read_tag(all, at, found);
-  if (what == reading::more)
-    return found.closing || complete ? reading::none : what;
-  if (what == reading::none || found.closing)
-    return reading::none;
-  if (found.kind == tag_kind::block || names_call(found))
-    return what;
-  if (found.kind != tag_kind::call || found.self_closing)
-    return reading::none;
-  // Words like <tool> stand in prose, too; with a name right behind it one begins a call.
-  const auto rest = all.substr(found.to);
-  const auto name = all.size() - text::trim_start(rest).size();
-  if (name == all.size())
-    return complete || rest.size() > stray_space_max ? reading::none : reading::more;
-  auto child = tag{};
-  const auto next = all[name] == '<' ? read_tag(all, name, child) : reading::none;
-  if (next == reading::more && !complete)
-    return next;
-  const auto is_name = next == reading::tag && child.kind == tag_kind::name && !child.closing;
-  return is_name ? reading::tag : reading::none;
-}
-
 bool stream::read_text(bool complete) {
   if (!drop_stray_close(complete))
     return false;
@@ -104,7 +112,7 @@ bool stream::read_text(bool complete) {
   if (output_.calls() >= answer_calls_max)
     scanned_ = all.size();
   for (auto at = all.find('<', scanned_); at != all.npos; at = all.find('<', at + 1)) {
-    const auto what = opening_at(at, complete, found);
+    const auto what = opening_at(all, at, complete, found);
     if (what == reading::none)
       continue;
     output_.text(all.substr(0, at));

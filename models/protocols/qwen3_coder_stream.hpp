@@ -30,7 +30,6 @@ private:
   bool read_block(bool complete);
   bool read_call(bool complete);
   bool drop_stray_close(bool complete);
-  [[nodiscard]] reading opening_at(std::size_t at, bool complete, tag& found) const;
   /// The next tag from scanned_ on. none: there is none up to the end.
   [[nodiscard]] reading next_tag(bool complete, tag& found);
   void take(std::size_t n);
