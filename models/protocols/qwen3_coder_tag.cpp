@@ -58,7 +58,8 @@ std::string_view read_word(std::string_view s, std::size_t& at) noexcept {
 
 const std::pair<std::string_view, tag_kind>* known(std::string_view word) noexcept {
   const auto found = std::ranges::find_if(words, [&](const auto& each) {
-    return each.first.size() == word.size() && text::equal_any_case(each.first, word);
+    return each.first == word ||
+           (each.first.size() == word.size() && text::equal_any_case(each.first, word));
   });
   return found == words.end() ? nullptr : &*found;
 }

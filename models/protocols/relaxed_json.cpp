@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/coerce_text.hpp"
+#include "models/protocols/eight_bytes.hpp"
 #include "models/protocols/relaxed_json_impl.hpp"
 
 #include <superstep/models/protocols/relaxed_json.hpp>
@@ -22,6 +23,19 @@ constexpr auto word_chars = [] {
     table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
+
+/// Where a string stops being taken as it stands: at its quote, an escape, a control character or
+/// the end of the text.
+std::size_t end_of_plain(std::string_view s, std::size_t at, char quote) noexcept {
+  for (; s.size() - at >= 8; at += 8)
+    if (const auto next = eight_bytes{s.data() + at};
+        next.has(quote) || next.has('\\') || next.has_control())
+      break;
+  while (at < s.size() && s[at] != quote && s[at] != '\\' &&
+         static_cast<unsigned char>(s[at]) >= 0x20)
+    ++at;
+  return at;
+}
 
 void append_utf8(std::string& out, std::uint32_t c) {
   const auto byte = [&](std::uint32_t b) { out += static_cast<char>(b); };
@@ -227,10 +241,7 @@ private:
   /// not, and nothing has been read.
   std::optional<std::string_view> plain_string() {
     const auto quote = text_[at_];
-    auto end = at_ + 1;
-    while (end < text_.size() && text_[end] != quote && text_[end] != '\\' &&
-           static_cast<unsigned char>(text_[end]) >= 0x20)
-      ++end;
+    const auto end = end_of_plain(text_, at_ + 1, quote);
     if (end >= text_.size() || text_[end] != quote)
       return {};
     const auto inside = text_.substr(at_ + 1, end - at_ - 1);
@@ -242,9 +253,7 @@ private:
     const auto quote = text_[at_++];
     for (;;) {
       const auto from = at_;
-      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' &&
-             static_cast<unsigned char>(text_[at_]) >= 0x20)
-        ++at_;
+      at_ = end_of_plain(text_, at_, quote);
       out += text_.substr(from, at_ - from);
       if (at_ >= text_.size())
         return fail("a string has no end");

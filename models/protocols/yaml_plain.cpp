@@ -2,6 +2,7 @@
 #include "models/protocols/yaml_plain.hpp"
 
 #include "models/protocols/coerce_text.hpp"
+#include "models/protocols/eight_bytes.hpp"
 #include "models/protocols/yaml_reader.hpp"
 
 #include <algorithm>
@@ -21,6 +22,10 @@ bool is_letter(char c) noexcept {
 /// has its own mind about the others.
 bool is_ordinary(std::string_view s) noexcept {
   for (auto i = std::size_t{0}; i < s.size();) {
+    if (s.size() - i >= 8 && eight_bytes{s.data() + i}.is_printable_ascii()) {
+      i += 8;
+      continue;
+    }
     const auto c = static_cast<unsigned char>(s[i]);
     if (c < 0x80) {
       if ((c < 0x20 && c != '\n') || c == 0x7f)
