@@ -9,7 +9,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <utility>
 #include <vector>
@@ -249,6 +251,16 @@ void write(std::string& out, const json::value& v, key_order order) {
   }
 }
 
+/// Whether none of eight bytes has to be escaped, all looked at in one word.
+bool is_plain(const char* bytes) noexcept {
+  constexpr auto ones = std::uint64_t{0x0101010101010101};
+  constexpr auto highs = ones << 7U;
+  auto word = std::uint64_t{};
+  std::memcpy(&word, bytes, sizeof word);
+  const auto below = [](std::uint64_t w, std::uint64_t n) { return (w - ones * n) & ~w & highs; };
+  return (below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1)) == 0;
+}
+
 } // namespace
 
 result<json::value> parse_json(std::string_view text, json_limits limits) {
@@ -280,6 +292,10 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   auto plain = std::size_t{0}; // start of the run that needs no escape
   for (auto i = std::size_t{0}; i < text.size(); ++i) {
+    while (text.size() - i >= 8 && is_plain(text.data() + i))
+      i += 8;
+    if (i == text.size())
+      break;
     const auto c = static_cast<unsigned char>(text[i]);
     if (c >= 0x20 && c != '"' && c != '\\')
       continue;

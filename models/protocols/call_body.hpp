@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace superstep {
@@ -19,10 +20,16 @@ public:
   virtual void advance(std::string_view body) = 0;
   /// What was given last is the whole body.
   virtual void end() = 0;
-  /// The arguments of the whole body; an error when it says none.
-  [[nodiscard]] virtual result<json::value> read(std::string_view body) = 0;
+  /// The arguments of the whole body, as JSON; an error when it says none.
+  [[nodiscard]] virtual result<std::string> read(std::string_view body) = 0;
   /// The arguments of a body whose close tag never came.
-  [[nodiscard]] virtual std::optional<json::value> read_unfinished(std::string_view body) = 0;
+  [[nodiscard]] virtual std::optional<std::string> read_unfinished(std::string_view body) = 0;
+};
+
+/// What one protocol keeps of one tool.
+class call_facts {
+public:
+  virtual ~call_facts() = default;
 };
 
 /// How a protocol whose calls are elements named after tools reads what is between the tags.
@@ -35,8 +42,11 @@ public:
   /// The arguments of a body that is read at once.
   [[nodiscard]] virtual result<json::value> read(std::string_view body,
                                                  const protocol_tool& tool) const = 0;
-  [[nodiscard]] virtual std::unique_ptr<body_progress> progress(const protocol_tool& tool,
-                                                                stream_output& output) const = 0;
+  /// What streams need to know of a tool, made once for all its calls; null: nothing.
+  [[nodiscard]] virtual std::unique_ptr<call_facts> facts(const protocol_tool& tool) const = 0;
+  /// @param facts of the tool, which outlive it
+  [[nodiscard]] virtual std::unique_ptr<body_progress>
+  progress(const protocol_tool& tool, const call_facts* facts, stream_output& output) const = 0;
 };
 
 } // namespace superstep

@@ -32,6 +32,8 @@ std::size_t space_at(std::string_view s, std::size_t at) noexcept {
 }
 
 std::string_view trim_start(std::string_view s) noexcept {
+  if (!s.empty() && s.front() > ' ')
+    return s;
   auto at = std::size_t{0};
   while (const auto length = space_at(s, at))
     at += length;
@@ -41,6 +43,8 @@ std::string_view trim_start(std::string_view s) noexcept {
 std::string_view trim(std::string_view s) noexcept {
   s = trim_start(s);
   for (;;) {
+    if (!s.empty() && s.back() > ' ') // so is no part of a wider space
+      return s;
     auto cut = std::size_t{0};
     // A space of one, two or three bytes may stand at the end.
     for (auto length = std::size_t{1}; length <= 3 && length <= s.size() && cut == 0; ++length)

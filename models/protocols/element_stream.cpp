@@ -24,12 +24,22 @@ element_stream::element_stream(const call_body& body, const std::vector<protocol
 void element_stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (tool_ == nullptr && window_.empty() && piece.find('<') == piece.npos)
+  if (tool_ == nullptr && window_.empty() && is_plain(piece))
     return output_.text(piece);
   window_.append(piece);
   while (tool_ ? read_call(false) : read_text(false)) {
   }
   output_.flush();
+}
+
+/// Whether no call begins in it, not even at its end.
+bool element_stream::is_plain(std::string_view piece) const {
+  const auto* tool = static_cast<const protocol_tool*>(nullptr);
+  auto end = std::size_t{};
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
+    if (read_tool_tag(piece, at, names_, tool, end) != tag_start::none)
+      return false;
+  return true;
 }
 
 void element_stream::finish() {
@@ -42,6 +52,13 @@ void element_stream::finish() {
 void element_stream::take(std::size_t n) {
   window_.take(n);
   scanned_ = 0;
+}
+
+const call_facts* element_stream::facts_of(const protocol_tool& tool) {
+  const auto [place, is_new] = facts_.try_emplace(&tool);
+  if (is_new)
+    place->second = body_.facts(tool);
+  return place->second.get();
 }
 
 /// True: there may be more to read.
@@ -62,7 +79,7 @@ bool element_stream::read_text(bool complete) {
     tool_ = tool;
     body_begin_ = scanned_ = end - at;
     output_.start(tool->name);
-    progress_ = body_.progress(*tool, output_);
+    progress_ = body_.progress(*tool, facts_of(*tool), output_);
     if (what == tag_start::self_closing)
       end_call(body_begin_, body_begin_);
     return true;
@@ -125,7 +142,7 @@ void element_stream::end_call(std::size_t body_end, std::size_t end) {
   const auto& tool = *std::exchange(tool_, nullptr);
   const auto reader = std::exchange(progress_, nullptr);
   if (auto read = reader->read(all.substr(body_begin_, body_end - body_begin_)))
-    output_.call({tool.name, to_text(*read)});
+    output_.call({tool.name, std::move(*read)});
   else
     output_.fail("malformed-tool-call-body", tool.name, all.substr(0, end));
   take(end);
@@ -137,7 +154,7 @@ void element_stream::end_unfinished() {
   const auto reader = std::exchange(progress_, nullptr);
   // Half a close tag is as good as a whole one when nothing more comes: scanned_ is before it.
   if (auto read = reader->read_unfinished(all.substr(body_begin_, scanned_ - body_begin_)))
-    output_.call({tool.name, to_text(*read)});
+    output_.call({tool.name, std::move(*read)});
   else
     output_.fail("unfinished-tool-call", tool.name, all);
   take(all.size());

@@ -7,6 +7,7 @@
 #include "models/protocols/xml_calls.hpp"
 
 #include <memory>
+#include <unordered_map>
 
 namespace superstep {
 
@@ -30,8 +31,12 @@ private:
   void end_unfinished();
   void take(std::size_t n);
 
+  [[nodiscard]] bool is_plain(std::string_view piece) const;
+  [[nodiscard]] const call_facts* facts_of(const protocol_tool& tool);
+
   const call_body& body_;
   tool_names names_;
+  std::unordered_map<const protocol_tool*, std::unique_ptr<call_facts>> facts_; // of called ones
   stream_output output_;
   text_window window_;                  // begins with the text or the call that is being read
   const protocol_tool* tool_ = nullptr; // of the call; null: text is being read

@@ -122,6 +122,7 @@ std::vector<parsed_part> hermes_protocol::parse(std::string_view text,
       parts.add_text(piece);
   };
   auto finder = call_finder{text};
+  auto shapes = argument_shapes{tools};
   auto from = std::size_t{0};
   auto calls = std::size_t{0};
   for (auto open = text.find(open_tag); open != text.npos && calls < answer_calls_max;
@@ -137,7 +138,7 @@ std::vector<parsed_part> hermes_protocol::parse(std::string_view text,
     const auto body = text.substr(begin, close - begin);
     from = close + close_tag.size();
     ++calls;
-    if (auto call = read_body(body, tools, repair::yes)) {
+    if (auto call = read_body(body, tools, shapes, repair::yes)) {
       parts.add_call(std::move(*call));
       continue;
     }

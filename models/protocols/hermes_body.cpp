@@ -68,11 +68,11 @@ bool has_unsafe_key(const json::value& v) {
 }
 
 std::optional<parsed_call> accept(std::string_view name, json::value arguments,
-                                  const std::vector<protocol_tool>& tools) {
-  if (has_unsafe_key(arguments))
-    return {};
+                                  const std::vector<protocol_tool>& tools,
+                                  argument_shapes& shapes) {
   const auto* tool = find_tool(tools, name);
-  if (tool == nullptr)
+  const auto* members = arguments.if_object();
+  if (tool == nullptr || (members != nullptr && shapes.of(*tool).fits(*members)))
     return parsed_call{std::string{name}, to_text(arguments)};
   auto coerced = coerce(std::move(arguments), tool->schema);
   if (coerced.is_null() && !schema::allows_null(schema::unwrap(tool->schema)))
@@ -83,7 +83,8 @@ std::optional<parsed_call> accept(std::string_view name, json::value arguments,
 }
 
 std::optional<parsed_call> read_plain(std::string_view body,
-                                      const std::vector<protocol_tool>& tools) {
+                                      const std::vector<protocol_tool>& tools,
+                                      argument_shapes& shapes) {
   const auto escaped = has_control(body) ? escape_controls(body) : std::string{};
   auto parsed = read_json(escaped.empty() ? body : escaped, {.relaxed = true, .keep_proto = true});
   if (!parsed || !parsed->is_object() || has_unsafe_key(*parsed))
@@ -94,7 +95,7 @@ std::optional<parsed_call> read_plain(std::string_view body,
     return {};
   auto* arguments = members.if_contains("arguments");
   return accept(text::view(name->get_string()),
-                arguments ? std::move(*arguments) : json::value(json::object{}), tools);
+                arguments ? std::move(*arguments) : json::value(json::object{}), tools, shapes);
 }
 
 } // namespace
@@ -118,8 +119,8 @@ std::string name_in(std::string_view body) {
 }
 
 std::optional<parsed_call> read_body(std::string_view body, const std::vector<protocol_tool>& tools,
-                                     repair mode) {
-  if (auto call = read_plain(body, tools))
+                                     argument_shapes& shapes, repair mode) {
+  if (auto call = read_plain(body, tools, shapes))
     return call;
   if (mode == repair::no)
     return {};
@@ -130,7 +131,10 @@ std::optional<parsed_call> read_body(std::string_view body, const std::vector<pr
   auto arguments = repair_arguments(body, tool ? tool->schema : json::value{});
   if (!arguments)
     return {};
-  return accept(name, std::move(*arguments), tools);
+  auto repaired = json::value(std::move(*arguments));
+  if (has_unsafe_key(repaired))
+    return {};
+  return accept(name, std::move(repaired), tools, shapes);
 }
 
 } // namespace superstep::hermes

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/protocols/argument_shape.hpp"
+
 #include <superstep/models/protocols/tool_protocol.hpp>
 
 #include <optional>
@@ -13,8 +15,10 @@ namespace superstep::hermes {
 enum class repair { no, yes };
 
 /// The call in the text between the tags; nothing: there is none that can be understood.
-[[nodiscard]] std::optional<parsed_call>
-read_body(std::string_view body, const std::vector<protocol_tool>& tools, repair mode);
+/// @param shapes of the same tools
+[[nodiscard]] std::optional<parsed_call> read_body(std::string_view body,
+                                                   const std::vector<protocol_tool>& tools,
+                                                   argument_shapes& shapes, repair mode);
 
 /// The text of the string member `name` of the object that the text begins, if it can be read
 /// although the text may be broken further on; empty: it cannot.

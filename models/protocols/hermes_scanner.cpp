@@ -2,6 +2,7 @@
 #include "models/protocols/hermes_scanner.hpp"
 
 #include "models/protocols/coerce_text.hpp"
+#include "models/protocols/eight_bytes.hpp"
 
 #include <algorithm>
 
@@ -91,6 +92,12 @@ scanner::step scanner::slash(std::string_view text, bool complete) {
 scanner::step scanner::quoted(std::string_view text) {
   const auto quote = mode_ == mode::double_quoted ? '"' : '\'';
   while (at_ < text.size()) {
+    if (text.size() - at_ >= 8)
+      if (const auto next = eight_bytes{text.data() + at_};
+          !next.has(quote) && !next.has('\\') && !next.has('<')) {
+        at_ += 8;
+        continue;
+      }
     const auto c = text[at_];
     if (c == quote) {
       mode_ = mode::outside;

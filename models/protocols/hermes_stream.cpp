@@ -22,11 +22,19 @@ std::size_t held_back(std::string_view s, std::string_view tag) {
   return 0;
 }
 
+/// Whether no call begins in it, not even at its end.
+bool is_plain(std::string_view piece) {
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
+    if (open_tag.starts_with(piece.substr(at, open_tag.size())))
+      return false;
+  return true;
+}
+
 } // namespace
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
                protocol_event_handler on_event, protocol_error_handler on_error)
-    : tools_{tools}, options_{options}, on_event_{std::move(on_event)},
+    : tools_{tools}, shapes_{tools}, options_{options}, on_event_{std::move(on_event)},
       on_error_{std::move(on_error)} {
   SUPERSTEP_ASSERT(on_event_ != nullptr);
 }
@@ -34,7 +42,7 @@ stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (window_.empty() && piece.find('<') == piece.npos)
+  if (window_.empty() && is_plain(piece))
     return emit_text(piece);
   window_.append(piece);
   advance(false);
@@ -50,7 +58,7 @@ void stream::finish() {
   auto body = all.substr(open_tag.size());
   // Half an end tag is as good as a whole one when nothing more comes.
   body.remove_suffix(held_back(body, close_tag));
-  if (auto call = read_body(body, tools_, repair::no))
+  if (auto call = read_body(body, tools_, shapes_, repair::no))
     return emit_call(std::move(*call));
   if (text::is_blank(body) && body.size() + open_tag.size() == all.size()) {
     if (options_.emit_raw_on_error)
@@ -94,7 +102,7 @@ bool stream::read_call(bool complete) {
     return true;
   }
   const auto end = at + close_tag.size();
-  if (auto call = read_body(body, tools_, repair::yes))
+  if (auto call = read_body(body, tools_, shapes_, repair::yes))
     emit_call(std::move(*call));
   else
     fail("malformed-tool-call-body", body, all.substr(0, end));

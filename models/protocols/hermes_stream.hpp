@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/protocols/argument_shape.hpp"
 #include "models/protocols/hermes_scanner.hpp"
 #include "models/protocols/text_window.hpp"
 
@@ -28,6 +29,7 @@ private:
   void fail(const char* code, std::string_view body, std::string_view span);
 
   const std::vector<protocol_tool>& tools_;
+  argument_shapes shapes_;
   stream_options options_;
   protocol_event_handler on_event_;
   protocol_error_handler on_error_;

@@ -26,6 +26,14 @@ std::size_t whole_characters(std::string_view s) noexcept {
 
 } // namespace
 
+void input_progress::restart(std::size_t call) {
+  call_ = call;
+  shown_.clear();
+  members_.clear();
+  last_key_.clear();
+  last_from_ = sent_ = written_ = 0;
+}
+
 void input_progress::send(std::size_t end) {
   while (sent_ < end) {
     auto length = std::min(delta_bytes_max, end - sent_);
@@ -42,7 +50,7 @@ bool input_progress::show(const json::value& so_far) {
   return show_text(to_text(so_far));
 }
 
-bool input_progress::show_member(std::string_view key, const json::value& value) {
+void input_progress::begin_member(std::string_view key) {
   if (key == last_key_ && !members_.empty())
     members_.resize(last_from_);
   last_key_ = key;
@@ -50,8 +58,22 @@ bool input_progress::show_member(std::string_view key, const json::value& value)
   members_ += members_.empty() ? '{' : ',';
   append_quoted(members_, key);
   members_ += ':';
+}
+
+bool input_progress::show_member(std::string_view key, const json::value& value) {
+  begin_member(key);
   append_text(members_, value);
   return show_text(members_);
+}
+
+bool input_progress::begin_string(std::string_view key) {
+  begin_member(key);
+  members_ += '"';
+  written_ += members_.size();
+  if (!members_.starts_with(shown_))
+    return false;
+  shown_ += std::string_view{members_}.substr(shown_.size());
+  return true;
 }
 
 bool input_progress::show_text(std::string_view text) {
@@ -71,9 +93,11 @@ bool input_progress::show_text(std::string_view text) {
 }
 
 void input_progress::append_string(std::string_view text) {
-  auto quoted = std::string{};
-  append_quoted(quoted, text);
-  shown_ += std::string_view{quoted}.substr(1, quoted.size() - 2);
+  quoted_.clear();
+  append_quoted(quoted_, text);
+  const auto inside = std::string_view{quoted_}.substr(1, quoted_.size() - 2);
+  members_ += inside;
+  shown_ += inside;
 }
 
 void input_progress::flush() {

@@ -15,14 +15,21 @@ class input_progress {
 public:
   input_progress(std::size_t call, const protocol_event_handler& on_event)
       : call_{call}, on_event_{&on_event} {}
+  /// Forgets the last call for the sake of another. The buffers stay: answers have many calls.
+  void restart(std::size_t call);
 
   /// Adds what surely begins the final text, if it extends what was shown. Whether exactly this
   /// has been shown now.
   bool show(const json::value& so_far);
   /// Adds one member, or replaces the last when it has the same key. As show().
   bool show_member(std::string_view key, const json::value& value);
-  /// More of the string that the last of these ended in.
+  /// A member that is a string begins. Whether exactly this has been shown now.
+  bool begin_string(std::string_view key);
+  /// More of that string.
   void append_string(std::string_view text);
+  void end_string() { members_ += '"'; }
+  /// All members as arguments.
+  [[nodiscard]] std::string whole() const { return (members_.empty() ? "{" : members_) + '}'; }
   /// False: arguments have been written out so often that the rest waits for complete(). Keeps the
   /// work for one call linear in its length.
   [[nodiscard]] bool may_show() const noexcept {
@@ -34,13 +41,15 @@ public:
 
 private:
   static constexpr std::size_t written_bytes_max = std::size_t{256} * 1024;
+  void begin_member(std::string_view key);
   void send(std::size_t end);
   bool show_text(std::string_view text);
 
   std::size_t call_;
   const protocol_event_handler* on_event_;
   std::string shown_;
-  std::string members_;       // all that show_member() was given, as JSON without its end
+  std::string members_;       // all members so far, as JSON without its end
+  std::string quoted_;        // for append_string(), which is called for every piece
   std::string last_key_;      // of them
   std::size_t last_from_ = 0; // where the last begins
   std::size_t sent_ = 0;      // of shown_

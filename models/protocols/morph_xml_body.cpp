@@ -16,11 +16,18 @@ namespace superstep::morph_xml {
 
 namespace {
 
+struct tool_facts final : call_facts {
+  explicit tool_facts(const protocol_tool& tool)
+      : names{schema::unwrap(tool.schema)}, shape{tool.schema} {}
+  xml_names names;
+  argument_shape shape;
+};
+
 class progress final : public body_progress {
 public:
-  progress(const protocol_tool& tool, stream_output& output)
-      : schema_{schema::unwrap(tool.schema)}, names_{schema_}, arguments_{&tool, output},
-        elements_{names_.raw} {}
+  progress(const protocol_tool& tool, const tool_facts& facts, stream_output& output)
+      : schema_{schema::unwrap(tool.schema)}, facts_{facts},
+        arguments_{&tool, &facts.shape, output}, elements_{facts.names.raw} {}
 
   void advance(std::string_view body) override {
     while (!arguments_.is_settled()) {
@@ -29,30 +36,37 @@ public:
         arguments_.release();
       if (what == xml_elements::event::none)
         break;
-      if (what == xml_elements::event::broken || !is_property())
+      const auto* property =
+          what == xml_elements::event::broken ? nullptr : facts_.shape.find(elements_.name());
+      if (property == nullptr)
         arguments_.settle();
       else if (what == xml_elements::event::open)
-        open();
+        open(property);
       else
-        close(body);
+        close(body, *property);
     }
     if (!arguments_.is_settled() && elements_.is_open() && as_text_)
       show_text(body);
   }
   void end() override { arguments_.release(); }
-  result<json::value> read(std::string_view text) override {
-    return parse_tool_xml(text, schema_, names_, true);
+  result<std::string> read(std::string_view text) override {
+    if (is_exact_ && !elements_.is_open() && elements_.at() == text.size())
+      if (auto whole = arguments_.whole())
+        return std::move(*whole);
+    return read_again(text);
   }
-  std::optional<json::value> read_unfinished(std::string_view text) override;
+  std::optional<std::string> read_unfinished(std::string_view text) override;
 
 private:
-  [[nodiscard]] bool is_property() const {
-    const auto* properties = schema::properties(schema_);
-    return properties != nullptr && properties->contains(elements_.name());
+  [[nodiscard]] result<std::string> read_again(std::string_view text) const {
+    const auto arguments = parse_tool_xml(text, schema_, facts_.names, true);
+    if (!arguments)
+      return arguments.error();
+    return to_text(*arguments);
   }
 
-  void open() {
-    as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name());
+  void open(const parameter* property) {
+    as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name(), property);
     text_from_ = elements_.begin();
     begin_run();
   }
@@ -61,7 +75,7 @@ private:
     if (run_name_ == elements_.name())
       return;
     run_name_ = elements_.name();
-    run_ = {};
+    run_.clear();
   }
 
   void show_text(std::string_view body) {
@@ -73,14 +87,46 @@ private:
     text_from_ += length;
   }
 
-  void close(std::string_view body) {
+  void close(std::string_view body, const parameter& property) {
     begin_run();
-    const auto element = body.substr(elements_.element(), elements_.begin() - elements_.element());
-    auto read = read_xml(element, names_.raw, {});
-    if (!read || read->size() != 1)
-      return arguments_.settle();
-    run_.push_back(std::move(read->begin()->value()));
-    arguments_.close(run_name_, run_.size() == 1 ? run_.front() : json::value(run_));
+    const auto is_first = run_.empty();
+    if (!is_first && property.is_plain_string)
+      return arguments_.settle(); // strings stand once
+    // Lists of objects are looked into once more when the whole is read.
+    if (property.kind == schema::kind::array && property.items == nullptr)
+      is_exact_ = false;
+    const auto text = elements_.text_in(body);
+    if (text && as_text_ && is_first)
+      return close_shown(*text);
+    auto value = json::value{};
+    if (text) {
+      const auto decoded = decode_entities(*text);
+      const auto content = elements_.is_raw() ? std::string_view{decoded} : trim_xml(decoded);
+      if (is_first && property.is_scalar) {
+        run_.emplace_back(json::string_view{content.data(), content.size()});
+        return arguments_.close_text(run_name_, &property, content);
+      }
+      value = json::string_view{content.data(), content.size()};
+    } else {
+      const auto element =
+          body.substr(elements_.element(), elements_.begin() - elements_.element());
+      auto read = read_xml(element, facts_.names.raw, {});
+      if (!read || read->size() != 1)
+        return arguments_.settle();
+      value = std::move(read->begin()->value());
+    }
+    run_.push_back(std::move(value));
+    arguments_.close(run_name_, &property, run_.size() == 1 ? run_.front() : json::value(run_));
+  }
+
+  /// A text that was shown while it grew: what has been held back of it follows.
+  void close_shown(std::string_view text) {
+    const auto rest = text.substr(text_from_ - elements_.content());
+    arguments_.append_string(decode_entities(rest));
+    const auto whole = arguments_.is_choice() ? decode_entities(text) : std::string{};
+    arguments_.end_string(whole);
+    run_.emplace_back(nullptr); // its text is not needed: strings stand once
+    as_text_ = false;
   }
 
   /// Whether the argument that is held back may be repeated by what comes next.
@@ -99,17 +145,18 @@ private:
   }
 
   const json::value& schema_;
-  xml_names names_;
+  const tool_facts& facts_;
   argument_progress arguments_;
   xml_elements elements_;
   std::string run_name_;      // of the elements in run_
   json::array run_;           // what they hold
   std::size_t text_from_ = 0; // of an open string: what has not been shown
   bool as_text_ = false;      // the open element is shown while it grows
+  bool is_exact_ = true;      // each element has been read as the whole would
 };
 
-std::optional<json::value> progress::read_unfinished(std::string_view text) {
-  auto elements = xml_elements{names_.raw};
+std::optional<std::string> progress::read_unfinished(std::string_view text) {
+  auto elements = xml_elements{facts_.names.raw};
   auto what = elements.next(text);
   while (what == xml_elements::event::open || what == xml_elements::event::close)
     what = elements.next(text);
@@ -121,7 +168,7 @@ std::optional<json::value> progress::read_unfinished(std::string_view text) {
     if (!is_text)
       text = text.substr(0, cut);
   }
-  auto read = this->read(text);
+  auto read = read_again(text);
   if (!read)
     return {};
   return std::move(*read);
@@ -133,9 +180,14 @@ result<json::value> body::read(std::string_view text, const protocol_tool& tool)
   return parse_tool_xml(text, schema::unwrap(tool.schema), true);
 }
 
-std::unique_ptr<body_progress> body::progress(const protocol_tool& tool,
+std::unique_ptr<call_facts> body::facts(const protocol_tool& tool) const {
+  return std::make_unique<tool_facts>(tool);
+}
+
+std::unique_ptr<body_progress> body::progress(const protocol_tool& tool, const call_facts* facts,
                                               stream_output& output) const {
-  return std::make_unique<morph_xml::progress>(tool, output);
+  return std::make_unique<morph_xml::progress>(tool, static_cast<const tool_facts&>(*facts),
+                                               output);
 }
 
 } // namespace superstep::morph_xml

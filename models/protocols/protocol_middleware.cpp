@@ -92,7 +92,8 @@ std::string feedback(const protocol_error& e) {
 
 class protocol_middleware final : public model_middleware {
 public:
-  explicit protocol_middleware(protocol_options options) : options_{std::move(options)} {
+  explicit protocol_middleware(protocol_options options)
+      : options_{std::move(options)}, describer_{options_.protocol} {
     SUPERSTEP_ASSERT(options_.protocol != nullptr);
   }
 
@@ -107,7 +108,8 @@ public:
     return to_canonical_text(out);
   }
   result<model_request> transform(model_request request) const override {
-    return protocol_request(std::move(request), options_);
+    const auto described = describer_.describe(request.tools);
+    return protocol_request(std::move(request), *described, options_);
   }
   task<result<message>> wrap_generate(model_request asked, model_request request,
                                       generate_function next) const override;
@@ -135,6 +137,7 @@ private:
   }
 
   protocol_options options_;
+  tool_describer describer_;
 };
 
 protocol_middleware::reading
@@ -161,7 +164,8 @@ protocol_middleware::read(message answer, const model_request& asked,
 
 task<result<message>> protocol_middleware::wrap_generate(model_request asked, model_request request,
                                                          generate_function next) const {
-  const auto tools = protocol_tools_of(asked);
+  const auto described = describer_.describe(asked.tools);
+  const auto& tools = described->tools;
   auto usage = std::optional<token_usage>{};
   for (auto tries_left = options_.retries;; --tries_left) {
     auto asking = next(request);
@@ -183,7 +187,8 @@ task<result<message>> protocol_middleware::wrap_generate(model_request asked, mo
 task<result<message>> protocol_middleware::wrap_stream(model_request asked, model_request request,
                                                        stream_function next,
                                                        protocol_event_handler on_event) const {
-  const auto tools = protocol_tools_of(asked);
+  const auto described = describer_.describe(asked.tools);
+  const auto& tools = described->tools;
   const auto choice = tool_choice_of(asked).value();
   if (tools.empty() || choice.at("type") != "auto") {
     // A forced call is one JSON value: there is nothing to show before its end.

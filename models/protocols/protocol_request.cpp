@@ -3,7 +3,6 @@
 
 #include "models/protocols/coerce_text.hpp"
 
-#include <superstep/models/protocols/make_protocol.hpp>
 #include <superstep/models/protocols/tool_choice.hpp>
 #include <superstep/models/protocols/transform.hpp>
 
@@ -108,14 +107,6 @@ error bad_choice(std::string_view what) {
 
 } // namespace
 
-std::vector<protocol_tool> protocol_tools_of(const model_request& request) {
-  auto out = std::vector<protocol_tool>{};
-  if (request.tools)
-    for (const auto& tool : *request.tools)
-      out.push_back(make_protocol_tool(tool));
-  return out;
-}
-
 result<json::object> tool_choice_of(const model_request& request) {
   const auto* choice = request.parameters.if_contains("tool_choice");
   if (choice == nullptr || choice->is_null())
@@ -136,8 +127,9 @@ result<json::object> tool_choice_of(const model_request& request) {
   return json::object{{"type", "tool"}, {"toolName", *name}};
 }
 
-result<model_request> protocol_request(model_request request, const protocol_options& options) {
-  const auto tools = protocol_tools_of(request);
+result<model_request> protocol_request(model_request request, const described_tools& described,
+                                       const protocol_options& options) {
+  const auto& tools = described.tools;
   const auto choice = tool_choice_of(request);
   if (!choice)
     return choice.error();
@@ -157,10 +149,9 @@ result<model_request> protocol_request(model_request request, const protocol_opt
     request.parameters["response_format"] = {{"type", "json_schema"},
                                              {"json_schema", std::move(schema)}};
   }
-  auto prompt =
-      options.prompt ? options.prompt(*options.protocol, tools) : options.protocol->prompt(tools);
-  if (const auto examples = example_section(*options.protocol, tools); !examples.empty())
-    prompt += "\n\n" + examples;
+  auto prompt = options.prompt ? options.prompt(*options.protocol, tools) : described.prompt;
+  if (!described.examples.empty())
+    prompt += "\n\n" + described.examples;
   add_system_text(request, prompt);
   return request;
 }

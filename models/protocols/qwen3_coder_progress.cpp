@@ -13,12 +13,16 @@ namespace superstep::qwen3_coder {
 
 void call_progress::start(std::string_view name) {
   output_.start(name);
-  arguments_.emplace(find_tool(tools_, name), output_);
+  name_ = name;
+  const auto* tool = find_tool(tools_, name);
+  arguments_.emplace(tool, tool != nullptr ? &shapes_.of(*tool) : nullptr, output_);
   if (has_early_)
     arguments_->settle();
 }
 
 void call_progress::add(std::string_view call, const tag& t) {
+  if (t.kind != tag_kind::parameter)
+    is_odd_ = true;
   if (t.kind == tag_kind::name && !inside_ && !arguments_ && !t.self_closing) {
     if (!t.closing) {
       name_begin_ = t.to;
@@ -48,6 +52,8 @@ void call_progress::add(std::string_view call, const tag& t) {
       close(call, t.to);
   } else if (!inside_ && !t.closing && !t.self_closing) {
     arguments_->settle();
+  } else {
+    is_odd_ = true;
   }
 }
 
@@ -56,17 +62,45 @@ void call_progress::open(const tag& t) {
   word_ = t.word_index;
   begin_ = shown_ = blank_ = t.to;
   inside_ = true;
-  as_text_ = arguments_->open_string(key_);
+  parameter_ = arguments_->find(key_);
+  as_text_ = arguments_->open_string(key_, parameter_);
 }
 
 void call_progress::close(std::string_view call, std::size_t end) {
   inside_ = false;
   if (run_key_ != key_) {
     run_key_ = key_;
-    run_ = {};
+    run_.clear();
   }
-  run_.emplace_back(value_of(call.substr(begin_, end - std::min(begin_, end))));
-  arguments_->close(key_, run_.size() == 1 ? run_.front() : json::value(run_));
+  const auto raw = call.substr(begin_, end - std::min(begin_, end));
+  if (as_text_ && shown_ > begin_ && run_.empty())
+    return close_shown(call, end);
+  const auto value = value_of(raw);
+  run_.emplace_back(value);
+  if (run_.size() == 1)
+    arguments_->close_text(key_, parameter_, value);
+  else
+    arguments_->close(key_, parameter_, run_);
+}
+
+/// A text that was shown while it grew: what has been held back of it follows.
+void call_progress::close_shown(std::string_view call, std::size_t end) {
+  const auto raw = text::trim(call.substr(begin_, end - begin_));
+  const auto last = static_cast<std::size_t>(raw.data() - call.data()) + raw.size();
+  if (shown_ < last)
+    arguments_->append_string(decode_entities(call.substr(shown_, last - shown_)));
+  const auto value = decode_entities(raw); // its key may stand again
+  arguments_->end_string(value);
+  run_.emplace_back(value);
+}
+
+std::optional<parsed_call> call_progress::whole() {
+  if (!arguments_ || is_odd_ || inside_ || has_early_)
+    return {};
+  auto arguments = arguments_->whole();
+  if (!arguments)
+    return {};
+  return parsed_call{name_, std::move(*arguments)};
 }
 
 void call_progress::end() {

@@ -17,16 +17,49 @@ namespace {
 // More white space than this between a call and a stray close tag is text.
 constexpr auto stray_space_max = std::size_t{64};
 
+/// Whether a block or a call that stands on its own begins at `at`.
+reading opening_at(std::string_view all, std::size_t at, bool complete, tag& found) {
+  auto what = read_tag(all, at, found);
+  if (what == reading::more)
+    return found.closing || complete ? reading::none : what;
+  if (what == reading::none || found.closing)
+    return reading::none;
+  if (found.kind == tag_kind::block || names_call(found))
+    return what;
+  if (found.kind != tag_kind::call || found.self_closing)
+    return reading::none;
+  // Words like <tool> stand in prose, too; with a name right behind it one begins a call.
+  const auto rest = all.substr(found.to);
+  const auto name = all.size() - text::trim_start(rest).size();
+  if (name == all.size())
+    return complete || rest.size() > stray_space_max ? reading::none : reading::more;
+  auto child = tag{};
+  const auto next = all[name] == '<' ? read_tag(all, name, child) : reading::none;
+  if (next == reading::more && !complete)
+    return next;
+  const auto is_name = next == reading::tag && child.kind == tag_kind::name && !child.closing;
+  return is_name ? reading::tag : reading::none;
+}
+
+/// Whether no call begins in it, not even at its end.
+bool is_plain(std::string_view piece) {
+  auto found = tag{};
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
+    if (opening_at(piece, at, false, found) != reading::none)
+      return false;
+  return true;
+}
+
 } // namespace
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
                protocol_event_handler on_event, protocol_error_handler on_error)
-    : tools_{tools}, output_{options, std::move(on_event), std::move(on_error)} {}
+    : tools_{tools}, shapes_{tools}, output_{options, std::move(on_event), std::move(on_error)} {}
 
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
   // Most pieces are plain text and need not be copied together with anything.
-  if (mode_ == mode::text && window_.empty() && !after_call_ && piece.find('<') == piece.npos)
+  if (mode_ == mode::text && window_.empty() && !after_call_ && is_plain(piece))
     return output_.text(piece);
   window_.append(piece);
   advance(false);
@@ -71,31 +104,6 @@ bool stream::drop_stray_close(bool complete) {
   return true;
 }
 
-/// Whether a block or a call that stands on its own begins at `at`.
-reading stream::opening_at(std::size_t at, bool complete, tag& found) const {
-  const auto all = window_.view();
-  auto what = read_tag(all, at, found);
-  if (what == reading::more)
-    return found.closing || complete ? reading::none : what;
-  if (what == reading::none || found.closing)
-    return reading::none;
-  if (found.kind == tag_kind::block || names_call(found))
-    return what;
-  if (found.kind != tag_kind::call || found.self_closing)
-    return reading::none;
-  // Words like <tool> stand in prose, too; with a name right behind it one begins a call.
-  const auto rest = all.substr(found.to);
-  const auto name = all.size() - text::trim_start(rest).size();
-  if (name == all.size())
-    return complete || rest.size() > stray_space_max ? reading::none : reading::more;
-  auto child = tag{};
-  const auto next = all[name] == '<' ? read_tag(all, name, child) : reading::none;
-  if (next == reading::more && !complete)
-    return next;
-  const auto is_name = next == reading::tag && child.kind == tag_kind::name && !child.closing;
-  return is_name ? reading::tag : reading::none;
-}
-
 bool stream::read_text(bool complete) {
   if (!drop_stray_close(complete))
     return false;
@@ -104,7 +112,7 @@ bool stream::read_text(bool complete) {
   if (output_.calls() >= answer_calls_max)
     scanned_ = all.size();
   for (auto at = all.find('<', scanned_); at != all.npos; at = all.find('<', at + 1)) {
-    const auto what = opening_at(at, complete, found);
+    const auto what = opening_at(all, at, complete, found);
     if (what == reading::none)
       continue;
     output_.text(all.substr(0, at));
@@ -132,6 +140,7 @@ reading stream::next_tag(bool complete, tag& found) {
     const auto rest = all.substr(at, cdata_open.size());
     if (has_cdata_ && cdata_open.starts_with(rest)) {
       if (rest.size() == cdata_open.size()) {
+        met_cdata_ = true;
         const auto from = std::max(at, cdata_scan_);
         const auto end = all.find(cdata_close, from);
         if (end != all.npos) {
@@ -215,7 +224,8 @@ void stream::begin_call(const tag& open, bool is_block) {
   is_block_ = is_block;
   open_ = open;
   scanned_ = open.to;
-  progress_.emplace(tools_, output_);
+  progress_.emplace(tools_, shapes_, output_);
+  met_cdata_ = false;
   if (auto name = is_block ? std::string{} : decode_entities(open.value); !name.empty())
     progress_->start(name);
   else if (!outer_name_.empty())
@@ -241,7 +251,14 @@ bool stream::read_call(bool complete) {
                           found.word_index == open_.word_index;
     if (is_close || is_end || (!is_block_ && names_call(found))) {
       progress_->end();
-      end_call(found.from, is_close || is_block_ ? found.to : found.from, false);
+      // Most calls were understood on the way; the others are read as a whole.
+      auto whole = is_close && !met_cdata_ ? progress_->whole() : std::nullopt;
+      if (whole) {
+        output_.call(std::move(*whole));
+        leave_call(found.to);
+      } else {
+        end_call(found.from, is_close || is_block_ ? found.to : found.from, false);
+      }
       return true;
     }
     progress_->advance(all, found.from);
@@ -271,6 +288,10 @@ void stream::end_call(std::size_t end, std::size_t behind, bool at_finish) {
     output_.fail("unresolved-tool-name", {}, span);
   else if (at_finish)
     output_.text(rest);
+  leave_call(behind);
+}
+
+void stream::leave_call(std::size_t behind) {
   progress_.reset();
   const auto closes_block = is_block_;
   take(behind);

@@ -30,21 +30,23 @@ private:
   bool read_block(bool complete);
   bool read_call(bool complete);
   bool drop_stray_close(bool complete);
-  [[nodiscard]] reading opening_at(std::size_t at, bool complete, tag& found) const;
   /// The next tag from scanned_ on. none: there is none up to the end.
   [[nodiscard]] reading next_tag(bool complete, tag& found);
   void take(std::size_t n);
   void begin_block(const tag& open);
   void begin_call(const tag& open, bool is_block);
   void end_call(std::size_t end, std::size_t behind, bool at_finish);
+  void leave_call(std::size_t behind);
   void end_block(std::size_t end);
 
   const std::vector<protocol_tool>& tools_;
+  argument_shapes shapes_;
   stream_output output_;
   text_window window_; // begins with the text, block or call that is being read
   mode mode_ = mode::text;
   std::size_t scanned_ = 0;     // of the window; no tag begins before
   std::size_t cdata_scan_ = 0;  // how far the end of the CDATA section at scanned_ was looked for
+  bool met_cdata_ = false;      // in the call
   bool has_cdata_ = true;       // false: the section at scanned_ has no end
   bool after_call_ = false;     // a close tag of a block that was never opened may follow
   bool in_block_ = false;       // the call stands in a block

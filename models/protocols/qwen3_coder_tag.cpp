@@ -33,6 +33,17 @@ bool is_space(char c) noexcept {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
+/// Whether one of the words begins with this letter: most `<` of prose are done with here.
+bool begins_word(char c) noexcept {
+  static constexpr auto first_letters = [] {
+    auto table = std::array<bool, 256>{};
+    for (const auto& [word, kind] : words)
+      table[static_cast<unsigned char>(word.front())] = true;
+    return table;
+  }();
+  return first_letters[static_cast<unsigned char>(text::lower(c))];
+}
+
 void skip_space(std::string_view s, std::size_t& at) noexcept {
   while (at < s.size() && is_space(s[at]))
     ++at;
@@ -46,8 +57,10 @@ std::string_view read_word(std::string_view s, std::size_t& at) noexcept {
 }
 
 const std::pair<std::string_view, tag_kind>* known(std::string_view word) noexcept {
-  const auto found = std::ranges::find_if(
-      words, [&](const auto& each) { return text::equal_any_case(each.first, word); });
+  const auto found = std::ranges::find_if(words, [&](const auto& each) {
+    return each.first == word ||
+           (each.first.size() == word.size() && text::equal_any_case(each.first, word));
+  });
   return found == words.end() ? nullptr : &*found;
 }
 
@@ -121,7 +134,7 @@ reading read_tag(std::string_view s, std::size_t at, tag& found) {
     ++at;
     skip_space(s, at);
   }
-  if (at - found.from > tag_max)
+  if (at - found.from > tag_max || (at < s.size() && !begins_word(s[at])))
     return reading::none;
   found.word = read_word(s, at);
   if (at >= s.size())

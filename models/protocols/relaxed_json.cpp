@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/coerce_text.hpp"
+#include "models/protocols/eight_bytes.hpp"
 #include "models/protocols/relaxed_json_impl.hpp"
 
 #include <superstep/models/protocols/relaxed_json.hpp>
@@ -22,6 +23,19 @@ constexpr auto word_chars = [] {
     table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
+
+/// Where a string stops being taken as it stands: at its quote, an escape, a control character or
+/// the end of the text.
+std::size_t end_of_plain(std::string_view s, std::size_t at, char quote) noexcept {
+  for (; s.size() - at >= 8; at += 8)
+    if (const auto next = eight_bytes{s.data() + at};
+        next.has(quote) || next.has('\\') || next.has_control())
+      break;
+  while (at < s.size() && s[at] != quote && s[at] != '\\' &&
+         static_cast<unsigned char>(s[at]) >= 0x20)
+    ++at;
+  return at;
+}
 
 void append_utf8(std::string& out, std::uint32_t c) {
   const auto byte = [&](std::uint32_t b) { out += static_cast<char>(b); };
@@ -84,6 +98,8 @@ private:
           ++at_;
         return;
       }
+      if (at_ < text_.size() && text_[at_] > ' ' && text_[at_] != '/')
+        return;
       while (const auto length = text::space_at(text_, at_))
         at_ += length;
       if (!at('/'))
@@ -109,6 +125,11 @@ private:
       return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
     }
     if (c == '"' || (c == '\'' && dialect_.relaxed)) {
+      // Most strings hold no escape and are taken as they stand.
+      if (const auto s = plain_string()) {
+        into.emplace_string().assign(s->data(), s->size());
+        return true;
+      }
       auto s = std::string{};
       if (!read_string(s))
         return false;
@@ -216,13 +237,23 @@ private:
     return true;
   }
 
+  /// The string that begins here, if it is what stands between its quotes; nothing: it is
+  /// not, and nothing has been read.
+  std::optional<std::string_view> plain_string() {
+    const auto quote = text_[at_];
+    const auto end = end_of_plain(text_, at_ + 1, quote);
+    if (end >= text_.size() || text_[end] != quote)
+      return {};
+    const auto inside = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return inside;
+  }
+
   bool read_string(std::string& out) {
     const auto quote = text_[at_++];
     for (;;) {
       const auto from = at_;
-      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' &&
-             static_cast<unsigned char>(text_[at_]) >= 0x20)
-        ++at_;
+      at_ = end_of_plain(text_, at_, quote);
       out += text_.substr(from, at_ - from);
       if (at_ >= text_.size())
         return fail("a string has no end");
@@ -275,10 +306,8 @@ private:
       auto value = json::value{};
       if (!read_value(value, depth))
         return false;
-      if (dialect_.relaxed && members.contains(key))
-        return fail("a key stands twice in one object");
-      if (key != "__proto__" || dialect_.keep_proto)
-        members[key] = std::move(value);
+      if (!add(members, key, std::move(value)))
+        return false;
       skip();
       if (!next('}'))
         return false;
@@ -286,9 +315,25 @@ private:
     return true;
   }
 
+  bool add(json::object& members, const std::string& key, json::value value) {
+    if (key == "__proto__" && !dialect_.keep_proto)
+      return true;
+    const auto [place, is_new] = members.emplace(key, std::move(value));
+    if (is_new)
+      return true;
+    if (dialect_.relaxed)
+      return fail("a key stands twice in one object");
+    place->value() = std::move(value); // which emplace() has left alone
+    return true;
+  }
+
   bool read_key(std::string& key) {
-    if (at('"') || (at('\'') && dialect_.relaxed))
-      return read_string(key);
+    if (at('"') || (at('\'') && dialect_.relaxed)) {
+      const auto plain = plain_string();
+      if (plain)
+        key = *plain;
+      return plain || read_string(key);
+    }
     if (!dialect_.relaxed || at_ >= text_.size() || text::is_digit(text_[at_]))
       return fail("a key is missing");
     const auto rest = text_.substr(at_);

@@ -9,7 +9,8 @@ namespace superstep {
 
 stream_output::stream_output(stream_options options, protocol_event_handler on_event,
                              protocol_error_handler on_error)
-    : options_{options}, on_event_{std::move(on_event)}, on_error_{std::move(on_error)} {
+    : options_{options}, on_event_{std::move(on_event)}, on_error_{std::move(on_error)},
+      progress_{0, on_event_} {
   SUPERSTEP_ASSERT(on_event_ != nullptr);
 }
 
@@ -19,34 +20,35 @@ void stream_output::text(std::string_view text) {
 }
 
 void stream_output::start(std::string_view name) {
-  SUPERSTEP_ASSERT(!progress_);
+  SUPERSTEP_ASSERT(!is_open_);
   name_ = name;
-  progress_.emplace(calls_, on_event_);
+  progress_.restart(calls_);
+  is_open_ = true;
   on_event_(tool_input_start{calls_++, name_});
 }
 
 void stream_output::call(parsed_call parsed) {
-  if (progress_ && name_ != parsed.name)
+  if (is_open_ && name_ != parsed.name)
     drop();
-  if (!progress_)
+  if (!is_open_)
     start(parsed.name);
-  if (!progress_->complete(parsed.arguments)) {
+  if (!progress_.complete(parsed.arguments)) {
     drop();
     start(parsed.name);
-    const auto begins = progress_->complete(parsed.arguments);
+    const auto begins = progress_.complete(parsed.arguments);
     SUPERSTEP_ASSERT(begins);
   }
-  progress_.reset();
+  is_open_ = false;
   const auto number = calls_ - 1;
   on_event_(tool_input_end{number});
   on_event_(stream_call{number, std::move(parsed)});
 }
 
 void stream_output::drop() {
-  if (!progress_)
+  if (!is_open_)
     return;
-  progress_->flush();
-  progress_.reset();
+  progress_.flush();
+  is_open_ = false;
   on_event_(tool_input_end{calls_ - 1});
 }
 
@@ -59,8 +61,8 @@ void stream_output::fail(const char* code, std::string tool, std::string_view sp
 }
 
 void stream_output::flush() {
-  if (progress_)
-    progress_->flush();
+  if (is_open_)
+    progress_.flush();
 }
 
 } // namespace superstep

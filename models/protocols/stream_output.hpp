@@ -5,7 +5,6 @@
 
 #include <superstep/models/protocols/tool_protocol.hpp>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,11 +20,11 @@ public:
   void text(std::string_view text);
   /// A call of that name has begun.
   void start(std::string_view name);
-  [[nodiscard]] bool is_started() const noexcept { return progress_.has_value(); }
+  [[nodiscard]] bool is_started() const noexcept { return is_open_; }
   /// How many calls have begun.
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   /// Of the call that has begun.
-  [[nodiscard]] input_progress& progress() noexcept { return *progress_; }
+  [[nodiscard]] input_progress& progress() noexcept { return progress_; }
   /// The call is complete. When it is not what was shown (its later parts changed the earlier
   /// ones), the started input comes to nothing and another one is sent in its place.
   void call(parsed_call parsed);
@@ -40,8 +39,9 @@ private:
   stream_options options_;
   protocol_event_handler on_event_;
   protocol_error_handler on_error_;
-  std::optional<input_progress> progress_; // set while a call is open
-  std::string name_;                       // of that call
+  input_progress progress_; // of the open call
+  bool is_open_ = false;    // a call is
+  std::string name_;        // of that call
   std::size_t calls_ = 0;
 };
 

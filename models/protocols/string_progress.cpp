@@ -25,12 +25,6 @@ std::size_t whole_text(std::string_view raw) noexcept {
   return begin - 1 + length > end ? begin - 1 : end;
 }
 
-bool is_plain_string(const json::value& schema, std::string_view property) {
-  const auto* properties = schema::properties(schema::unwrap(schema));
-  const auto* found = properties ? properties->if_contains(property) : nullptr;
-  return found != nullptr && schema::kind_of(*found) == schema::kind::string;
-}
-
 bool lists_are_lists(const json::value& arguments, const json::value& schema) {
   const auto* members = arguments.if_object();
   const auto* properties = schema::properties(schema::unwrap(schema));

@@ -11,8 +11,6 @@ namespace superstep {
 /// How much of `raw`, a value that grows, will be text of its own: no half entity, no half
 /// character at the end.
 [[nodiscard]] std::size_t whole_text(std::string_view raw) noexcept;
-/// Whether a property is a string that coercion leaves as it is.
-[[nodiscard]] bool is_plain_string(const json::value& schema, std::string_view property);
 /// Whether every property that is to be a list is one. While a list has one member only it may
 /// still be anything else.
 [[nodiscard]] bool lists_are_lists(const json::value& arguments, const json::value& schema);

@@ -24,6 +24,13 @@ xml_elements::event xml_elements::next(std::string_view text) {
   return depth_ == 0 ? outside(text) : inside(text);
 }
 
+std::optional<std::string_view> xml_elements::text_in(std::string_view text) const {
+  const auto content = text.substr(content_, content_end_ - content_);
+  if (!is_raw_ && (has_attributes_ || content.find('<') != content.npos))
+    return {};
+  return content;
+}
+
 xml_elements::event xml_elements::outside(std::string_view text) {
   const auto open = std::min(text.find('<', at_), text.size());
   has_text_ = has_text_ || !trim_xml(text.substr(at_, open - at_)).empty();
@@ -37,7 +44,8 @@ xml_elements::event xml_elements::outside(std::string_view text) {
     return event::broken;
   name_ = tag.name;
   element_ = tag.begin;
-  at_ = begin_ = tag.end;
+  at_ = begin_ = content_ = content_end_ = tag.end;
+  has_attributes_ = !tag.attributes.empty();
   is_raw_ = raw_->contains(name_);
   depth_ = tag.is_empty ? 0 : 1;
   return tag.is_empty ? event::close : event::open;
@@ -64,6 +72,7 @@ xml_elements::event xml_elements::inside(std::string_view text) {
       continue;
     depth_ += tag.is_close ? std::size_t(-1) : 1;
     if (depth_ == 0) {
+      content_end_ = tag.begin;
       at_ = begin_ = tag.end;
       return event::close;
     }

@@ -3,6 +3,7 @@
 
 #include "models/protocols/xml_reader.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,13 @@ public:
   [[nodiscard]] std::size_t element() const noexcept { return element_; }
   /// Behind the tag of the last event.
   [[nodiscard]] std::size_t begin() const noexcept { return begin_; }
+  /// What the element of a close event holds, when that is text without tags in it and the element
+  /// has no attributes; nothing: it holds more.
+  [[nodiscard]] std::optional<std::string_view> text_in(std::string_view text) const;
+  /// Where the content of the element of the last event begins.
+  [[nodiscard]] std::size_t content() const noexcept { return content_; }
+  /// Where that of a close event ends.
+  [[nodiscard]] std::size_t content_end() const noexcept { return content_end_; }
   /// Up to here the text has been understood; inside an element it belongs to it.
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
   /// Whether anything but white space stood outside the elements.
@@ -45,8 +53,11 @@ private:
   std::size_t at_ = 0;
   std::size_t element_ = 0;
   std::size_t begin_ = 0;
+  std::size_t content_ = 0;
+  std::size_t content_end_ = 0;
   std::size_t depth_ = 0; // of elements of the same name; 0: outside
   bool is_raw_ = false;
+  bool has_attributes_ = false;
   bool has_text_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/xml_scanner.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -74,20 +75,17 @@ std::string decode_entities(std::string_view text) {
                  std::pair{"&quot;"sv, '"'}, std::pair{"&apos;"sv, '\''}};
   auto out = std::string{};
   out.reserve(text.size());
-  for (auto i = std::size_t{0}; i < text.size();) {
-    auto length = std::size_t{1};
-    auto c = text[i];
-    if (c == '&')
-      for (const auto& [name, meaning] : entities)
-        if (text.substr(i).starts_with(name)) {
-          length = name.size();
-          c = meaning;
-          break;
-        }
-    out += c;
-    i += length;
+  for (;;) {
+    const auto at = std::min(text.find('&'), text.size());
+    out += text.substr(0, at);
+    text.remove_prefix(at);
+    if (text.empty())
+      return out;
+    const auto* const found = std::ranges::find_if(
+        entities, [&](const auto& entity) { return text.starts_with(entity.first); });
+    out += found != entities.end() ? found->second : '&';
+    text.remove_prefix(found != entities.end() ? found->first.size() : 1);
   }
-  return out;
 }
 
 } // namespace superstep

@@ -3,6 +3,7 @@
 
 #include "models/protocols/coerce_text.hpp"
 #include "models/protocols/yaml_lines.hpp"
+#include "models/protocols/yaml_plain.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -267,6 +268,14 @@ json::value plain_scalar(std::string_view s) {
 }
 
 result<json::value> read_yaml(std::string_view text, yaml_limits limits) {
+  // Plain texts are as deep as a list in a mapping, and hold no more bytes than they are long.
+  if (text.size() <= limits.bytes_max && limits.depth_max >= 2)
+    if (auto plain = read_plain_yaml(text, limits.values_max))
+      return json::value(std::move(*plain));
+  return read_any_yaml(text, limits);
+}
+
+result<json::value> read_any_yaml(std::string_view text, yaml_limits limits) {
   const auto failed = [](std::string why) {
     return error{errc::parse_failed, "the arguments are no YAML mapping: " + std::move(why)};
   };

@@ -19,6 +19,8 @@ struct yaml_limits {
 /// become texts. Refuses a key that stands twice, tabs as indentation, and a second document.
 /// null: there is no document.
 [[nodiscard]] result<json::value> read_yaml(std::string_view text, yaml_limits limits = {});
+/// The same by the parser of all of YAML alone, without the short way for plain texts.
+[[nodiscard]] result<json::value> read_any_yaml(std::string_view text, yaml_limits limits = {});
 
 /// What a plain scalar says: null, true, false, a number (infinite: null) or itself.
 [[nodiscard]] json::value plain_scalar(std::string_view text);

@@ -42,8 +42,8 @@ std::string dedented(std::string_view text) {
     text.remove_prefix(1);
   auto common = text.size();
   for_each_line(text, [&](std::string_view line, bool) {
-    if (!text::is_blank(line))
-      common = std::min(common, indent_of(line));
+    if (const auto indent = indent_of(line); indent < common && !text::is_blank(line))
+      common = indent;
   });
   auto out = std::string{};
   out.reserve(text.size());
@@ -89,18 +89,17 @@ std::size_t settled_part(std::string_view body, std::size_t& walked) {
   return 0;
 }
 
-/// Without the line ends at the end of the last text: those of a block depend on what follows.
-void trim_last_text(json::value& v) {
+/// The text at the very end; null: something else stands there.
+json::string* last_text(json::value& v) {
   auto* last = &v;
   while (last->is_structured()) {
     auto* list = last->if_array();
     auto* members = last->if_object();
     if (list != nullptr ? list->empty() : members->empty())
-      return;
+      return nullptr;
     last = list != nullptr ? &list->back() : &(members->end() - 1)->value();
   }
-  if (auto* text = last->if_string())
-    text->resize(std::string_view{*text}.find_last_not_of('\n') + 1);
+  return last->if_string();
 }
 
 class progress final : public body_progress {
@@ -124,19 +123,28 @@ public:
     last_.reset();
     if (!value || !lists_are_lists(*value, tool_.schema))
       return;
-    last_ = *value;
-    last_size_ = end;
-    trim_last_text(*value);
+    // The line ends at the end of a block depend on what follows.
+    auto* text = last_text(*value);
+    const auto size = text != nullptr ? text->size() : 0;
+    if (text != nullptr)
+      text->resize(std::string_view{*text}.find_last_not_of('\n') + 1);
     output_.progress().show(*value);
+    if (text != nullptr)
+      text->append(size - text->size(), '\n');
+    last_ = std::move(*value);
+    last_size_ = end;
   }
   void end() override {}
-  result<json::value> read(std::string_view text) override {
+  result<std::string> read(std::string_view text) override {
     // Most often all of it has been read just now.
     if (last_ && last_size_ == text.size())
-      return std::move(*last_);
-    return reader_.read(text, tool_);
+      return to_text(*last_);
+    const auto arguments = reader_.read(text, tool_);
+    if (!arguments)
+      return arguments.error();
+    return to_text(*arguments);
   }
-  std::optional<json::value> read_unfinished(std::string_view text) override {
+  std::optional<std::string> read_unfinished(std::string_view text) override {
     auto arguments = read(text);
     if (!arguments)
       return {};
@@ -166,7 +174,11 @@ result<json::value> body::read(std::string_view text, const protocol_tool& tool)
   return coerce(std::move(*read), tool.schema);
 }
 
-std::unique_ptr<body_progress> body::progress(const protocol_tool& tool,
+std::unique_ptr<call_facts> body::facts(const protocol_tool&) const {
+  return nullptr;
+}
+
+std::unique_ptr<body_progress> body::progress(const protocol_tool& tool, const call_facts*,
                                               stream_output& output) const {
   return std::make_unique<yaml_xml::progress>(*this, tool, output);
 }

@@ -2,6 +2,7 @@
 // Calls of real questions with real schemas, written in each protocol and read back, whole and
 // streamed. Skipped without the data of SUPERSTEP_SHARED.
 #include "conformance/protocol_stream_cases.hpp"
+#include "conformance/written_call.hpp"
 
 #include <superstep/models/protocols/make_protocol.hpp>
 #include <superstep/models/protocols/parse_answer.hpp>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <set>
 
 namespace {
 
@@ -66,18 +68,50 @@ bool same_calls(const std::vector<parsed_call>& a, const std::vector<parsed_call
          });
 }
 
-/// Of 600. The rest cannot be written: two calls are not what their own schema asks for (hermes
-/// refuses them, the others bend them), and XML as it stands in histories has no empty list, no
-/// null, and no list of one number; docs/differences.md has them one by one.
+/// How the calls are written: as histories hold them, or as models write them.
+enum class call_form { history, model };
+
+/// Whose calls come back as others, whole and streamed; all others come back as they were.
+/// docs/differences.md shows of each that its protocol has no text for it.
 struct expectation {
   std::string protocol;
-  std::size_t whole_min;
+  call_form form;
+  std::set<std::string> lost_whole;
+  std::set<std::string> lost_streamed;
 };
 std::ostream& operator<<(std::ostream& out, const expectation& e) {
-  return out << e.protocol;
+  return out << e.protocol << (e.form == call_form::history ? " in histories" : " of models");
 }
+
+using ids = std::set<std::string>;
+// XML as histories hold it has no empty list and no list of one text.
+const auto lost_lists = ids{"multiple_50",          "parallel_26",          "parallel_152",
+                            "parallel_multiple_21", "parallel_multiple_26", "parallel_multiple_52",
+                            "parallel_multiple_179"};
+const auto lost_in_hermes = ids{"parallel_152", "parallel_multiple_21", "parallel_multiple_94"};
+// Streams do not look for JSON without tags, which finds one more that hermes has refused.
+const auto lost_in_hermes_streams = [] {
+  auto out = lost_in_hermes;
+  out.insert("multiple_119");
+  return out;
+}();
+const auto lost_in_morph_xml_histories = [] {
+  auto out = lost_lists;
+  out.insert("multiple_119");
+  return out;
+}();
+const auto lost_in_xml = ids{"parallel_152", "parallel_multiple_21"};
+const auto lost_in_yaml = ids{"parallel_multiple_21"};
+
 const auto expectations = std::vector<expectation>{
-    {"hermes", 597}, {"morph_xml", 592}, {"yaml_xml", 599}, {"qwen3_coder", 593}};
+    {"hermes", call_form::history, lost_in_hermes, lost_in_hermes_streams},
+    {"morph_xml", call_form::history, lost_in_morph_xml_histories, lost_in_morph_xml_histories},
+    {"yaml_xml", call_form::history, lost_in_yaml, lost_in_yaml},
+    {"qwen3_coder", call_form::history, lost_lists, lost_lists},
+    {"hermes", call_form::model, lost_in_hermes, lost_in_hermes_streams},
+    {"morph_xml", call_form::model, lost_in_xml, lost_in_xml},
+    {"yaml_xml", call_form::model, lost_in_yaml, lost_in_yaml},
+    {"qwen3_coder", call_form::model, lost_in_xml, lost_in_xml}};
 
 std::vector<parsed_call> read_whole(const tool_protocol& protocol, std::string_view text,
                                     const std::vector<protocol_tool>& tools) {
@@ -103,29 +137,37 @@ std::vector<parsed_call> read_streamed(const tool_protocol& protocol, std::strin
   return out;
 }
 
+std::string write(const tool_protocol& protocol, const parsed_call& call, call_form form) {
+  if (form == call_form::history)
+    return protocol.format_call(call.name, call.arguments);
+  return conformance::written_call(protocol, call.name,
+                                   parse_lenient_json(call.arguments).value().as_object());
+}
+
 } // namespace
 
 BOOST_DATA_TEST_CASE(real_calls_are_read_as_they_were_written, expectations, expected) {
   const auto protocol = make_protocol(expected.protocol).value();
-  auto whole = std::size_t{0};
-  auto streamed = std::size_t{0};
   const auto all = questions();
   if (all.empty()) {
     BOOST_TEST_MESSAGE("no data; set SUPERSTEP_SHARED");
     return;
   }
+  auto lost_whole = ids{};
+  auto lost_streamed = ids{};
   for (const auto& q : all) {
     auto text = std::string{"I will call what is needed.\n"};
     for (const auto& call : q.calls)
-      text += protocol->format_call(call.name, call.arguments) + '\n';
+      text += write(*protocol, call, expected.form) + '\n';
     const auto calls = read_whole(*protocol, text, q.tools);
-    whole += same_calls(calls, q.calls) ? 1U : 0U;
-    if (!same_calls(calls, q.calls))
+    if (!same_calls(calls, q.calls)) {
+      lost_whole.insert(q.id);
       BOOST_TEST_MESSAGE(q.id << "\n" << shown(q.calls) << "was read as\n" << shown(calls));
-    streamed += same_calls(read_streamed(*protocol, text, q.tools), q.calls) ? 1U : 0U;
+    }
+    if (!same_calls(read_streamed(*protocol, text, q.tools), q.calls))
+      lost_streamed.insert(q.id);
   }
   BOOST_TEST(all.size() == 600U);
-  BOOST_TEST(whole >= expected.whole_min);
-  // Streams do not look for JSON without tags, which finds one more that hermes has refused.
-  BOOST_TEST(streamed + 1 >= expected.whole_min);
+  BOOST_TEST(lost_whole == expected.lost_whole, boost::test_tools::per_element());
+  BOOST_TEST(lost_streamed == expected.lost_streamed, boost::test_tools::per_element());
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/yaml_plain.hpp"
 #include "models/protocols/yaml_reader.hpp"
 #include "models/protocols/yaml_writer.hpp"
 
@@ -120,6 +121,31 @@ BOOST_AUTO_TEST_CASE(whatever_is_written_is_read_again) {
     BOOST_TEST_REQUIRE(read.has_value(), read.error().text << "\n" << written);
     BOOST_TEST_REQUIRE((*read == value), to_text(value) << "\n" << written);
   }
+}
+
+BOOST_AUTO_TEST_CASE(plain_texts_are_read_as_the_parser_of_all_yaml_reads_them) {
+  static const auto pieces = std::vector<std::string>{
+      "a: ",  "b: ", "key-2: ", "c:\n", "null: ",    "a:", "|\n",      "|-\n", "  ", " ",     "\n",
+      "\n\n", "- ",  "  - ",    "word", "two words", "5",  "-3.5",     "true", "~",  "\"q\"", "'s'",
+      "'",    "\"",  "#",       " #",   ": ",        ":",  "x, y",     "[1]",  "{}", "é",     "東",
+      "<b>",  "---", "\t",      "?",    "&a",        "%",  "http://x", "\\n",  "-"};
+  auto luck = std::minstd_rand{5};
+  auto plain = std::size_t{0};
+  for (auto i = 0; i < 60'000; ++i) {
+    auto text = std::string{i % 2 == 0 ? "a: " : ""};
+    for (auto n = luck() % 10; n > 0; --n)
+      text += pieces[luck() % pieces.size()];
+    if (i % 3 != 0)
+      text += '\n';
+    const auto fast = read_plain_yaml(text, 1000);
+    if (!fast)
+      continue;
+    ++plain;
+    const auto full = read_any_yaml(text);
+    BOOST_TEST_REQUIRE(full.has_value(), text << " is refused: " << full.error().text);
+    BOOST_TEST_REQUIRE(to_text(*full) == to_text(*fast), text);
+  }
+  BOOST_TEST(plain > 1'000U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/models/protocols/tool_protocol.hpp>
+
+namespace superstep::conformance {
+
+/// A call as a model would write it. In XML an element per item cannot say that a list is empty or
+/// has one item only, so that lists are written there as JSON text, which every reader takes.
+inline std::string written_call(const tool_protocol& protocol, std::string_view tool,
+                                const json::object& arguments) {
+  const auto is_xml = protocol.name() == "morph_xml" || protocol.name() == "qwen3_coder";
+  auto written = arguments;
+  for (auto& member : written)
+    if (is_xml && member.value().is_array()) {
+      const auto list = json::serialize(member.value());
+      member.value() = list;
+    }
+  return protocol.format_call(tool, json::serialize(written));
+}
+
+} // namespace superstep::conformance
