@@ -41,8 +41,8 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
           [](std::monostate) { return result<chat_model_ptr>{chat_model_ptr{}}; },
           [&](const recorded_model_options& o) { return limited(make_recorded_model(o), spec); },
           [&](const scripted_model_options& o) { return limited(make_scripted_model(o), spec); },
-          [&](const openai_model_options& o) {
-            return make_openai_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
+          [&](const provider_model_options& o) {
+            return make_provider_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
           }},
       spec.model);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/agents/react_agent.hpp>
-#include <superstep/models/openai_model.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 #include <superstep/models/scripted_model.hpp>
 #include <superstep/tools/calculator.hpp>
@@ -24,7 +24,7 @@ namespace superstep {
 
 /// Where the answers come from; the provider is told by the type.
 using model_spec = std::variant<std::monostate, recorded_model_options, scripted_model_options,
-                                openai_model_options>;
+                                provider_model_options>;
 
 /// One tool of an agent file and where it stands there.
 struct tool_spec {

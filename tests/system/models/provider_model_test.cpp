@@ -4,7 +4,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/model_error.hpp>
-#include <superstep/models/openai_model.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/net/http_client.hpp>
 
 #include <boost/process.hpp>
@@ -90,14 +90,14 @@ private:
 chat_model_ptr make_model(io_runtime& io, const std::string& url, bool stream,
                           std::shared_ptr<model_limits> limits) {
   ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret", 1);
-  auto options = openai_model_options{};
+  auto options = provider_model_options{};
   options.model = "recorded";
   options.base_url = url;
   options.api_key_env = "SUPERSTEP_TEST_KEY";
   options.stream = stream;
   options.backoff_base_ms = 20;
   options.total_timeout_ms = 30'000;
-  auto made = make_openai_model(std::move(options), io, std::move(limits));
+  auto made = make_provider_model(std::move(options), io, std::move(limits));
   BOOST_REQUIRE(made.has_value());
   return std::move(*made);
 }
@@ -162,7 +162,7 @@ std::string reply(const std::string& status, const std::string& body,
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(openai_model_suite)
+BOOST_AUTO_TEST_SUITE(provider_model_suite)
 
 BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once,
                      boost::unit_test::data::make({false, true}), stream) {
