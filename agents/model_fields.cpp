@@ -14,11 +14,18 @@ namespace superstep::detail {
 
 namespace {
 
-constexpr auto providers = "recorded, scripted, openai, anthropic, ollama";
+constexpr auto providers = "recorded, replayed, scripted, openai, anthropic, ollama";
 
 void read_recorded(fields& at, const std::string& folder, model_spec& into) {
   auto options = recorded_model_options{};
   at.required_text("path", options.path).number("latency_ms", options.latency_ms);
+  options.path = in_folder(folder, options.path);
+  into = std::move(options);
+}
+
+void read_replayed(fields& at, const std::string& folder, model_spec& into) {
+  auto options = replayed_model_options{};
+  at.required_text("path", options.path).flag("with_timing", options.with_timing);
   options.path = in_folder(folder, options.path);
   into = std::move(options);
 }
@@ -120,12 +127,17 @@ void read_model(fields& root, const std::string& folder, agent_spec& into) {
   at.required_text("provider", provider);
   if (provider == "recorded")
     read_recorded(at, folder, into.model);
+  else if (provider == "replayed")
+    read_replayed(at, folder, into.model);
   else if (provider == "scripted")
     read_scripted(at, folder, into.model);
   else if (provider == "openai" || provider == "anthropic" || provider == "ollama")
     read_provider(at, provider, folder, into.model);
   else if (!provider.empty())
     at.wrong("provider", fmt::format("'{}' is none of: {}", provider, providers));
+  at.text("record", into.record);
+  if (!into.record.empty())
+    into.record = in_folder(folder, into.record);
   read_protocol(at, into);
   // The other keys depend on the provider; without one, calling them unknown would only confuse.
   if (into.model.index() != 0)

@@ -98,9 +98,9 @@ result<message> read_answer(provider_api api, std::string_view body) {
 }
 
 answer_stream::answer_stream(provider_api api, const wire_request& asked, output_version version,
-                             chunk_handler on_chunk, bounds limits)
+                             chunk_handler on_chunk, bounds limits, std::string secret)
     : api_{api}, version_{version}, on_chunk_{std::move(on_chunk)}, limits_{limits},
-      read_{make_reader(api, asked)}, events_{limits.event_bytes_max},
+      secret_{std::move(secret)}, read_{make_reader(api, asked)}, events_{limits.event_bytes_max},
       lines_{limits.event_bytes_max} {}
 
 answer_stream::event_reader answer_stream::make_reader(provider_api api,
@@ -140,8 +140,8 @@ std::optional<fault> answer_stream::end() {
 }
 
 std::optional<fault> answer_stream::read_events() {
-  for (const auto& event : std::exchange(pending_, {}))
-    if (auto wrong = read_event(event))
+  for (auto& event : std::exchange(pending_, {}))
+    if (auto wrong = read_event(without_secret(std::move(event), secret_)))
       return wrong;
   return std::nullopt;
 }

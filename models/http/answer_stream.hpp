@@ -30,8 +30,9 @@ public:
     std::size_t parts_max = 1'000; ///< blocks, and as many calls
   };
 
+  /// `secret` does not come out of it, should the server repeat it; empty: there is none.
   answer_stream(provider_api api, const wire_request& asked, output_version version,
-                chunk_handler on_chunk, bounds limits);
+                chunk_handler on_chunk, bounds limits, std::string secret = {});
 
   /// What is wrong with the stream, when something is; nothing more may be fed then.
   [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
@@ -58,6 +59,7 @@ private:
   output_version version_;
   chunk_handler on_chunk_;
   bounds limits_;
+  std::string secret_;
   event_reader read_;
   sse_parser events_;
   providers::line_parser lines_;

@@ -39,6 +39,15 @@ server_fault read_fault(std::string_view body) {
   return {{}, std::string{body.substr(0, text_max)}};
 }
 
+std::string without_secret(std::string text, std::string_view secret) {
+  constexpr auto blot = std::string_view{"***"};
+  if (secret.empty())
+    return text;
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
+    text.replace(at, secret.size(), blot);
+  return text;
+}
+
 fault stream_fault(const json::object& event) {
   // Responses puts the error into the answer that failed.
   const auto* answer = object_in(event, "response");

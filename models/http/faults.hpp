@@ -25,6 +25,9 @@ struct server_fault {
 [[nodiscard]] server_fault read_fault(std::string_view body);
 [[nodiscard]] server_fault read_fault(const json::object& body);
 
+/// The text with every occurrence of the secret blotted out. An empty secret is none.
+[[nodiscard]] std::string without_secret(std::string text, std::string_view secret);
+
 /// An event of a stream that says that the answer failed.
 [[nodiscard]] fault stream_fault(const json::object& event);
 

@@ -71,7 +71,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
                                        const chunk_handler& on_chunk) const {
   auto limits = answer_stream::bounds{};
   limits.event_bytes_max = answer_bytes_max_;
-  auto answer = answer_stream{api_, asked, version_, on_chunk, limits};
+  auto answer = answer_stream{api_, asked, version_, on_chunk, limits, key_};
   auto wrong = std::optional<fault>{};
   for (;;) {
     auto reading = stream.next();
@@ -107,7 +107,8 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
       break;
     text += **piece;
   }
-  auto out = judge_answer(stream.head(), text);
+  // Servers repeat the key they refuse, and those that repeat all they were sent exist as well.
+  auto out = judge_answer(stream.head(), without_secret(std::move(text), key_));
   if (out.answer && on_chunk)
     on_chunk(whole_chunk(*out.answer));
   co_return out;
@@ -152,15 +153,8 @@ attempt http_caller::broken(const error& transport) const {
 }
 
 attempt http_caller::failed(failure why, std::string_view text) const {
-  return attempt{error{why.kind, without_key(fmt::format("{}: {}", url_, text))}, why, {}, false};
-}
-
-/// Servers repeat the key they refuse.
-std::string http_caller::without_key(std::string text) const {
-  for (auto at = key_.empty() ? std::string::npos : text.find(key_); at != std::string::npos;
-       at = text.find(key_, at))
-    text.replace(at, key_.size(), "***");
-  return text;
+  return attempt{
+      error{why.kind, without_secret(fmt::format("{}: {}", url_, text), key_)}, why, {}, false};
 }
 
 http_request http_caller::make_request(const wire_request& asked,

@@ -46,7 +46,6 @@ private:
   [[nodiscard]] attempt answered(result<message> answer) const;
   [[nodiscard]] attempt broken(const error& transport) const;
   [[nodiscard]] attempt failed(failure why, std::string_view text) const;
-  [[nodiscard]] std::string without_key(std::string text) const;
 
   provider_api api_;
   output_version version_;
