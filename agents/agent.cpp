@@ -41,10 +41,18 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
           [](std::monostate) { return result<chat_model_ptr>{chat_model_ptr{}}; },
           [&](const recorded_model_options& o) { return limited(make_recorded_model(o), spec); },
           [&](const scripted_model_options& o) { return limited(make_scripted_model(o), spec); },
-          [&](const openai_model_options& o) {
-            return make_openai_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
+          [&](const replayed_model_options& o) { return limited(make_replayed_model(o), spec); },
+          [&](const provider_model_options& o) {
+            return make_provider_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
           }},
       spec.model);
+}
+
+/// What the provider says is recorded, not what a protocol makes of it: that is computed again.
+result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& spec) {
+  if (!made || spec.record.empty())
+    return made;
+  return record_model(std::move(*made), spec.record);
 }
 
 /// Outside the limits: a question that is asked again counts again.
@@ -144,7 +152,7 @@ std::string agent::tools_fingerprint() const {
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
   auto out = agent_building{{}, std::move(reading.faults)};
   auto& spec = reading.spec;
-  auto model = in_protocol(make_model(spec, io), spec);
+  auto model = in_protocol(recorded(make_model(spec, io), spec), spec);
   if (!model)
     out.faults.push_back({spec.file, spec.model_line, "model", model.error().text});
   auto tools = make_tools(spec, io, out.faults);

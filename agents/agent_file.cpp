@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agents/model_fields.hpp"
 #include "agents/overrides.hpp"
 #include "agents/tool_fields.hpp"
 #include "agents/yaml_fields.hpp"
 
 #include <superstep/agents/agent_file.hpp>
-#include <superstep/models/protocols/make_protocol.hpp>
 
 #include <fmt/format.h>
 
@@ -20,78 +20,6 @@ namespace {
 
 using detail::fault_list;
 using detail::fields;
-
-void read_recorded(fields& at, const std::string& folder, model_spec& into) {
-  auto options = recorded_model_options{};
-  at.required_text("path", options.path).number("latency_ms", options.latency_ms);
-  options.path = detail::in_folder(folder, options.path);
-  into = std::move(options);
-}
-
-void read_scripted(fields& at, const std::string& folder, model_spec& into) {
-  auto options = scripted_model_options{};
-  at.required_text("path", options.path);
-  options.path = detail::in_folder(folder, options.path);
-  into = std::move(options);
-}
-
-void read_openai(fields& at, const std::string& folder, model_spec& into) {
-  auto options = openai_model_options{};
-  at.required_text("model", options.model)
-      .text("base_url", options.base_url)
-      .text("api_key_env", options.api_key_env)
-      .real("temperature", options.temperature, 0, 2)
-      .number("max_tokens", options.max_tokens, 1)
-      .flag("stream", options.stream)
-      .number("attempts_max", options.attempts_max, 1)
-      .number("rate_limited_max", options.rate_limited_max)
-      .number("backoff_base_ms", options.backoff_base_ms)
-      .number("backoff_max_ms", options.backoff_max_ms)
-      .number("retry_after_max_ms", options.retry_after_max_ms)
-      .number("connect_timeout_ms", options.connect_timeout_ms, 1)
-      .number("idle_timeout_ms", options.idle_timeout_ms, 1)
-      .number("total_timeout_ms", options.total_timeout_ms, 1)
-      .number("answer_bytes_max", options.answer_bytes_max, 1)
-      .text("ca_file", options.ca_file);
-  if (!options.ca_file.empty())
-    options.ca_file = detail::in_folder(folder, options.ca_file);
-  into = std::move(options);
-}
-
-/// Tool calls as text, for models that have none: the keys are the same for all providers.
-void read_protocol(fields& at, agent_spec& into) {
-  at.text("protocol", into.protocol).number("protocol_retries", into.protocol_retries, 0, 10);
-  if (into.protocol.empty())
-    return;
-  if (const auto protocol = make_protocol(into.protocol); !protocol)
-    at.wrong("protocol", protocol.error().text);
-}
-
-void read_model(fields& root, const std::string& folder, agent_spec& into) {
-  const auto node = root.take("model");
-  into.model_line = node.IsDefined() ? detail::line_of(node) : 0;
-  if (!node.IsDefined() || !node.IsMap()) {
-    root.wrong("model", node.IsDefined()
-                            ? "must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"
-                            : "is missing; it is required");
-    return;
-  }
-  auto at = fields{node, "model", root.faults()};
-  auto provider = std::string{};
-  at.required_text("provider", provider);
-  if (provider == "recorded")
-    read_recorded(at, folder, into.model);
-  else if (provider == "scripted")
-    read_scripted(at, folder, into.model);
-  else if (provider == "openai")
-    read_openai(at, folder, into.model);
-  else if (!provider.empty())
-    at.wrong("provider", fmt::format("'{}' is none of: recorded, scripted, openai", provider));
-  read_protocol(at, into);
-  // The other keys depend on the provider; without one, calling them unknown would only confuse.
-  if (into.model.index() != 0)
-    at.done();
-}
 
 void read_limits(fields& root, agent_limits& into) {
   const auto node = root.take("limits");
@@ -131,7 +59,7 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   auto root = fields{document, "", faults};
   auto version = std::string{"v2"};
   root.text("name", into.name);
-  read_model(root, folder, into);
+  detail::read_model(root, folder, into);
   root.text("prompt", into.prompt)
       .text("version", version)
       .number("recursion_limit", into.recursion_limit, 1);

@@ -19,13 +19,14 @@ constexpr auto no_more_steps = "Sorry, need more steps to process this request."
 struct react_parts {
   std::string name;
   chat_model_ptr model;
+  model_chooser choose_model; // empty: `model` it is
   tool_node tools;
   limiter tool_limit;
   message_ptr prompt; // null: none
 
   explicit react_parts(react_agent_options&& o)
-      : name{std::move(o.name)}, model{std::move(o.model)}, tools{std::move(o.tools)},
-        tool_limit{std::move(o.tool_limit)} {
+      : name{std::move(o.name)}, model{std::move(o.model)}, choose_model{std::move(o.choose_model)},
+        tools{std::move(o.tools)}, tool_limit{std::move(o.tool_limit)} {
     if (!o.prompt.empty())
       prompt = std::make_shared<const message>(system_message(std::move(o.prompt)));
   }
@@ -108,7 +109,15 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
   auto request = make_request(*parts, state, rt);
   auto told =
       told_call::begin(context_of(rt), "model_start", "model_end", std::to_string(request.turn));
-  auto asking = parts->model->complete(std::move(request));
+  auto model = parts->model;
+  if (parts->choose_model) {
+    auto choosing = parts->choose_model(state, rt);
+    model = co_await choosing;
+    if (!model)
+      throw std::system_error{make_error_code(errc::invalid_argument),
+                              "choose_model returned no model"};
+  }
+  auto asking = model->complete(std::move(request));
   auto reply = co_await asking;
   told.reset();
   if (!reply)
@@ -272,7 +281,7 @@ std::vector<std::chrono::nanoseconds> call_times::take() const {
 }
 
 compiled_graph<chat_state> make_react_agent(react_agent_options options) {
-  SUPERSTEP_ASSERT(options.model != nullptr);
+  SUPERSTEP_ASSERT(options.model != nullptr || options.choose_model);
   const auto version = options.version;
   const auto has_tools = !options.tools.empty();
   auto compile = compile_options{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An agent with a tool of its own: a function whose arguments are a struct. The model follows
-// rules, so that the example runs anywhere; make_openai_model() takes its place.
+// rules, so that the example runs anywhere; make_provider_model() takes its place.
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/models/scripted_model.hpp>

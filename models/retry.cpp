@@ -4,6 +4,7 @@
 #include "models/hash.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -56,6 +57,22 @@ std::optional<std::chrono::system_clock::time_point> read_http_date(const std::s
   return std::chrono::system_clock::from_time_t(timegm(&parts));
 }
 
+milliseconds time_until(std::chrono::system_clock::time_point date,
+                        std::chrono::system_clock::time_point now) {
+  return std::clamp(std::chrono::ceil<milliseconds>(date - now), milliseconds{0}, whole_ms(1e12));
+}
+
+/// A time of RFC 3339 in UTC, "2026-11-21T08:49:37Z", fractions of a second left out.
+std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::string& text) {
+  auto parts = std::tm{};
+  auto in = std::istringstream{text};
+  in.imbue(std::locale::classic());
+  in >> std::get_time(&parts, "%Y-%m-%dT%H:%M:%S");
+  if (in.fail() || !text.ends_with('Z'))
+    return std::nullopt;
+  return std::chrono::system_clock::from_time_t(timegm(&parts));
+}
+
 } // namespace
 
 failure judge(int status, std::string_view code) noexcept {
@@ -75,6 +92,27 @@ failure judge(int status, std::string_view code) noexcept {
   if (status >= 400)
     return {model_errc::bad_request, next_step::give_up, false};
   return {model_errc::bad_answer, next_step::give_up, false};
+}
+
+failure judge_stream(std::string_view code) noexcept {
+  struct meaning {
+    std::string_view code;
+    int status;
+  };
+  // What the codes of OpenAI and Anthropic would have been as a status.
+  constexpr auto known = std::array{
+      meaning{"rate_limit_error", 429},        meaning{"rate_limit_exceeded", 429},
+      meaning{"insufficient_quota", 402},      meaning{"billing_error", 402},
+      meaning{"overloaded_error", 529},        meaning{"authentication_error", 401},
+      meaning{"invalid_api_key", 401},         meaning{"permission_error", 403},
+      meaning{"not_found_error", 404},         meaning{"model_not_found", 404},
+      meaning{"invalid_request_error", 400},   meaning{"invalid_prompt", 400},
+      meaning{"context_length_exceeded", 400}, meaning{"request_too_large", 413},
+  };
+  for (const auto& one : known)
+    if (one.code == code)
+      return judge(one.status, code);
+  return judge(500, code);
 }
 
 failure judge(const std::error_code& transport) noexcept {
@@ -105,7 +143,7 @@ std::optional<milliseconds> read_retry_after(const http_headers& headers,
   const auto date = read_http_date(*after);
   if (!date)
     return std::nullopt;
-  return std::clamp(std::chrono::ceil<milliseconds>(*date - now), milliseconds{0}, whole_ms(1e12));
+  return time_until(*date, now);
 }
 
 std::optional<milliseconds> read_duration(std::string_view text) {
@@ -124,15 +162,27 @@ std::optional<milliseconds> read_duration(std::string_view text) {
   return whole_ms(sum);
 }
 
-std::optional<milliseconds> read_exhausted(const http_headers& headers) {
+std::optional<milliseconds> read_exhausted(const http_headers& headers,
+                                           std::chrono::system_clock::time_point now) {
   auto longest = std::optional<milliseconds>{};
-  for (const auto* what : {"requests", "tokens"}) {
-    const auto* left = find_header(headers, std::string{"x-ratelimit-remaining-"} + what);
-    const auto* reset = find_header(headers, std::string{"x-ratelimit-reset-"} + what);
+  const auto look = [&](const std::string& left_name, const std::string& reset_name, auto read) {
+    const auto* left = find_header(headers, left_name);
+    const auto* reset = find_header(headers, reset_name);
     if (left == nullptr || reset == nullptr || *left != "0")
-      continue;
-    if (const auto time = read_duration(*reset))
+      return;
+    if (const auto time = read(*reset))
       longest = std::max(longest.value_or(milliseconds{0}), *time);
+  };
+  const auto until = [now](const std::string& text) -> std::optional<milliseconds> {
+    const auto date = read_timestamp(text);
+    return date ? std::optional{time_until(*date, now)} : std::nullopt;
+  };
+  for (const auto* what : {"requests", "tokens"})
+    look(std::string{"x-ratelimit-remaining-"} + what, std::string{"x-ratelimit-reset-"} + what,
+         read_duration);
+  for (const auto* what : {"requests", "tokens", "input-tokens", "output-tokens"}) {
+    const auto prefix = std::string{"anthropic-ratelimit-"} + what;
+    look(prefix + "-remaining", prefix + "-reset", until);
   }
   return longest;
 }

@@ -27,6 +27,8 @@ struct failure {
 
 /// `code` is error.code (or error.type) of the server's answer.
 [[nodiscard]] failure judge(int status, std::string_view code) noexcept;
+/// For an error that comes in the middle of a stream, whose status was 200.
+[[nodiscard]] failure judge_stream(std::string_view code) noexcept;
 /// For what the HTTP client could not do.
 [[nodiscard]] failure judge(const std::error_code& transport) noexcept;
 
@@ -34,8 +36,10 @@ struct failure {
 [[nodiscard]] std::optional<std::chrono::milliseconds>
 read_retry_after(const http_headers& headers, std::chrono::system_clock::time_point now);
 
-/// Time until requests or tokens, of which the headers say that none remain, are there again.
-[[nodiscard]] std::optional<std::chrono::milliseconds> read_exhausted(const http_headers& headers);
+/// Time until requests or tokens, of which the headers say that none remain, are there again: in
+/// OpenAI's headers (with durations) or Anthropic's (with times).
+[[nodiscard]] std::optional<std::chrono::milliseconds>
+read_exhausted(const http_headers& headers, std::chrono::system_clock::time_point now);
 
 /// "6m0s", "1h2m", "1.5s", "20ms", "0s"; a bare number is seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_duration(std::string_view text);

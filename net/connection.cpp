@@ -5,6 +5,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
@@ -21,6 +22,28 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
   if (!failed)
     plain_.socket().set_option(asio::ip::tcp::no_delay{true}, failed);
   co_return failed;
+}
+
+asio::awaitable<std::pair<net_error, int>> connection::tunnel(std::string host, std::uint16_t port,
+                                                              std::string authorization) {
+  // The port is always named here, and an IPv6 address stands in brackets.
+  const auto name =
+      (host.find(':') == std::string::npos ? host : '[' + host + ']') + ':' + std::to_string(port);
+  auto request = http::request<http::empty_body>{http::verb::connect, name, 11};
+  request.set(http::field::host, name);
+  if (!authorization.empty())
+    request.set(http::field::proxy_authorization, authorization);
+  auto failed = net_error{};
+  co_await http::async_write(plain_, request, asio::redirect_error(asio::use_awaitable, failed));
+  auto answer = http::response_parser<http::empty_body>{};
+  answer.skip(true); // what follows the head belongs to the other side of the tunnel
+  if (!failed)
+    co_await http::async_read_header(plain_, buffer_, answer,
+                                     asio::redirect_error(asio::use_awaitable, failed));
+  const auto status = failed ? 0 : static_cast<int>(answer.get().result_int());
+  if (!failed && has_unread_bytes() && status / 100 == 2)
+    failed = http::error::unexpected_body; // nobody has said anything yet that could be answered
+  co_return std::pair{failed, status};
 }
 
 asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::string host,

@@ -15,7 +15,10 @@
 #include <boost/beast/ssl/ssl_stream.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace superstep {
@@ -34,7 +37,10 @@ public:
   explicit connection(asio::io_context& io) : plain_{io} {}
 
   asio::awaitable<net_error> connect(endpoints where);
-  /// After connect(), for https: handshake with a check of the certificate's host name.
+  /// After connect() to a proxy: asks it to pass everything on. The status of its answer.
+  asio::awaitable<std::pair<net_error, int>> tunnel(std::string host, std::uint16_t port,
+                                                    std::string authorization);
+  /// After connect() or tunnel(), for https: handshake with a check of the certificate's host name.
   asio::awaitable<net_error> secure(asio::ssl::context& trusted, std::string host, bool verify);
 
   asio::awaitable<net_error> write(const request_type& request, std::chrono::milliseconds patience);

@@ -5,6 +5,7 @@
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include <utility>
@@ -30,8 +31,8 @@ bool is_closed(const net_error& failed) {
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
                                 url where)
     : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
-      resolver_{client_->context}, total_timer_{client_->context},
-      connect_timer_{client_->context} {
+      proxy_{client_->proxies.find(where_)}, resolver_{client_->context},
+      total_timer_{client_->context}, connect_timer_{client_->context} {
   if (request_.response_bytes_max == 0)
     request_.response_bytes_max = client_->options.response_bytes_max;
 }
@@ -158,14 +159,16 @@ asio::awaitable<std::optional<error>> http_stream::exchange::lease_connection() 
 
 asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints& into) {
   auto failed = net_error{};
-  const auto address = asio::ip::make_address(where_.host, failed);
+  const auto& host = proxy_ != nullptr ? proxy_->host : where_.host;
+  const auto port = proxy_ != nullptr ? proxy_->port : where_.port;
+  const auto address = asio::ip::make_address(host, failed);
   if (!failed) {
-    into.emplace_back(address, where_.port);
+    into.emplace_back(address, port);
     co_return failed;
   }
   failed = {};
   const auto found = co_await resolver_.async_resolve(
-      where_.host, std::to_string(where_.port), asio::redirect_error(asio::use_awaitable, failed));
+      host, std::to_string(port), asio::redirect_error(asio::use_awaitable, failed));
   for (const auto& entry : found)
     into.push_back(entry.endpoint());
   co_return failed;
@@ -176,11 +179,16 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
   auto endpoints = connection::endpoints{};
   auto failed = co_await look_up(endpoints);
   if (failed || stopped_)
-    co_return explain("looking up the host", failed);
+    co_return explain(proxy_ != nullptr ? "looking up the proxy" : "looking up the host", failed);
   connection_ = std::make_unique<connection>(client_->context);
   failed = co_await connection_->connect(std::move(endpoints));
   if (failed || stopped_)
-    co_return explain("connecting", failed);
+    co_return explain(proxy_ != nullptr ? "connecting to the proxy" : "connecting", failed);
+  if (where_.is_tls && proxy_ != nullptr) {
+    auto refused = co_await open_tunnel();
+    if (refused)
+      co_return refused;
+  }
   if (where_.is_tls) {
     failed =
         co_await connection_->secure(client_->trusted, where_.host, client_->options.tls_verify);
@@ -188,6 +196,18 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
       co_return explain("the TLS handshake", failed);
   }
   connect_timer_.cancel();
+  co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<error>> http_stream::exchange::open_tunnel() {
+  const auto [failed, status] =
+      co_await connection_->tunnel(where_.host, where_.port, proxy_->authorization);
+  if (failed || stopped_)
+    co_return explain("opening a tunnel through the proxy", failed);
+  if (status / 100 != 2)
+    co_return error{errc::io_failed, where_.authority() +
+                                         ": the proxy refuses the tunnel with status " +
+                                         std::to_string(status)};
   co_return std::nullopt;
 }
 
@@ -205,13 +225,15 @@ asio::awaitable<net_error> http_stream::exchange::read_answer_head() {
   co_return failed;
 }
 
-http_stream::exchange::head_result http_stream::exchange::make_head() const {
+http_stream::exchange::head_result http_stream::exchange::make_head() {
   auto head = http_response{};
   head.status = static_cast<int>(parser_->get().result_int());
   if (head.status < 200)
     return error{errc::io_failed, where_.authority() + " sends interim answers only"};
   for (const auto& field : parser_->get())
     head.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
+  if (may_be_packed_ && beast::iequals(parser_->get()[http::field::content_encoding], "gzip"))
+    unpack_.emplace();
   return head;
 }
 
@@ -219,8 +241,14 @@ connection::request_type http_stream::exchange::make_request() {
   auto out = connection::request_type{};
   out.version(11);
   out.method_string(request_.method);
-  out.target(where_.target);
+  const auto is_proxied = proxy_ != nullptr && !where_.is_tls;
+  out.target(is_proxied ? "http://" + where_.authority() + where_.target : where_.target);
   out.set(http::field::host, where_.authority());
+  if (is_proxied && !proxy_->authorization.empty())
+    out.set(http::field::proxy_authorization, proxy_->authorization);
+  may_be_packed_ = find_header(request_.headers, "accept-encoding") == nullptr;
+  if (may_be_packed_)
+    out.set(http::field::accept_encoding, "gzip");
   out.set(http::field::user_agent, client_->options.user_agent);
   for (const auto& [name, value] : request_.headers)
     out.insert(name, value);
@@ -229,29 +257,49 @@ connection::request_type http_stream::exchange::make_request() {
   return out;
 }
 
+result<std::size_t> http_stream::exchange::unpack() {
+  auto got = unpack_->read(piece_.data(), piece_.size());
+  if (!got)
+    return error{errc::io_failed, where_.authority() + ": " + got.error().text};
+  if (*got == 0 && parser_->is_done() && unpack_->is_cut())
+    return error{errc::io_failed, where_.authority() + ": the packed body is cut off"};
+  return got;
+}
+
 asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more() {
   while (!stopped_ && !is_finished_) {
-    if (parser_->is_done()) {
+    auto got = unpack_ ? unpack() : result<std::size_t>{std::size_t{0}};
+    if (!got) {
+      stop(std::move(got).error());
+      break;
+    }
+    if (*got == 0 && parser_->is_done()) {
       finish_body();
       break;
     }
-    auto& body = parser_->get().body();
-    body.data = piece_.data();
-    body.size = piece_.size();
-    const auto failed = co_await connection_->read_some(*parser_, patience());
-    if (failed || stopped_) {
-      stop(explain("reading the answer", failed));
-      break;
+    if (*got == 0) {
+      auto& body = parser_->get().body();
+      body.data = piece_.data();
+      body.size = piece_.size();
+      const auto failed = co_await connection_->read_some(*parser_, patience());
+      if (failed || stopped_) {
+        stop(explain("reading the answer", failed));
+        break;
+      }
+      got = piece_.size() - body.size;
+      if (unpack_) {
+        unpack_->feed({piece_.data(), *got});
+        continue;
+      }
     }
-    const auto got = piece_.size() - body.size;
-    body_bytes_ += got;
+    body_bytes_ += *got;
     if (body_bytes_ > request_.response_bytes_max) {
       stop(error{errc::too_large, where_.authority() + ": the answer is larger than " +
                                       std::to_string(request_.response_bytes_max) + " bytes"});
       break;
     }
-    if (got > 0)
-      co_return std::optional<std::string>{std::in_place, piece_.data(), got};
+    if (*got > 0)
+      co_return std::optional<std::string>{std::in_place, piece_.data(), *got};
   }
   if (stopped_) {
     connection_.reset();

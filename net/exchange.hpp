@@ -2,7 +2,9 @@
 #pragma once
 
 #include "net/connection_pool.hpp"
+#include "net/gunzip.hpp"
 #include "net/io_runtime_impl.hpp"
+#include "net/proxy.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/http_client.hpp>
@@ -33,11 +35,12 @@ struct delete_on_io_thread {
 /// What the exchanges of one client share. Made anywhere; used on the I/O thread.
 class http_client::impl {
 public:
-  impl(io_runtime& io, http_client_options o)
-      : options{std::move(o)}, context{io.get().io},
+  impl(io_runtime& io, http_client_options o, proxy_rules p)
+      : options{std::move(o)}, proxies{std::move(p)}, context{io.get().io},
         pool{options.connections_per_host_max, options.hosts_max} {}
 
   const http_client_options options;
+  const proxy_rules proxies;
   asio::io_context& context;
   asio::ssl::context trusted{asio::ssl::context::tls_client};
   connection_pool pool;
@@ -76,8 +79,10 @@ private:
   asio::awaitable<std::optional<error>> lease_connection();
   asio::awaitable<std::optional<error>> open_connection();
   asio::awaitable<net_error> look_up(connection::endpoints& into);
+  asio::awaitable<std::optional<error>> open_tunnel();
   asio::awaitable<net_error> read_answer_head();
-  [[nodiscard]] head_result make_head() const;
+  [[nodiscard]] result<std::size_t> unpack();
+  [[nodiscard]] head_result make_head();
   [[nodiscard]] connection::request_type make_request();
   void finish_body();
   void give_back_connection();
@@ -88,6 +93,7 @@ private:
   const std::shared_ptr<http_client::impl> client_;
   http_request request_;
   const url where_;
+  const proxy_address* const proxy_; // of the client's rules; nullptr: none
   asio::ip::tcp::resolver resolver_;
   asio::steady_timer total_timer_;
   asio::steady_timer connect_timer_;
@@ -96,6 +102,8 @@ private:
   std::unique_ptr<connection> connection_;
   std::optional<connection::answer_parser> parser_;
   std::array<char, 16 * 1024> piece_;
+  bool may_be_packed_ = false; // asked for by us, so nobody else unpacks it
+  std::optional<gunzip> unpack_;
   std::size_t body_bytes_ = 0;
   std::optional<error> stopped_;
   bool is_finished_ = false;

@@ -8,6 +8,7 @@
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace superstep {
@@ -161,7 +162,14 @@ task<result<std::optional<std::string>>> http_stream::next() {
 }
 
 result<http_client> http_client::make(io_runtime& io, http_client_options options) {
-  auto fresh = std::make_unique<impl>(io, std::move(options));
+  const auto variable = [](const char* name) {
+    const auto* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe)
+    return std::string{value != nullptr ? value : ""};
+  };
+  auto proxies = options.proxy ? proxy_rules::for_all(*options.proxy) : proxy_rules::from(variable);
+  if (!proxies)
+    return std::move(proxies).error();
+  auto fresh = std::make_unique<impl>(io, std::move(options), *std::move(proxies));
   auto made = std::shared_ptr<impl>{fresh.release(), delete_on_io_thread{&io.get().io}};
   auto failed = net_error{};
   const auto& ca = made->options.ca_file;

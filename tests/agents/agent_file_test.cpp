@@ -56,9 +56,10 @@ const auto bad_files = std::vector<bad_file>{
     {"a model that is text", "model: gpt\n",
      "a.yaml:1: model: must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"},
     {"an unknown provider", "model: {provider: openia}\n",
-     "a.yaml:1: model.provider: 'openia' is none of: recorded, scripted, openai"},
+     "a.yaml:1: model.provider: 'openia' is none of: recorded, replayed, scripted, openai, anthropic, "
+     "ollama"},
     {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
-     "a.yaml:1: model.pth: is unknown; known here: provider, path, protocol, "
+     "a.yaml:1: model.pth: is unknown; known here: provider, path, record, protocol, "
      "protocol_retries"},
     {"broken YAML", "model: [\n", "a.yaml:2: is no YAML: end of sequence flow not found"},
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(an_override_takes_the_place_of_what_the_file_says) {
 BOOST_AUTO_TEST_CASE(an_override_may_make_what_the_file_leaves_out) {
   const auto got = read("", {"model.provider=openai", "model.model=m", "model.stream=true"});
   BOOST_TEST(to_text(got.faults) == "");
-  BOOST_TEST(std::get<openai_model_options>(got.spec.model).stream);
+  BOOST_TEST(std::get<provider_model_options>(got.spec.model).stream);
 }
 
 BOOST_DATA_TEST_CASE(a_bad_override_is_told_as_one, boost::unit_test::data::make(bad_overrides),

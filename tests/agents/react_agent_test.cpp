@@ -256,3 +256,47 @@ BOOST_AUTO_TEST_CASE(both_versions_are_drawn_alike) {
         "\tagent -.-> tools;\n", "\tagent -.-> __end__;\n"})
     BOOST_TEST(pictures[1].find(line) != std::string::npos, line << " is not in\n" << pictures[1]);
 }
+
+namespace {
+
+/// The first call goes to the one, all others to the other; a coroutine that waits first.
+task<chat_model_ptr> choose_by_state(const chat_state& state, chat_model_ptr first,
+                                     chat_model_ptr then) {
+  auto rest = sleep_for{std::chrono::nanoseconds{1}};
+  co_await rest;
+  co_return state.model_calls == 0 ? first : then;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_model_of_each_call_may_be_chosen_by_the_state_and_what_the_run_was_told) {
+  const auto first =
+      std::make_shared<const fake_model>(std::vector{ai_message("", {call_of("echo", "c1")})});
+  const auto then = std::make_shared<const fake_model>(std::vector{ai_message("done")});
+  const auto context = std::make_shared<agent_context>();
+  context->parameters["level"] = 1;
+  const auto plain = run({ai_message("nobody asks me")}, {echo()}, react_version::v2,
+                         [&](react_agent_options& options, run_config& config) {
+                           config.context = context;
+                           options.model = nullptr;
+                           options.choose_model = [=](const chat_state& state, const runtime& rt) {
+                             const auto level =
+                                 rt.context<agent_context>()->parameters.at("level").as_int64();
+                             return state.model_calls < level ? chat_model_ptr{first} : then;
+                           };
+                         });
+  BOOST_REQUIRE(!plain.ended.error);
+  BOOST_TEST(plain.messages().back().content == "done");
+  BOOST_TEST(plain.model->asked().empty());
+  const auto waiting = run({}, {echo()}, react_version::v2, [&](auto& options, auto&) {
+    options.choose_model = [=](const chat_state& state, const runtime&) {
+      return choose_by_state(state, first, then);
+    };
+  });
+  BOOST_REQUIRE(!waiting.ended.error);
+  BOOST_TEST(waiting.messages().back().content == "done");
+  const auto none = run({}, {}, react_version::v2, [&](auto& options, auto&) {
+    options.choose_model = [](const chat_state&, const runtime&) { return chat_model_ptr{}; };
+  });
+  BOOST_TEST(none.ended.error.has_value());
+}

@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every recorded stream, as the bytes a server sends, gives the same message however these are cut.
 #include "conformance/message_form.hpp"
-#include "models/providers/line_parser.hpp"
-#include "models/sse_parser.hpp"
+#include "models/http/answer_stream.hpp"
 
 #include <superstep/models/protocols/relaxed_json.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace {
 
 using namespace superstep;
-
-constexpr auto bytes_max = std::size_t{1} << 20;
-
-using event_reader = std::function<chunk_result(const json::object&)>;
 
 struct stream_case {
   std::string id;
@@ -61,52 +54,49 @@ std::string bytes_of(const stream_case& c) {
   return bytes;
 }
 
-event_reader reader_of(const stream_case& c) {
+provider_api api_of(const stream_case& c) {
   if (is_lines(c))
-    return
-        [r = ollama::line_reader{true}](const json::object& line) mutable { return r.read(line); };
+    return provider_api::ollama;
   if (c.kind.find("anthropic") != c.kind.npos)
-    return
-        [r = anthropic::event_reader{false}](const json::object& e) mutable { return r.read(e); };
-  return openai_chat::read_event;
+    return provider_api::anthropic;
+  return c.kind.find("responses") != c.kind.npos ? provider_api::openai_responses
+                                                 : provider_api::openai_chat;
 }
 
-/// Server-sent events or lines, by the case.
-class event_splitter {
-public:
-  explicit event_splitter(bool lines) : lines_{lines} {}
-
-  void feed(std::string_view bytes, std::vector<std::string>& out) {
-    BOOST_REQUIRE((lines_ ? line_.feed(bytes, out) : sse_.feed(bytes, out)).has_value());
-  }
-
-private:
-  bool lines_;
-  providers::line_parser line_{bytes_max};
-  models::sse_parser sse_{bytes_max};
-};
-
-/// The message that the bytes make when they come in pieces of 1 to `longest`.
+/// What becomes of the bytes when they come in pieces of 1 to `longest`: the message, or the error.
 json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_rand& luck,
                      std::size_t longest) {
-  auto splitter = event_splitter{is_lines(c)};
-  const auto read = reader_of(c);
   auto sum = std::optional<message_chunk>{};
-  auto events = std::vector<std::string>{};
-  while (!bytes.empty()) {
+  const auto add = [&](const message_chunk& piece) {
+    if (sum)
+      append(*sum, piece).value();
+    else
+      sum = piece;
+  };
+  auto asked = models::wire_request{};
+  asked.with_reasoning = true;
+  auto answer = models::answer_stream{api_of(c), asked, output_version::v0, add,
+                                      models::answer_stream::bounds{}};
+  auto wrong = std::optional<models::fault>{};
+  while (!bytes.empty() && !wrong) {
     const auto n = std::min(bytes.size(), 1 + luck() % longest);
-    splitter.feed(bytes.substr(0, n), events);
+    wrong = answer.feed(bytes.substr(0, n));
     bytes.remove_prefix(n);
-    for (const auto& event : events)
-      if (auto chunk = read(parse_json(event).value().as_object()).value()) {
-        if (sum)
-          append(*sum, *std::move(chunk)).value();
-        else
-          sum = std::move(chunk);
-      }
-    events.clear();
   }
-  return conformance::form_of(to_message(*std::move(sum)));
+  if (!wrong)
+    wrong = answer.end();
+  auto out = json::object{{"whole", answer.is_whole()}};
+  if (wrong)
+    out["wrong"] = wrong->text;
+  if (sum)
+    out["message"] = conformance::form_of(to_message(*std::move(sum)));
+  return out;
+}
+
+/// Every stream is cut so many times; SUPERSTEP_STREAM_SPLITS asks for more.
+int splits_per_stream() {
+  const auto* text = std::getenv("SUPERSTEP_STREAM_SPLITS"); // NOLINT(concurrency-mt-unsafe)
+  return text != nullptr ? std::stoi(text) : 60;
 }
 
 } // namespace
@@ -114,11 +104,12 @@ json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_r
 BOOST_AUTO_TEST_CASE(a_stream_of_events_gives_the_same_message_however_its_bytes_are_cut) {
   auto luck = std::minstd_rand{21};
   const auto streams = recorded_streams();
+  const auto splits = splits_per_stream();
   BOOST_TEST(streams.size() >= 15U);
   for (const auto& c : streams) {
     const auto bytes = bytes_of(c);
     const auto whole = streamed(c, bytes, luck, bytes.size());
-    for (auto i = 0; i < 60; ++i) {
+    for (auto i = 0; i < splits; ++i) {
       const auto longest = i == 0 ? std::size_t{1} : std::size_t{2} + luck() % 60;
       BOOST_TEST_REQUIRE((streamed(c, bytes, luck, longest) == whole), c.id);
     }

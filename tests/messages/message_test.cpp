@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/message.hpp>
+#include <superstep/messages/pretty_text.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,3 +32,23 @@ BOOST_AUTO_TEST_CASE(the_text_of_blocks_is_that_of_strings_and_text_blocks) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_CASE(a_message_is_printed_for_people) {
+  BOOST_TEST(
+      pretty_text(human_message("hi")) ==
+      "================================ Human Message =================================\n\nhi");
+  auto call = tool_call{"c1", "add", {}};
+  call.args["x"] = 1;
+  call.args["unit"] = "m";
+  auto answer = ai_message("I add.", {call});
+  answer.name = "math";
+  BOOST_TEST(pretty_text(answer) ==
+             "================================== Ai Message ==================================\n"
+             "Name: math\n\nI add.\nTool Calls:\n  add (c1)\n  Args:\n    x: 1\n    unit: m");
+  auto picture = human_message({});
+  picture.blocks = json::array{"look", json::object{{"type", "image"}, {"url", "u"}}};
+  BOOST_TEST(pretty_text(message_list{picture, human_message("and?")})
+                 .ends_with("look\n[image]\n\n"
+                            "================================ Human Message "
+                            "=================================\n\nand?"));
+}

@@ -105,12 +105,27 @@ BOOST_DATA_TEST_CASE(durations_are_read, boost::unit_test::data::make(duration_c
 BOOST_AUTO_TEST_CASE(exhausted_limits_are_read_from_the_headers) {
   const auto some =
       http_headers{{"x-ratelimit-remaining-requests", "5"}, {"x-ratelimit-reset-requests", "9s"}};
-  BOOST_TEST(!read_exhausted(some));
+  BOOST_TEST(!read_exhausted(some, now));
   const auto none = http_headers{{"x-ratelimit-remaining-requests", "0"},
                                  {"x-ratelimit-reset-requests", "120ms"},
                                  {"x-ratelimit-remaining-tokens", "0"},
                                  {"x-ratelimit-reset-tokens", "2s"}};
-  BOOST_TEST(read_exhausted(none)->count() == 2000);
+  BOOST_TEST(read_exhausted(none, now)->count() == 2000);
+  const auto anthropic =
+      http_headers{{"anthropic-ratelimit-input-tokens-remaining", "0"},
+                   {"anthropic-ratelimit-input-tokens-reset", "1994-11-06T08:49:40Z"},
+                   {"anthropic-ratelimit-output-tokens-remaining", "7"},
+                   {"anthropic-ratelimit-output-tokens-reset", "1994-11-06T08:50:00Z"}};
+  BOOST_TEST(read_exhausted(anthropic, now)->count() == 3500);
+}
+
+BOOST_AUTO_TEST_CASE(errors_within_a_stream_are_judged_by_their_codes) {
+  BOOST_TEST((judge_stream("overloaded_error").next == next_step::try_again));
+  BOOST_TEST(judge_stream("overloaded_error").is_overload);
+  BOOST_TEST((judge_stream("rate_limit_error").next == next_step::wait));
+  BOOST_TEST((judge_stream("invalid_request_error").next == next_step::give_up));
+  BOOST_TEST((judge_stream("insufficient_quota").kind == model_errc::quota_exhausted));
+  BOOST_TEST((judge_stream("").kind == model_errc::server_error));
 }
 
 BOOST_AUTO_TEST_CASE(backoff_grows_has_a_bound_and_depends_on_its_seed_alone) {

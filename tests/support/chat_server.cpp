@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chat-completions server on loopback for tests, in a process of its own.
+// A model server on loopback for tests, in a process of its own. The path of a request says whose
+// shape it is in: /chat/completions, /responses, /v1/messages or /api/chat.
 //
-//     chat_server --input in.jsonl --recorded turns.jsonl [--latency-ms N] [--port N] [faults]
+//     chat_server --input in.jsonl --recorded turns.jsonl [--latency-ms N] [--port N]
+//                 [--cert PEM --key PEM] [faults]
 //
 // It prints its port and serves until it is killed or its standard input ends; then it prints what
 // it has seen, which GET /stats tells as well. A request is answered with the turn whose number is
 // the count of the request's assistant messages, of the row whose first user message it has.
 #include "support/chat_faults.hpp"
+#include "support/provider_shapes.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
 #include <boost/json.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -23,6 +28,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -43,6 +49,8 @@ struct server_options {
   unsigned short port = 0;
   /// A request that was on its way when the 429 was answered cannot know of it.
   unsigned grace_ms = 25;
+  std::string cert; ///< PEM files; empty: no TLS
+  std::string key;
   superstep::test::fault_rates faults;
 };
 
@@ -84,11 +92,17 @@ public:
   [[nodiscard]] const json::object* find(const json::object& request) const {
     auto question = std::string{};
     auto turn = std::size_t{0};
-    for (const auto& m : request.at("messages").as_array()) {
-      const auto& role = m.at("role").as_string();
+    auto is_answer = false; // an answer in the shape of Responses is several items
+    const auto* input = request.if_contains("input");
+    for (const auto& item : (input ? *input : request.at("messages")).as_array()) {
+      const auto& m = item.as_object();
+      const auto role = m.contains("role") ? m.at("role").as_string() : json::string{};
       if (role == "user" && question.empty())
         question = m.at("content").as_string();
-      if (role == "assistant")
+      const auto was_answer = std::exchange(
+          is_answer, role == "assistant" ||
+                         (m.contains("type") && m.at("type").as_string() == "function_call"));
+      if (is_answer && !was_answer)
         ++turn;
     }
     const auto found = turns_.find(question);
@@ -120,6 +134,10 @@ public:
       : io_{io}, options_{options}, faults_{options.faults},
         acceptor_{io, tcp::endpoint{asio::ip::address_v4::loopback(), options.port}} {
     recording_.load(options);
+    if (!options.cert.empty()) {
+      tls_.use_certificate_chain_file(options.cert);
+      tls_.use_private_key_file(options.key, asio::ssl::context::pem);
+    }
   }
 
   [[nodiscard]] unsigned short port() const { return acceptor_.local_endpoint().port(); }
@@ -128,7 +146,12 @@ public:
     for (;;) {
       auto socket = co_await acceptor_.async_accept(asio::use_awaitable);
       ++seen_.connections;
-      asio::co_spawn(io_, talk(beast::tcp_stream{std::move(socket)}), asio::detached);
+      socket.set_option(tcp::no_delay{true});
+      auto plain = beast::tcp_stream{std::move(socket)};
+      if (options_.cert.empty())
+        asio::co_spawn(io_, talk(std::move(plain)), asio::detached);
+      else
+        asio::co_spawn(io_, talk_in_secret(std::move(plain)), asio::detached);
     }
   }
 
@@ -151,9 +174,18 @@ private:
   using request_type = http::request<http::string_body>;
   using response_type = http::response<http::string_body>;
 
-  asio::awaitable<void> talk(beast::tcp_stream stream) {
+  asio::awaitable<void> talk_in_secret(beast::tcp_stream plain) {
+    auto stream = beast::ssl_stream<beast::tcp_stream>{std::move(plain), tls_};
+    auto failed = beast::error_code{};
+    co_await stream.async_handshake(asio::ssl::stream_base::server,
+                                    asio::redirect_error(asio::use_awaitable, failed));
+    if (!failed)
+      co_await talk(std::move(stream));
+  }
+
+  template <class Stream>
+  asio::awaitable<void> talk(Stream stream) {
     auto buffer = beast::flat_buffer{};
-    stream.socket().set_option(tcp::no_delay{true});
     for (;;) {
       auto request = request_type{};
       auto failed = beast::error_code{};
@@ -171,7 +203,8 @@ private:
     }
   }
 
-  asio::awaitable<bool> answer(beast::tcp_stream& stream, const request_type& request) {
+  template <class Stream>
+  asio::awaitable<bool> answer(Stream& stream, const request_type& request) {
     ++seen_.requests;
     seen_.in_flight_max = std::max(seen_.in_flight_max, ++seen_.in_flight);
     const auto key = std::string{request[http::field::authorization]};
@@ -244,74 +277,25 @@ private:
     if (said == nullptr)
       return make_response(request, 404, R"({"error":{"message":"no such row or turn"}})");
     const auto* stream = body.as_object().if_contains("stream");
-    if (stream != nullptr && stream->is_bool() && stream->get_bool()) {
-      auto out = make_response(request, 200, as_events(*said));
-      out.set(http::field::content_type, "text/event-stream");
+    const auto is_stream = stream != nullptr && stream->is_bool() && stream->get_bool();
+    auto out = make_response(request, 200, in_shape(request.target(), *said, is_stream));
+    if (is_stream) {
+      const auto is_lines = request.target().ends_with("/api/chat");
+      out.set(http::field::content_type, is_lines ? "application/x-ndjson" : "text/event-stream");
       out.chunked(true);
-      return out;
-    }
-    const auto reason = said->contains("tool_calls") ? "tool_calls" : "stop";
-    const auto whole =
-        json::value{{"id", "chatcmpl-1"},
-                    {"object", "chat.completion"},
-                    {"model", "recorded"},
-                    {"choices", {{{"index", 0}, {"message", *said}, {"finish_reason", reason}}}},
-                    {"usage", usage()}};
-    return make_response(request, 200, json::serialize(whole));
-  }
-
-  static json::value usage() {
-    return {{"prompt_tokens", 10}, {"completion_tokens", 5}, {"total_tokens", 15}};
-  }
-
-  /// The message in small pieces: texts and arguments come seven bytes at a time (never within a
-  /// character), each call's name before its arguments, usage in a chunk without choices.
-  static std::string as_events(const json::object& said) {
-    auto out = std::string{": hello\r\n\r\n"};
-    const auto emit = [&](json::value delta, json::value reason) {
-      const auto chunk = json::value{
-          {"object", "chat.completion.chunk"},
-          {"model", "recorded"},
-          {"choices",
-           {{{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(reason)}}}}};
-      out += "data: " + json::serialize(chunk) + "\n\n";
-    };
-    emit({{"role", "assistant"}, {"content", ""}}, nullptr);
-    if (said.at("content").is_string())
-      for (const auto& piece : pieces(std::string{said.at("content").as_string()}))
-        emit({{"content", piece}}, nullptr);
-    const auto* calls = said.if_contains("tool_calls");
-    if (calls != nullptr)
-      for (auto i = std::size_t{0}; i < calls->as_array().size(); ++i) {
-        const auto& call = calls->as_array()[i].as_object();
-        const auto& function = call.at("function");
-        const auto first =
-            json::object{{"index", i},
-                         {"id", call.at("id")},
-                         {"type", "function"},
-                         {"function", {{"name", function.at("name")}, {"arguments", ""}}}};
-        emit({{"tool_calls", json::array{first}}}, nullptr);
-        for (const auto& piece : pieces(std::string{function.at("arguments").as_string()})) {
-          const auto next = json::object{{"index", i}, {"function", {{"arguments", piece}}}};
-          emit({{"tool_calls", json::array{next}}}, nullptr);
-        }
-      }
-    emit(json::object{}, calls != nullptr ? "tool_calls" : "stop");
-    const auto last = json::value{
-        {"object", "chat.completion.chunk"}, {"choices", json::array{}}, {"usage", usage()}};
-    return out + "data: " + json::serialize(last) + "\n\ndata: [DONE]\n\n";
-  }
-
-  static std::vector<std::string> pieces(const std::string& text) {
-    auto out = std::vector<std::string>{};
-    for (auto begin = std::size_t{0}; begin < text.size();) {
-      auto end = std::min(begin + 7, text.size());
-      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-        ++end;
-      out.push_back(text.substr(begin, end - begin));
-      begin = end;
     }
     return out;
+  }
+
+  static std::string in_shape(std::string_view path, const json::object& said, bool is_stream) {
+    using namespace superstep::test;
+    if (path.ends_with("/v1/messages"))
+      return is_stream ? anthropic_shape::stream(said) : anthropic_shape::whole(said);
+    if (path.ends_with("/responses"))
+      return is_stream ? responses_shape::stream(said) : responses_shape::whole(said);
+    if (path.ends_with("/api/chat"))
+      return ollama_shape::stream(said);
+    return is_stream ? openai_shape::stream(said) : openai_shape::whole(said);
   }
 
   static response_type make_response(const request_type& request, unsigned status,
@@ -324,14 +308,15 @@ private:
     return out;
   }
 
-  static asio::awaitable<bool> write(beast::tcp_stream& stream, response_type response) {
+  template <class Stream>
+  static asio::awaitable<bool> write(Stream& stream, response_type response) {
     auto failed = beast::error_code{};
     co_await http::async_write(stream, response, asio::redirect_error(asio::use_awaitable, failed));
     co_return !failed && response.keep_alive();
   }
 
-  static asio::awaitable<void> write_half(beast::tcp_stream& stream,
-                                          const response_type& response) {
+  template <class Stream>
+  static asio::awaitable<void> write_half(Stream& stream, const response_type& response) {
     auto text = std::ostringstream{};
     text << response;
     auto half = text.str();
@@ -345,6 +330,7 @@ private:
   const server_options& options_;
   superstep::test::fault_source faults_;
   tcp::acceptor acceptor_;
+  asio::ssl::context tls_{asio::ssl::context::tls_server};
   recording recording_;
   statistics seen_;
   std::map<std::string, std::vector<pause>> pauses_; // by key; those that are not over yet
@@ -366,12 +352,14 @@ asio::awaitable<void> wait_for_end_of_input(asio::io_context& io) {
 int main(int argc, char** argv) {
   auto options = server_options{};
   auto is_daemon = false;
-  auto app = CLI::App{"Chat-completions server for tests"};
+  auto app = CLI::App{"Model server for tests"};
   app.add_option("--recorded", options.recorded, "assistant turns, JSON lines")->required();
   app.add_option("--input", options.input, "the rows' messages, JSON lines")->required();
   app.add_option("--latency-ms", options.latency_ms, "time of every answer");
   app.add_option("--port", options.port, "0 = any that is free");
   app.add_option("--grace-ms", options.grace_ms, "requests so soon after a 429 are not early");
+  app.add_option("--cert", options.cert, "certificate chain, PEM");
+  app.add_option("--key", options.key, "its key, PEM");
   app.add_option("--fault-429", options.faults.too_many_requests, "percent of requests");
   app.add_option("--fault-500", options.faults.server_error, "percent of requests");
   app.add_option("--fault-drop", options.faults.dropped, "percent of requests");

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <superstep/agents/react_agent.hpp>
-#include <superstep/models/openai_model.hpp>
+#include <superstep/models/model_journal.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 #include <superstep/models/scripted_model.hpp>
 #include <superstep/tools/calculator.hpp>
@@ -24,7 +25,7 @@ namespace superstep {
 
 /// Where the answers come from; the provider is told by the type.
 using model_spec = std::variant<std::monostate, recorded_model_options, scripted_model_options,
-                                openai_model_options>;
+                                provider_model_options, replayed_model_options>;
 
 /// One tool of an agent file and where it stands there.
 struct tool_spec {
@@ -48,6 +49,7 @@ struct agent_limits {
 struct agent_spec {
   std::string name;
   model_spec model;
+  std::string record;   ///< journal that the model's answers go to; empty: none
   std::string protocol; ///< of tool calls in text; empty: the model has its own
   std::uint32_t protocol_retries = 1;
   std::string prompt;

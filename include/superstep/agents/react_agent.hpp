@@ -11,12 +11,14 @@
 #include <boost/describe/class.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -70,10 +72,40 @@ enum class react_version : std::uint8_t {
   v2, ///< one Send per call: each is a task of its own, in an actor of its own
 };
 
+/// Chooses the model of one call, by the state and what the run was told (rt.context()). A plain
+/// function will do as well as a coroutine. The state lives until the task has ended.
+class model_chooser {
+public:
+  model_chooser() = default;
+  /// @param choose chat_model_ptr(const chat_state&, const runtime&), or a task of it
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, model_chooser> &&
+             std::invocable<const F&, const chat_state&, const runtime&>)
+  model_chooser(F choose) {
+    using made = std::invoke_result_t<const F&, const chat_state&, const runtime&>;
+    if constexpr (is_task_v<made>)
+      choose_ = std::move(choose);
+    else
+      choose_ = [choose = std::move(choose)](const chat_state& state, const runtime& rt) {
+        return at_once(choose(state, rt));
+      };
+  }
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(choose_); }
+  [[nodiscard]] task<chat_model_ptr> operator()(const chat_state& state, const runtime& rt) const {
+    return choose_(state, rt);
+  }
+
+private:
+  static task<chat_model_ptr> at_once(chat_model_ptr model) { co_return model; }
+
+  std::function<task<chat_model_ptr>(const chat_state&, const runtime&)> choose_;
+};
+
 /// Everything a ReAct agent is made of.
 struct react_agent_options {
   std::string name; ///< of the graph and of the AI messages; empty: the messages have none
   chat_model_ptr model;
+  model_chooser choose_model; ///< asked before each call of the model; instead of `model`
   tool_list tools;
   std::string prompt; ///< put before the messages as a system message; never part of the state
   react_version version = react_version::v2;
@@ -91,7 +123,7 @@ inline constexpr auto react_all_tools_node = node<chat_state>{"tools"}; // v1
 ///
 /// A tool's failure, whatever it is, becomes an error message to the model. A failing model ends
 /// the run; the error it gave is nested.
-/// @pre options.model is set; throws compile_error when two tools have one name
+/// @pre options.model or choose_model is set; throws compile_error when two tools have one name
 [[nodiscard]] compiled_graph<chat_state> make_react_agent(react_agent_options options);
 
 } // namespace superstep

@@ -2,15 +2,29 @@
 #pragma once
 
 #include <superstep/base/task.hpp>
+#include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_list.hpp>
 #include <superstep/messages/tool_definition.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 
 namespace superstep {
+
+/// What an answer must be: JSON that matches a schema.
+struct answer_schema {
+  std::string name = "answer";
+  std::string description;
+  json::object schema;
+  bool is_strict = true; ///< the provider is to hold the model to it, where it can
+};
+
+/// Told of each piece of an answer as it comes, between suspensions of the call's task and never by
+/// two threads at once. Must not block.
+using chunk_handler = std::function<void(const message_chunk&)>;
 
 /// One question to a model. Owned by the call; the messages share structure with the state.
 struct model_request {
@@ -18,9 +32,16 @@ struct model_request {
                          ///< list is the state's own and is shared, not copied, at every turn
   message_list messages; ///< what the model reads
   tool_definitions tools;
-  std::string run_key;     ///< key of the row or run: what `recorded` looks up
-  std::uint32_t turn = 0;  ///< number of the model's call in this run, from 0
-  json::object parameters; ///< overrides of the model's own: temperature, max_tokens, model, …
+  std::string run_key;    ///< key of the row or run: what `recorded` looks up
+  std::uint32_t turn = 0; ///< number of the model's call in this run, from 0
+  /// Overrides of the model's own: temperature, max_tokens, model, …; and how the tools are bound:
+  /// tool_choice (a tool's name, auto, any, none), parallel_tool_calls.
+  json::object parameters;
+  std::shared_ptr<const answer_schema> format; ///< of the answer's text; null: any
+  /// When it is set, a model that can stream does, and what was told adds up to the message. An
+  /// answer that breaks off after the first piece is an error at once: asked again, the model would
+  /// say something else.
+  chunk_handler on_chunk;
 };
 
 /// A chat model. Immutable for its callers and shared by all runs.

@@ -10,6 +10,6 @@ class model_limits;
 struct model_limits_options;
 struct recorded_model_options;
 struct scripted_model_options;
-struct openai_model_options;
+struct provider_model_options;
 
 } // namespace superstep

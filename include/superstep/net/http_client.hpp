@@ -38,6 +38,9 @@ struct http_client_options {
   bool tls_verify = true;                            ///< check certificate and host name
   std::string ca_file; ///< PEM with the trusted roots; empty: those of the system
   std::string user_agent = "superstep";
+  /// `http://[user:password@]host[:port]` that all requests go through; empty: none. Unset: what
+  /// http_proxy, https_proxy, all_proxy and no_proxy say, and nothing for this machine itself.
+  std::optional<std::string> proxy;
 };
 
 struct http_request {
@@ -85,6 +88,9 @@ private:
 
 /// HTTP/1.1 over kept-alive connections, which all requests of the client share per host.
 ///
+/// Bodies packed with gzip are asked for and unpacked, unless a request says itself what encoding
+/// it takes; the bounds count what comes out. Through a proxy, https goes in a tunnel.
+///
 /// A status of any kind is a response, not an error. Errors: errc::invalid_argument (the request),
 /// timed_out, too_large, cancelled, io_failed (look-up, connection, TLS, protocol). A request that
 /// finds its kept-alive connection closed before any byte of the answer came is sent once more on a
@@ -94,7 +100,7 @@ private:
 /// send() and open() from any thread; the caller resumes in its own home. All waiting is suspended.
 class http_client {
 public:
-  /// Fails when the CA file cannot be read.
+  /// Fails when the CA file cannot be read or the proxy is no usable address.
   [[nodiscard]] static result<http_client> make(io_runtime& io, http_client_options options);
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;

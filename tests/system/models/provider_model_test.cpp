@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopback_server.hpp"
+#include "private_authority.hpp"
+#include "server_process.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
+#include <superstep/models/ask.hpp>
 #include <superstep/models/model_error.hpp>
-#include <superstep/models/openai_model.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/net/http_client.hpp>
 
-#include <boost/process.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include <unistd.h>
-
 using namespace superstep;
+using test::chat_server;
 using test::loopback_server;
-namespace process = boost::process;
 
 namespace {
 
@@ -33,71 +32,43 @@ constexpr auto is_instrumented = true;
 constexpr auto is_instrumented = false;
 #endif
 
-/// The chat server over `rows` rows of two turns: two calls, then a text.
-class chat_server {
-public:
-  explicit chat_server(std::vector<std::string> arguments) {
-    const auto base =
-        std::filesystem::temp_directory_path() / ("superstep_chat_" + std::to_string(::getpid()));
-    const auto input = base.string() + "_in.jsonl";
-    const auto turns = base.string() + "_turns.jsonl";
-    write_rows(input, turns);
-    arguments.insert(arguments.end(), {"--input", input, "--recorded", turns});
-    child_ = process::child{process::exe = CHAT_SERVER, process::args = arguments,
-                            process::std_out > output_, process::std_in < input_};
-    output_ >> port_;
-    std::filesystem::remove(input);
-    std::filesystem::remove(turns);
-  }
-  chat_server(const chat_server&) = delete;
-  chat_server& operator=(const chat_server&) = delete;
-  ~chat_server() {
-    input_.pipe().close();
-    child_.wait();
-  }
+json::value stats_of(const chat_server& server, io_runtime& io) {
+  auto client = http_client::make(io, http_client_options{});
+  auto request = http_request{};
+  request.url = server.url() + "/stats";
+  return parse_json(sync_wait(client->send(request))->body).value();
+}
 
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  [[nodiscard]] json::value stats(io_runtime& io) const {
-    auto client = http_client::make(io, http_client_options{});
-    auto request = http_request{};
-    request.url = url() + "/stats";
-    return parse_json(sync_wait(client->send(request))->body).value();
-  }
-
-private:
-  static void write_rows(const std::string& input, const std::string& turns) {
-    auto in = std::ofstream{input};
-    auto out = std::ofstream{turns};
-    for (auto i = 0; i < rows; ++i) {
-      const auto n = std::to_string(i);
-      in << R"({"custom_id":"r)" << n << R"(","messages":[{"role":"user","content":"question )" << n
-         << "\"}]}\n";
-      out << R"({"custom_id":"r)" << n
-          << R"(","turns":[{"role":"assistant","content":"thinking","tool_calls":[)"
-          << R"({"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\": )" << n
-          << R"(}"}},)"
-          << R"({"id":"b","type":"function","function":{"name":"g","arguments":"{\"text\": \"é and more\"}"}}]},)"
-          << R"({"role":"assistant","content":"answer )" << n << "\"}]}\n";
-    }
-  }
-
-  process::ipstream output_;
-  process::opstream input_;
-  process::child child_;
-  int port_ = 0;
+/// One way to talk to a server.
+struct talk {
+  std::string_view name;
+  provider_api api;
+  bool stream;
 };
+std::ostream& operator<<(std::ostream& out, const talk& t) {
+  return out << t.name;
+}
+const auto talks = std::vector<talk>{{"chat", provider_api::openai_chat, false},
+                                     {"chat, streamed", provider_api::openai_chat, true},
+                                     {"responses", provider_api::openai_responses, false},
+                                     {"responses, streamed", provider_api::openai_responses, true},
+                                     {"anthropic", provider_api::anthropic, false},
+                                     {"anthropic, streamed", provider_api::anthropic, true},
+                                     {"ollama", provider_api::ollama, true}};
 
-chat_model_ptr make_model(io_runtime& io, const std::string& url, bool stream,
-                          std::shared_ptr<model_limits> limits) {
+chat_model_ptr make_model(io_runtime& io, const std::string& url, talk how,
+                          std::shared_ptr<model_limits> limits, std::string ca_file = {}) {
   ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret", 1);
-  auto options = openai_model_options{};
+  auto options = provider_model_options{};
   options.model = "recorded";
   options.base_url = url;
   options.api_key_env = "SUPERSTEP_TEST_KEY";
-  options.stream = stream;
+  options.api = how.api;
+  options.stream = how.stream;
+  options.ca_file = std::move(ca_file);
   options.backoff_base_ms = 20;
   options.total_timeout_ms = 30'000;
-  auto made = make_openai_model(std::move(options), io, std::move(limits));
+  auto made = make_provider_model(std::move(options), io, std::move(limits));
   BOOST_REQUIRE(made.has_value());
   return std::move(*made);
 }
@@ -123,13 +94,13 @@ task<std::string> run_row(chat_model_ptr model, int row) {
     co_return "the calls are not what was recorded";
   second.turn = 1;
   second.messages.push_back(*first);
-  second.messages.push_back(tool_message("1", "a", "f"));
-  second.messages.push_back(tool_message("2", "b", "g"));
+  for (const auto& call : first->tool_calls) // Ollama's ids are made up on our side
+    second.messages.push_back(tool_message("1", call.id, call.name));
   auto asking_again = model->complete(std::move(second));
   auto last = co_await asking_again;
   if (!last)
     co_return last.error().text;
-  co_return last->usage && last->usage->total_tokens == 15 ? last->content : "no usage";
+  co_return last->usage && last->usage->total_tokens == 15 ? text_of(*last) : "no usage";
 }
 
 void run_all(const chat_model_ptr& model) {
@@ -148,7 +119,7 @@ result<message> ask_server_that_says(const std::string& answer, bool stream = fa
     loopback_server::write(socket, answer);
   }};
   auto io = io_runtime{};
-  const auto model = make_model(io, server.address(), stream, make_limits(1));
+  const auto model = make_model(io, server.address(), talks[stream ? 1 : 0], make_limits(1));
   auto request = model_request{};
   request.messages.push_back(human_message("x"));
   return sync_wait(model->complete(std::move(request)));
@@ -162,27 +133,27 @@ std::string reply(const std::string& status, const std::string& body,
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(openai_model_suite)
+BOOST_AUTO_TEST_SUITE(provider_model_suite)
 
-BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once,
-                     boost::unit_test::data::make({false, true}), stream) {
+BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::data::make(talks),
+                     how) {
   auto server = chat_server{{"--latency-ms", "1000"}};
   auto io = io_runtime{};
-  run_all(make_model(io, server.url(), stream, make_limits(0)));
-  const auto seen = server.stats(io);
+  run_all(make_model(io, server.url(), how, make_limits(0)));
+  const auto seen = stats_of(server, io);
   BOOST_TEST_MESSAGE(json::serialize(seen));
   BOOST_TEST((is_instrumented || seen.at("in_flight_max").as_int64() > rows / 2));
   BOOST_TEST(seen.at("answered").as_int64() == 2 * rows);
 }
 
-BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults,
-                     boost::unit_test::data::make({false, true}), stream) {
+BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::data::make(talks),
+                     how) {
   auto server = chat_server{{"--latency-ms", "5", "--fault-429", "5", "--fault-500", "2",
                              "--fault-drop", "1", "--fault-half", "1"}};
   auto io = io_runtime{};
   const auto limits = make_limits(32);
-  run_all(make_model(io, server.url(), stream, limits));
-  const auto seen = server.stats(io);
+  run_all(make_model(io, server.url(), how, limits));
+  const auto seen = stats_of(server, io);
   BOOST_TEST_MESSAGE(json::serialize(seen));
   BOOST_TEST(seen.at("too_many_requests").as_int64() > 20);
   BOOST_TEST(seen.at("dropped").as_int64() > 0);
@@ -223,6 +194,51 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_stream_when_asked_to_is_understood) 
       reply("200 OK", R"({"choices":[{"message":{"role":"assistant","content":"hi"}}]})"), true);
   BOOST_REQUIRE(whole.has_value());
   BOOST_TEST(whole->content == "hi");
+}
+
+BOOST_DATA_TEST_CASE(who_listens_hears_what_adds_up_to_the_message,
+                     boost::unit_test::data::make(talks), how) {
+  auto server = chat_server{{}, 1};
+  auto io = io_runtime{};
+  const auto model = make_model(io, server.url(), how, make_limits(1));
+  auto pieces = std::vector<message_chunk>{};
+  const auto answer = sync_wait(
+      ask(model, "question 0", [&](const message_chunk& piece) { pieces.push_back(piece); }));
+  BOOST_REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
+  BOOST_TEST(pieces.size() > 4U);
+  auto sum = pieces.at(0);
+  for (auto i = std::size_t{1}; i < pieces.size(); ++i)
+    append(sum, pieces[i]).value();
+  BOOST_TEST(sum.is_last);
+  const auto told = to_message(std::move(sum));
+  BOOST_TEST(text_of(told) == "thinking");
+  BOOST_TEST(text_of(*answer) == "thinking");
+  BOOST_TEST((told.tool_calls == answer->tool_calls));
+  BOOST_TEST(answer->tool_calls.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_private_authority_is_trusted_when_it_is_named_and_else_refused) {
+  const auto authority = test::private_authority{};
+  auto server =
+      chat_server{{"--cert", authority.file("cert.pem"), "--key", authority.file("key.pem")}, 1};
+  auto io = io_runtime{};
+  const auto url = "https://localhost:" + std::to_string(server.port());
+  for (const auto& how : talks) {
+    const auto model = make_model(io, url, how, make_limits(1), authority.file("ca.pem"));
+    const auto answer = sync_wait(ask(model, "question 0"));
+    BOOST_TEST_REQUIRE(answer.has_value(), how << (answer ? "" : answer.error().text));
+    BOOST_TEST(text_of(*answer) == "thinking");
+  }
+  auto options = provider_model_options{};
+  options.model = "recorded";
+  options.base_url = url;
+  options.api_key_env = "";
+  options.attempts_max = 1;
+  const auto wary = make_provider_model(options, io, make_limits(1));
+  const auto refused = sync_wait(ask(*wary, "question 0"));
+  BOOST_REQUIRE(refused.has_error());
+  BOOST_TEST((refused.error().code == make_error_code(model_errc::unreachable)));
+  BOOST_TEST(refused.error().text.find("TLS") != std::string::npos, refused.error().text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

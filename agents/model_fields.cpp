@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/model_fields.hpp"
+
+#include "agents/overrides.hpp"
+
+#include <superstep/models/protocols/make_protocol.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+constexpr auto providers = "recorded, replayed, scripted, openai, anthropic, ollama";
+
+void read_recorded(fields& at, const std::string& folder, model_spec& into) {
+  auto options = recorded_model_options{};
+  at.required_text("path", options.path).number("latency_ms", options.latency_ms);
+  options.path = in_folder(folder, options.path);
+  into = std::move(options);
+}
+
+void read_replayed(fields& at, const std::string& folder, model_spec& into) {
+  auto options = replayed_model_options{};
+  at.required_text("path", options.path).flag("with_timing", options.with_timing);
+  options.path = in_folder(folder, options.path);
+  into = std::move(options);
+}
+
+void read_scripted(fields& at, const std::string& folder, model_spec& into) {
+  auto options = scripted_model_options{};
+  at.required_text("path", options.path);
+  options.path = in_folder(folder, options.path);
+  into = std::move(options);
+}
+
+/// OpenAI has two APIs; the others one each.
+void read_api(fields& at, const std::string& provider, provider_model_options& into) {
+  if (provider == "anthropic")
+    into.api = provider_api::anthropic;
+  if (provider == "ollama")
+    into.api = provider_api::ollama;
+  if (provider != "openai")
+    return;
+  auto api = std::string{"chat"};
+  at.text("api", api);
+  if (api == "responses")
+    into.api = provider_api::openai_responses;
+  else if (api != "chat")
+    at.wrong("api", fmt::format("'{}' is none of: chat, responses", api));
+}
+
+/// What is the same for all providers has keys of its own; `parameters` holds the rest.
+void read_parameters(fields& at, json::object& into) {
+  auto temperature = std::optional<double>{};
+  auto max_tokens = std::optional<std::int64_t>{};
+  at.object("parameters", into)
+      .real("temperature", temperature, 0, 2)
+      .number("max_tokens", max_tokens, 1);
+  if (temperature)
+    into["temperature"] = *temperature;
+  if (max_tokens)
+    into["max_tokens"] = *max_tokens;
+}
+
+void read_provider(fields& at, const std::string& provider, const std::string& folder,
+                   model_spec& into) {
+  auto options = provider_model_options{};
+  auto key_env = std::string{};
+  auto version = std::string{};
+  read_api(at, provider, options);
+  read_parameters(at, options.parameters);
+  const auto has_key_env = at.node()["api_key_env"].IsDefined();
+  at.required_text("model", options.model)
+      .text("base_url", options.base_url)
+      .text("api_key_env", key_env)
+      .flag("stream", options.stream)
+      .text("output_version", version)
+      .number("attempts_max", options.attempts_max, 1)
+      .number("rate_limited_max", options.rate_limited_max)
+      .number("backoff_base_ms", options.backoff_base_ms)
+      .number("backoff_max_ms", options.backoff_max_ms)
+      .number("retry_after_max_ms", options.retry_after_max_ms)
+      .number("connect_timeout_ms", options.connect_timeout_ms, 1)
+      .number("idle_timeout_ms", options.idle_timeout_ms, 1)
+      .number("total_timeout_ms", options.total_timeout_ms, 1)
+      .number("answer_bytes_max", options.answer_bytes_max, 1)
+      .text("ca_file", options.ca_file);
+  if (has_key_env)
+    options.api_key_env = key_env;
+  if (!version.empty()) {
+    if (const auto read = read_output_version(version))
+      options.version = *read;
+    else
+      at.wrong("output_version", read.error().text);
+  }
+  if (!options.ca_file.empty())
+    options.ca_file = in_folder(folder, options.ca_file);
+  into = std::move(options);
+}
+
+/// Tool calls as text, for models that have none: the keys are the same for all providers.
+void read_protocol(fields& at, agent_spec& into) {
+  at.text("protocol", into.protocol).number("protocol_retries", into.protocol_retries, 0, 10);
+  if (into.protocol.empty())
+    return;
+  if (const auto protocol = make_protocol(into.protocol); !protocol)
+    at.wrong("protocol", protocol.error().text);
+}
+
+} // namespace
+
+void read_model(fields& root, const std::string& folder, agent_spec& into) {
+  const auto node = root.take("model");
+  into.model_line = node.IsDefined() ? line_of(node) : 0;
+  if (!node.IsDefined() || !node.IsMap()) {
+    root.wrong("model", node.IsDefined()
+                            ? "must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"
+                            : "is missing; it is required");
+    return;
+  }
+  auto at = fields{node, "model", root.faults()};
+  auto provider = std::string{};
+  at.required_text("provider", provider);
+  if (provider == "recorded")
+    read_recorded(at, folder, into.model);
+  else if (provider == "replayed")
+    read_replayed(at, folder, into.model);
+  else if (provider == "scripted")
+    read_scripted(at, folder, into.model);
+  else if (provider == "openai" || provider == "anthropic" || provider == "ollama")
+    read_provider(at, provider, folder, into.model);
+  else if (!provider.empty())
+    at.wrong("provider", fmt::format("'{}' is none of: {}", provider, providers));
+  at.text("record", into.record);
+  if (!into.record.empty())
+    into.record = in_folder(folder, into.record);
+  read_protocol(at, into);
+  // The other keys depend on the provider; without one, calling them unknown would only confuse.
+  if (into.model.index() != 0)
+    at.done();
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "agents/yaml_fields.hpp"
+
+#include <superstep/agents/agent_spec.hpp>
+
+#include <string>
+
+namespace superstep::detail {
+
+/// Reads the key `model` of an agent file. Relative paths are relative to `folder`.
+void read_model(fields& root, const std::string& folder, agent_spec& into);
+
+} // namespace superstep::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/whole_chunk.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/messages/message_json.hpp>
+#include <superstep/models/ask.hpp>
+
+namespace superstep {
+
+result<message_list> model_input::messages() && {
+  if (auto* text = std::get_if<std::string>(&given_))
+    return message_list{human_message(std::move(*text))};
+  if (auto* list = std::get_if<message_list>(&given_))
+    return std::move(*list);
+  return messages_from_json(std::get<json::value>(given_));
+}
+
+task<result<message>> ask(chat_model_ptr model, model_input input) {
+  return ask(std::move(model), std::move(input), nullptr);
+}
+
+task<result<message>> ask(chat_model_ptr model, model_input input, chunk_handler on_chunk) {
+  SUPERSTEP_ASSERT(model != nullptr);
+  auto messages = std::move(input).messages();
+  if (!messages)
+    co_return messages.error();
+  auto request = model_request{};
+  request.messages = *std::move(messages);
+  auto was_told = false;
+  if (on_chunk)
+    request.on_chunk = [&](const message_chunk& piece) {
+      was_told = true;
+      on_chunk(piece);
+    };
+  auto asking = model->complete(std::move(request));
+  auto answer = co_await asking;
+  if (answer && on_chunk && !was_told)
+    on_chunk(models::whole_chunk(*answer));
+  co_return answer;
+}
+
+} // namespace superstep

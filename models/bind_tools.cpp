@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/models/bind_tools.hpp>
+#include <superstep/models/model_error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+class bound_model final : public chat_model {
+public:
+  bound_model(chat_model_ptr model, tool_definitions tools, json::object parameters)
+      : inner_{std::move(model)}, tools_{std::move(tools)}, parameters_{std::move(parameters)} {}
+
+  task<result<message>> complete(model_request request) const override {
+    if (tools_ && (!request.tools || request.tools->empty()))
+      request.tools = tools_;
+    auto parameters = parameters_;
+    providers::put_all(parameters, request.parameters);
+    request.parameters = std::move(parameters);
+    return inner_->complete(std::move(request));
+  }
+
+  std::string fingerprint() const override {
+    auto out = inner_->fingerprint() + " bound " + to_canonical_text(parameters_);
+    if (tools_)
+      for (const auto& tool : *tools_)
+        out += ' ' + tool.name + to_canonical_text(tool.parameters);
+    return out;
+  }
+
+private:
+  chat_model_ptr inner_;
+  tool_definitions tools_;
+  json::object parameters_;
+};
+
+} // namespace
+
+result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
+                                  tool_binding binding) {
+  SUPERSTEP_ASSERT(model != nullptr && tools != nullptr);
+  auto parameters = json::object{};
+  const auto& choice = binding.choice;
+  const auto is_word = providers::is_one_of(choice, {"auto", "any", "none", "required"});
+  const auto is_tool = std::any_of(tools->begin(), tools->end(),
+                                   [&](const auto& tool) { return tool.name == choice; });
+  if (!choice.empty() && !is_word && !is_tool)
+    return error{model_errc::bad_configuration,
+                 "tool_choice \"" + choice + "\" is none of auto, any, none and names no tool"};
+  if (!choice.empty())
+    parameters["tool_choice"] = choice;
+  if (binding.parallel)
+    parameters["parallel_tool_calls"] = *binding.parallel;
+  if (binding.strict)
+    parameters["strict"] = *binding.strict;
+  return std::make_shared<const bound_model>(std::move(model), std::move(tools),
+                                             std::move(parameters));
+}
+
+chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters) {
+  SUPERSTEP_ASSERT(model != nullptr);
+  return std::make_shared<const bound_model>(std::move(model), nullptr, std::move(parameters));
+}
+
+} // namespace superstep

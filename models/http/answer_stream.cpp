@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/http/answer_stream.hpp"
+
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/providers/anthropic.hpp>
+#include <superstep/models/providers/ollama.hpp>
+#include <superstep/models/providers/openai_chat.hpp>
+#include <superstep/models/providers/openai_responses.hpp>
+
+#include <utility>
+
+namespace superstep::models {
+
+namespace {
+
+using namespace providers;
+
+constexpr auto excerpt_size = std::size_t{200};
+
+error bad_body(std::string what, std::string_view body) {
+  return {model_errc::bad_answer,
+          std::move(what) + "; the answer begins: " + std::string{body.substr(0, excerpt_size)}};
+}
+
+/// A stream that turns into nonsense was damaged on its way: another one may be well.
+fault damaged(std::string text) {
+  return {{model_errc::server_error, next_step::try_again, false}, std::move(text)};
+}
+
+fault unusable(std::string text) {
+  return {{model_errc::bad_answer, next_step::give_up, false}, std::move(text)};
+}
+
+bool is_error_event(const json::object& event) {
+  if (member(event, "error"))
+    return true;
+  return is_one_of(type_of(event), {"error", "response.failed"});
+}
+
+/// Chat completions of nothing are no answer: servers send them when something went wrong.
+bool says_nothing(const message& m) {
+  const auto has_content = !m.content.empty() || (m.blocks && !m.blocks->empty());
+  return !has_content && m.tool_calls.empty() && m.invalid_tool_calls.empty() &&
+         !m.additional_kwargs.contains("refusal") && !m.additional_kwargs.contains("audio") &&
+         !m.additional_kwargs.contains("function_call");
+}
+
+result<message> read_stream_line(const json::object& line) {
+  auto reader = ollama::line_reader{true};
+  auto chunk = reader.read(line);
+  if (!chunk)
+    return std::move(chunk).error();
+  if (!*chunk)
+    return providers::bad_answer("the answer says nothing");
+  return to_message(**std::move(chunk));
+}
+
+result<message> read_whole(provider_api api, const json::object& answer) {
+  switch (api) {
+  case provider_api::openai_chat:
+    return openai_chat::read_response(answer);
+  case provider_api::openai_responses:
+    return openai_responses::read_response(answer);
+  case provider_api::anthropic:
+    return anthropic::read_response(answer);
+  case provider_api::ollama:
+    break;
+  }
+  return read_stream_line(answer); // a server that does not stream sends the one line
+}
+
+/// Whether a chat completion has a text, if only an empty one.
+bool has_text(const json::object& answer) {
+  const auto* choices = array_in(answer, "choices");
+  const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
+  const auto* said = choice ? object_in(*choice, "message") : nullptr;
+  return said && member(*said, "content");
+}
+
+} // namespace
+
+result<message> read_answer(provider_api api, std::string_view body) {
+  const auto parsed = parse_json(body);
+  if (!parsed)
+    return bad_body("the answer is no JSON", body);
+  const auto* answer = parsed->if_object();
+  if (answer == nullptr)
+    return bad_body("the answer is no JSON object", body);
+  auto out = read_whole(api, *answer);
+  if (!out)
+    return bad_body(out.error().text, body);
+  if (api == provider_api::openai_chat && says_nothing(*out) && !has_text(*answer))
+    return bad_body("the message has neither text nor tool calls", body);
+  return out;
+}
+
+answer_stream::answer_stream(provider_api api, const wire_request& asked, output_version version,
+                             chunk_handler on_chunk, bounds limits, std::string secret)
+    : api_{api}, version_{version}, on_chunk_{std::move(on_chunk)}, limits_{limits},
+      secret_{std::move(secret)}, read_{make_reader(api, asked)}, events_{limits.event_bytes_max},
+      lines_{limits.event_bytes_max} {}
+
+answer_stream::event_reader answer_stream::make_reader(provider_api api,
+                                                       const wire_request& asked) {
+  switch (api) {
+  case provider_api::openai_chat:
+    return openai_chat::read_event;
+  case provider_api::openai_responses:
+    return [r = openai_responses::event_reader{}](const json::object& event) mutable {
+      return r.read(event);
+    };
+  case provider_api::anthropic:
+    return [r = anthropic::event_reader{asked.text_only}](const json::object& event) mutable {
+      return r.read(event);
+    };
+  case provider_api::ollama:
+    break;
+  }
+  return [r = ollama::line_reader{asked.with_reasoning}](const json::object& line) mutable {
+    return r.read(line);
+  };
+}
+
+std::optional<fault> answer_stream::feed(std::string_view bytes) {
+  const auto fed =
+      api_ == provider_api::ollama ? lines_.feed(bytes, pending_) : events_.feed(bytes, pending_);
+  if (!fed)
+    return unusable(fed.error().text);
+  return read_events();
+}
+
+std::optional<fault> answer_stream::end() {
+  if (api_ == provider_api::ollama)
+    if (auto rest = lines_.finish(); !rest.empty())
+      pending_.push_back(std::move(rest));
+  return read_events();
+}
+
+std::optional<fault> answer_stream::read_events() {
+  for (auto& event : std::exchange(pending_, {}))
+    if (auto wrong = read_event(without_secret(std::move(event), secret_)))
+      return wrong;
+  return std::nullopt;
+}
+
+std::optional<fault> answer_stream::read_event(std::string_view text) {
+  if (text == "[DONE]") {
+    is_whole_ = true;
+    return std::nullopt;
+  }
+  const auto parsed = parse_json(text);
+  const auto* event = parsed ? parsed->if_object() : nullptr;
+  if (event == nullptr)
+    return damaged(bad_body("an event of the stream is no JSON object", text).text);
+  if (is_error_event(*event))
+    return stream_fault(*event);
+  auto piece = read_(*event);
+  if (!piece)
+    return damaged(piece.error().text);
+  if (!*piece)
+    return std::nullopt;
+  // The pure reader leaves it out, as its reference does; a message without it would say nothing.
+  if (api_ == provider_api::openai_chat)
+    if (const auto* choices = array_in(*event, "choices"); choices && !choices->empty())
+      if (const auto* choice = choices->front().if_object())
+        if (const auto* delta = object_in(*choice, "delta"))
+          put_as((*piece)->part.additional_kwargs, "refusal", *delta, "refusal");
+  look_for_end(*event, **piece);
+  return add(**std::move(piece));
+}
+
+void answer_stream::look_for_end(const json::object& event, const message_chunk& piece) {
+  if (api_ == provider_api::ollama)
+    is_whole_ = is_whole_ || piece.part.response_metadata.contains("done");
+  else if (api_ == provider_api::openai_chat)
+    is_whole_ = is_whole_ || piece.part.response_metadata.contains("finish_reason");
+  else
+    is_whole_ = is_whole_ || piece.is_last || type_of(event) == "message_stop";
+}
+
+std::optional<fault> answer_stream::add(message_chunk piece) {
+  if (on_chunk_)
+    if (auto told = tell(piece); !told)
+      return unusable(told.error().text);
+  if (!sum_) {
+    sum_ = std::move(piece);
+    return std::nullopt;
+  }
+  if (auto added = append(*sum_, std::move(piece)); !added)
+    return damaged(added.error().text);
+  const auto blocks = sum_->part.blocks ? sum_->part.blocks->size() : std::size_t{0};
+  if (sum_->call_chunks.size() > limits_.parts_max || blocks > limits_.parts_max)
+    return unusable("the answer has more than " + std::to_string(limits_.parts_max) +
+                    " tool calls or blocks");
+  return std::nullopt;
+}
+
+result<> answer_stream::tell(message_chunk piece) {
+  if (version_ == output_version::v1) {
+    auto standard = standardizer_.standardize(std::move(piece));
+    if (!standard)
+      return std::move(standard).error();
+    piece = *std::move(standard);
+  }
+  has_told_ = true;
+  has_told_last_ = has_told_last_ || piece.is_last;
+  on_chunk_(piece);
+  return {};
+}
+
+result<message> answer_stream::finish() {
+  SUPERSTEP_ASSERT(is_whole_);
+  if (on_chunk_ && !has_told_last_)
+    on_chunk_(last_chunk());
+  auto out = sum_ ? to_message(*std::exchange(sum_, std::nullopt)) : ai_message({});
+  if (api_ == provider_api::openai_chat && says_nothing(out) &&
+      text_in(out.response_metadata, "finish_reason").empty())
+    return error{model_errc::bad_answer, "the stream holds neither text nor tool calls"};
+  return out;
+}
+
+} // namespace superstep::models

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/http/faults.hpp"
+#include "models/http/wire_request.hpp"
+#include "models/providers/line_parser.hpp"
+#include "models/sse_parser.hpp"
+
+#include <superstep/models/output_version.hpp>
+#include <superstep/models/providers/provider_format.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::models {
+
+/// The message of an answer that came whole.
+[[nodiscard]] result<message> read_answer(provider_api api, std::string_view body);
+
+/// Puts together an answer that is streamed, from bytes in pieces of any size.
+class answer_stream {
+public:
+  /// What one answer may hold. More is no answer: adding pieces costs a look at each of these.
+  struct bounds {
+    std::size_t event_bytes_max = 16 * 1024 * 1024;
+    std::size_t parts_max = 1'000; ///< blocks, and as many calls
+  };
+
+  /// `secret` does not come out of it, should the server repeat it; empty: there is none.
+  answer_stream(provider_api api, const wire_request& asked, output_version version,
+                chunk_handler on_chunk, bounds limits, std::string secret = {});
+
+  /// What is wrong with the stream, when something is; nothing more may be fed then.
+  [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
+  /// The stream has ended.
+  [[nodiscard]] std::optional<fault> end();
+  /// Whether the answer said that it is whole.
+  [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+  /// Whether somebody has been told of a piece.
+  [[nodiscard]] bool has_told() const noexcept { return has_told_; }
+  /// @pre is_whole()
+  [[nodiscard]] result<message> finish();
+
+private:
+  using event_reader = std::function<chunk_result(const json::object&)>;
+  [[nodiscard]] static event_reader make_reader(provider_api api, const wire_request& asked);
+
+  [[nodiscard]] std::optional<fault> read_events();
+  [[nodiscard]] std::optional<fault> read_event(std::string_view text);
+  [[nodiscard]] std::optional<fault> add(message_chunk piece);
+  [[nodiscard]] result<> tell(message_chunk piece);
+  void look_for_end(const json::object& event, const message_chunk& piece);
+
+  provider_api api_;
+  output_version version_;
+  chunk_handler on_chunk_;
+  bounds limits_;
+  std::string secret_;
+  event_reader read_;
+  sse_parser events_;
+  providers::line_parser lines_;
+  std::vector<std::string> pending_; ///< events that are whole and not read yet
+  std::optional<message_chunk> sum_;
+  chunk_standardizer standardizer_;
+  bool is_whole_ = false;
+  bool has_told_ = false;
+  bool has_told_last_ = false;
+};
+
+} // namespace superstep::models

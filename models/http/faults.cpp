@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/http/faults.hpp"
+
+#include "models/providers/json_parts.hpp"
+
+namespace superstep::models {
+
+namespace {
+
+using namespace providers;
+
+constexpr auto text_max = std::size_t{500};
+
+} // namespace
+
+server_fault read_fault(const json::object& body) {
+  auto out = server_fault{};
+  const auto* given = member(body, "error");
+  const auto* inner = given ? given->if_object() : nullptr;
+  if (inner == nullptr) {
+    const auto text = text_in(body, "error");
+    out.text = (text.empty() ? to_text(body) : std::string{text}).substr(0, text_max);
+    return out;
+  }
+  out.code = text_in(*inner, "code");
+  if (out.code.empty())
+    out.code = text_in(*inner, "type");
+  out.text = text_in(*inner, "message").substr(0, text_max);
+  if (out.text.empty())
+    out.text = to_text(*inner).substr(0, text_max);
+  return out;
+}
+
+server_fault read_fault(std::string_view body) {
+  const auto parsed = parse_json(body);
+  const auto* object = parsed ? parsed->if_object() : nullptr;
+  if (object != nullptr && member(*object, "error"))
+    return read_fault(*object);
+  return {{}, std::string{body.substr(0, text_max)}};
+}
+
+std::string without_secret(std::string text, std::string_view secret) {
+  constexpr auto blot = std::string_view{"***"};
+  if (secret.empty())
+    return text;
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
+    text.replace(at, secret.size(), blot);
+  return text;
+}
+
+fault stream_fault(const json::object& event) {
+  // Responses puts the error into the answer that failed.
+  const auto* answer = object_in(event, "response");
+  auto said = answer ? read_fault(*answer) : read_fault(event);
+  if (said.code.empty() && !member(event, "error"))
+    said.code = text_in(event, "code");
+  return {judge_stream(said.code), "the stream broke off: " + said.text};
+}
+
+} // namespace superstep::models

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/http/http_caller.hpp"
+
+#include "models/http/provider_traits.hpp"
+#include "models/whole_chunk.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/models/model_error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::models {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto media_type_max = std::size_t{100};
+
+std::string_view media_type(const http_response& head) {
+  const auto* type = find_header(head.headers, "content-type");
+  return type != nullptr ? std::string_view{*type}.substr(0, media_type_max) : std::string_view{};
+}
+
+/// Ollama's servers, and what stands before them, also call their lines plain JSON.
+bool is_stream(provider_api api, std::string_view type) {
+  return type.starts_with(traits_of(api).stream_type) ||
+         (api == provider_api::ollama && type.starts_with("application/json"));
+}
+
+} // namespace
+
+attempt held_back() {
+  return attempt{error{errc::cancelled, "held back"}, {}, {}, true};
+}
+
+http_caller::http_caller(const provider_model_options& options, std::string key, http_client client,
+                         std::shared_ptr<model_limits> limits)
+    : api_{options.api}, version_{options.version.value_or(output_version::v0)},
+      answer_bytes_max_{options.answer_bytes_max}, wait_max_{options.retry_after_max_ms},
+      time_{options.time}, key_{std::move(key)},
+      url_{options.base_url + std::string{traits_of(options.api).path}}, client_{std::move(client)},
+      limits_{std::move(limits)} {}
+
+task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& on_chunk) const {
+  const auto is_held = std::make_shared<std::atomic<bool>>(false);
+  auto opening = client_.open(make_request(asked, is_held));
+  auto opened = co_await opening;
+  if (*is_held)
+    co_return held_back();
+  if (!opened)
+    co_return broken(opened.error());
+  auto& stream = *opened;
+  // Before the body is read: every millisecond counts for the calls that are about to go out.
+  const auto wait = find_wait(stream.head());
+  if (wait) {
+    auto& at = co_await this_home{};
+    limits_->rate().pause_until(at.where->now() + *wait);
+  }
+  const auto streams = stream.head().status == 200 && is_stream(api_, media_type(stream.head()));
+  auto reading = streams ? read_events(stream, asked, on_chunk) : read_whole(stream, on_chunk);
+  auto out = co_await reading;
+  out.wait = wait;
+  co_return out;
+}
+
+task<attempt> http_caller::read_events(http_stream& stream, const wire_request& asked,
+                                       const chunk_handler& on_chunk) const {
+  auto limits = answer_stream::bounds{};
+  limits.event_bytes_max = answer_bytes_max_;
+  auto answer = answer_stream{api_, asked, version_, on_chunk, limits, key_};
+  auto wrong = std::optional<fault>{};
+  for (;;) {
+    auto reading = stream.next();
+    auto piece = co_await reading;
+    if (!piece) {
+      // Once the answer is whole, what broke is only the end of the connection.
+      if (!answer.is_whole())
+        wrong = fault{judge(piece.error().code), piece.error().text};
+      break;
+    }
+    wrong = *piece ? answer.feed(**piece) : answer.end();
+    if (wrong || !*piece)
+      break;
+  }
+  if (!wrong && !answer.is_whole())
+    wrong = fault{{model_errc::unreachable, next_step::try_again, false},
+                  "the stream ended in the middle of the answer"};
+  if (!wrong)
+    co_return answered(answer.finish());
+  if (answer.has_told())
+    wrong->why.next = next_step::give_up; // what was told cannot be taken back
+  co_return failed(wrong->why, wrong->text);
+}
+
+task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& on_chunk) const {
+  auto text = std::string{};
+  for (;;) {
+    auto reading = stream.next();
+    auto piece = co_await reading;
+    if (!piece)
+      co_return broken(piece.error());
+    if (!*piece)
+      break;
+    text += **piece;
+  }
+  // Servers repeat the key they refuse, and those that repeat all they were sent exist as well.
+  auto out = judge_answer(stream.head(), without_secret(std::move(text), key_));
+  if (out.answer && on_chunk)
+    on_chunk(whole_chunk(*out.answer));
+  co_return out;
+}
+
+attempt http_caller::judge_answer(const http_response& head, const std::string& body) const {
+  if (head.status != 200) {
+    const auto said = read_fault(body);
+    return failed(judge(head.status, said.code),
+                  fmt::format("status {}: {}", head.status, said.text));
+  }
+  auto answer = read_answer(api_, body);
+  const auto type = media_type(head);
+  if (!answer && !type.starts_with("application/json"))
+    return answered(error{answer.error().code, fmt::format("{} (its content type is \"{}\")",
+                                                           answer.error().text, type)});
+  return answered(std::move(answer));
+}
+
+/// How long nothing may go out. A provider that says that nothing remains is taken at its word
+/// before it has to refuse.
+std::optional<milliseconds> http_caller::find_wait(const http_response& head) const {
+  auto wait = read_exhausted(head.headers, time_->now());
+  if (head.status != 200)
+    if (const auto asked = read_retry_after(head.headers, time_->now()))
+      wait = asked;
+  if (wait)
+    wait = std::min(*wait, wait_max_);
+  return wait;
+}
+
+attempt http_caller::answered(result<message> answer) const {
+  if (answer && version_ == output_version::v1)
+    answer = standardized(*std::move(answer));
+  if (answer)
+    return attempt{std::move(answer), {}, {}, false};
+  return failed(failure{model_errc::bad_answer, next_step::give_up, false}, answer.error().text);
+}
+
+attempt http_caller::broken(const error& transport) const {
+  return failed(judge(transport.code), transport.text);
+}
+
+attempt http_caller::failed(failure why, std::string_view text) const {
+  return attempt{
+      error{why.kind, without_secret(fmt::format("{}: {}", url_, text), key_)}, why, {}, false};
+}
+
+http_request http_caller::make_request(const wire_request& asked,
+                                       std::shared_ptr<std::atomic<bool>> is_held) const {
+  auto out = http_request{};
+  out.method = "POST";
+  out.url = url_;
+  out.headers.emplace_back("Content-Type", "application/json");
+  out.headers.emplace_back("Accept",
+                           asked.is_streamed ? traits_of(api_).stream_type : "application/json");
+  add_headers(out.headers, api_, key_);
+  out.body = asked.body;
+  out.may_go_out = [limits = limits_, is_held = std::move(is_held)] {
+    *is_held = limits->rate().paused_until() > std::chrono::steady_clock::now();
+    return !*is_held;
+  };
+  return out;
+}
+
+} // namespace superstep::models

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/http/answer_stream.hpp"
+#include "models/http/wire_request.hpp"
+#include "models/retry.hpp"
+
+#include <superstep/models/provider_model.hpp>
+#include <superstep/net/http_client.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace superstep::models {
+
+/// How one attempt ended.
+struct attempt {
+  result<message> answer;
+  failure why;                                   ///< when there is no answer
+  std::optional<std::chrono::milliseconds> wait; ///< the server asks for it
+  bool is_held_back = false;                     ///< it did not go out
+};
+
+/// One request to a provider's server and its answer, without limits and second attempts.
+class http_caller {
+public:
+  http_caller(const provider_model_options& options, std::string key, http_client client,
+              std::shared_ptr<model_limits> limits);
+
+  /// Both arguments outlive the task: they stand in the frame of whoever awaits it. A server's wish
+  /// to be left alone reaches the limits before the answer is read.
+  [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
+  [[nodiscard]] const std::string& url() const noexcept { return url_; }
+
+private:
+  task<attempt> read_events(http_stream& stream, const wire_request& asked,
+                            const chunk_handler& on_chunk) const;
+  task<attempt> read_whole(http_stream& stream, const chunk_handler& on_chunk) const;
+  [[nodiscard]] attempt judge_answer(const http_response& head, const std::string& body) const;
+  [[nodiscard]] std::optional<std::chrono::milliseconds> find_wait(const http_response& head) const;
+  [[nodiscard]] http_request make_request(const wire_request& asked,
+                                          std::shared_ptr<std::atomic<bool>> is_held) const;
+  [[nodiscard]] attempt answered(result<message> answer) const;
+  [[nodiscard]] attempt broken(const error& transport) const;
+  [[nodiscard]] attempt failed(failure why, std::string_view text) const;
+
+  provider_api api_;
+  output_version version_;
+  std::size_t answer_bytes_max_;
+  std::chrono::milliseconds wait_max_;
+  const clock* time_;
+  std::string key_;
+  std::string url_;
+  http_client client_;
+  std::shared_ptr<model_limits> limits_;
+};
+
+/// An attempt that was not made: a pause began between the permission to go out and the first byte.
+[[nodiscard]] attempt held_back();
+
+} // namespace superstep::models

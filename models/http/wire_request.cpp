@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/http/wire_request.hpp"
+
+#include "models/http/provider_traits.hpp"
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/messages/openai_json.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/providers/anthropic.hpp>
+#include <superstep/models/providers/ollama.hpp>
+#include <superstep/models/providers/openai_chat.hpp>
+#include <superstep/models/providers/openai_responses.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace superstep::models {
+
+namespace {
+
+using namespace providers;
+
+/// Of an answer of Anthropic's, which does not say how long it may get by itself.
+constexpr auto anthropic_max_tokens = 4096;
+
+/// Parameters that would change what is asked, not how.
+bool is_reserved(std::string_view name) {
+  return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
+}
+
+bool is_binding(std::string_view name) {
+  return is_one_of(name, {"tool_choice", "parallel_tool_calls", "strict"});
+}
+
+/// A choice of tools in words that all providers share: auto, any (or required), none, a name.
+json::value choice_for(provider_api api, json::value choice) {
+  if (api != provider_api::anthropic)
+    return choice;
+  if (choice == "required" || choice == true)
+    return "any";
+  if (choice == "none")
+    return json::object{{"type", "none"}};
+  return choice;
+}
+
+result<> add_parameters(provider_question& q, provider_api api, const json::object& from) {
+  for (const auto& [key, value] : from) {
+    const auto name = std::string_view{key.data(), key.size()};
+    if (is_reserved(name))
+      return bad_request("parameter \"" + std::string{name} +
+                         "\" is set by the agent and cannot be overridden");
+    if (name == "model" && value.is_string())
+      q.model = std::string_view{value.get_string()};
+    else if (name == "tool_choice")
+      q.binding[key] = choice_for(api, value);
+    else if (is_binding(name))
+      q.binding[key] = value;
+    else
+      q.parameters[key] = value;
+  }
+  return {};
+}
+
+result<provider_question> make_question(const provider_model_options& options,
+                                        const model_request& request) {
+  auto q = provider_question{};
+  q.model = options.model;
+  for (const auto* parameters : {&options.parameters, &request.parameters})
+    if (auto added = add_parameters(q, options.api, *parameters); !added)
+      return std::move(added).error();
+  if (options.api == provider_api::anthropic)
+    q.parameters.emplace("max_tokens", anthropic_max_tokens);
+  if (request.system) {
+    q.messages.push_back(request.system);
+    for (auto i = std::size_t{0}; i < request.messages.size(); ++i)
+      q.messages.push_back(request.messages.at_ptr(i));
+  } else {
+    q.messages = request.messages; // shared, not copied
+  }
+  if (request.tools)
+    for (const auto& definition : *request.tools)
+      q.tools.push_back(to_openai(definition));
+  return q;
+}
+
+json::object named_schema(const answer_schema& format) {
+  auto out = json::object{{"name", format.name}, {"schema", format.schema}};
+  if (!format.description.empty())
+    out["description"] = format.description;
+  out["strict"] = format.is_strict;
+  return out;
+}
+
+/// Adds one member to an object of the body that may be there already.
+void put_inside(json::object& body, std::string_view outer, std::string_view key,
+                json::value value) {
+  auto& into = body[outer];
+  if (!into.is_object())
+    into = json::object{};
+  into.get_object()[key] = std::move(value);
+}
+
+void add_format(json::object& body, provider_api api, const answer_schema& format) {
+  switch (api) {
+  case provider_api::openai_chat:
+    body["response_format"] =
+        json::object{{"type", "json_schema"}, {"json_schema", named_schema(format)}};
+    break;
+  case provider_api::openai_responses: {
+    auto form = named_schema(format);
+    form["type"] = "json_schema";
+    put_inside(body, "text", "format", std::move(form));
+    break;
+  }
+  case provider_api::anthropic:
+    put_inside(body, "output_config", "format",
+               json::object{{"type", "json_schema"}, {"schema", format.schema}});
+    break;
+  case provider_api::ollama:
+    body["format"] = format.schema;
+    break;
+  }
+}
+
+result<provider_request> make_body(provider_api api, const provider_question& q) {
+  switch (api) {
+  case provider_api::openai_chat:
+    return openai_chat::make_request(q);
+  case provider_api::openai_responses:
+    return openai_responses::make_request(q);
+  case provider_api::anthropic:
+    return anthropic::make_request(q);
+  case provider_api::ollama:
+    break;
+  }
+  return ollama::make_request(q);
+}
+
+/// Citations come as blocks, and so does everything that is asked for with documents.
+bool has_documents(const json::object& body) {
+  const auto is_document = [](const json::value& element) {
+    const auto* block = element.if_object();
+    return block && type_of(*block) == "document";
+  };
+  const auto* messages = array_in(body, "messages");
+  return messages && std::any_of(messages->begin(), messages->end(), [&](const json::value& m) {
+           const auto* blocks = array_in(m.as_object(), "content");
+           return blocks && std::any_of(blocks->begin(), blocks->end(), is_document);
+         });
+}
+
+} // namespace
+
+result<wire_request> write_request(const provider_model_options& options,
+                                   const model_request& request) {
+  auto q = make_question(options, request);
+  if (!q)
+    return std::move(q).error();
+  auto made = make_body(options.api, *q);
+  if (!made)
+    return std::move(made).error();
+  auto& body = made->body;
+  if (request.format)
+    add_format(body, options.api, *request.format);
+
+  auto out = wire_request{};
+  out.is_streamed = options.stream || request.on_chunk || traits_of(options.api).always_streams;
+  if (out.is_streamed)
+    body["stream"] = true;
+  if (out.is_streamed && options.api == provider_api::openai_chat)
+    body["stream_options"] = json::object{{"include_usage", true}};
+  out.text_only = !body.contains("tools") && !body.contains("thinking") && !has_documents(body);
+  const auto* reasoning = q->parameters.if_contains("reasoning");
+  out.with_reasoning = reasoning && !reasoning->is_null() && *reasoning != false;
+  out.body = to_text(body);
+  return out;
+}
+
+} // namespace superstep::models

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/journal_format.hpp"
+
+#include "models/hash.hpp"
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/messages/message_json.hpp>
+#include <superstep/messages/openai_json.hpp>
+
+#include <array>
+
+namespace superstep::models {
+
+namespace {
+
+using namespace providers;
+
+// In the order of model_errc, which begins at 1.
+constexpr auto names = std::array<std::string_view, 11>{
+    "bad_request", "unauthorized", "not_found",  "rate_limited", "quota_exhausted",  "server_error",
+    "unreachable", "timed_out",    "bad_answer", "missing_turn", "bad_configuration"};
+
+error bad_line(std::string why) {
+  return {model_errc::bad_configuration, std::move(why)};
+}
+
+double number_in(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  if (value == nullptr)
+    return 0;
+  return value->is_double() ? value->get_double() : static_cast<double>(count_in(o, key));
+}
+
+json::object error_form(const error& e) {
+  const auto is_ours = e.code.category() == make_error_code(model_errc::bad_answer).category();
+  const auto kind = is_ours ? static_cast<model_errc>(e.code.value()) : model_errc::server_error;
+  return {{"kind", name_of(kind)}, {"text", e.text}};
+}
+
+result<> read_chunks(journal_entry& into, const json::array& from) {
+  for (const auto& element : from) {
+    const auto* pair = element.if_array();
+    if (pair == nullptr || pair->size() != 2 || !pair->front().is_number())
+      return bad_line("chunks: must be pairs of time and piece");
+    auto piece = chunk_from_json(pair->back());
+    if (!piece)
+      return std::move(piece).error();
+    into.chunks.emplace_back(pair->front().to_number<double>(), *std::move(piece));
+  }
+  return {};
+}
+
+} // namespace
+
+std::string_view name_of(model_errc code) noexcept {
+  return names[static_cast<std::size_t>(code) - 1];
+}
+
+std::optional<model_errc> errc_named(std::string_view name) noexcept {
+  for (auto i = std::size_t{0}; i < names.size(); ++i)
+    if (names[i] == name)
+      return static_cast<model_errc>(i + 1);
+  return std::nullopt;
+}
+
+std::string hash_of(const model_request& request) {
+  auto text = std::string{};
+  if (request.system)
+    append_openai(text, *request.system);
+  auto sum = hash(text);
+  for (const auto& m : request.messages) {
+    text.clear();
+    append_openai(text, m);
+    sum = hash(text, sum);
+  }
+  if (request.tools)
+    for (const auto& tool : *request.tools)
+      sum = hash(tool.name, sum);
+  if (request.format)
+    sum = hash(to_canonical_text(request.format->schema), sum);
+  return fmt::format("{:016x}", hash(to_canonical_text(request.parameters), sum));
+}
+
+std::string to_line(const journal_entry& entry) {
+  auto out = json::object{
+      {"run", entry.run}, {"turn", entry.turn}, {"question", entry.question}, {"ms", entry.ms}};
+  if (!entry.chunks.empty()) {
+    auto& chunks = out["chunks"].emplace_array();
+    for (const auto& [time, piece] : entry.chunks)
+      chunks.push_back(json::value(json::array{time, to_json(piece)}));
+  }
+  if (entry.answer)
+    out["message"] = to_json(*entry.answer);
+  else
+    out["error"] = error_form(entry.answer.error());
+  return to_text(out);
+}
+
+result<journal_entry> read_line(std::string_view line) {
+  const auto parsed = parse_json(line);
+  if (!parsed)
+    return bad_line(parsed.error().text);
+  const auto* from = parsed->if_object();
+  if (from == nullptr || !from->contains("run") || !from->contains("question"))
+    return bad_line("is no answer of a journal: an object with run, turn, question and message");
+  auto out = journal_entry{};
+  out.run = text_in(*from, "run");
+  out.turn = static_cast<std::uint32_t>(count_in(*from, "turn"));
+  out.question = text_in(*from, "question");
+  out.ms = number_in(*from, "ms");
+  if (const auto* chunks = array_in(*from, "chunks"))
+    if (auto read = read_chunks(out, *chunks); !read)
+      return std::move(read).error();
+  if (const auto* answer = from->if_contains("message")) {
+    auto m = message_from_json(*answer);
+    if (!m)
+      return std::move(m).error();
+    out.answer = *std::move(m);
+    return out;
+  }
+  const auto* fault = object_in(*from, "error");
+  const auto kind = fault ? errc_named(text_in(*fault, "kind")) : std::nullopt;
+  if (!kind)
+    return bad_line("needs a message, or an error with a known kind");
+  out.answer = error{*kind, std::string{text_in(*fault, "text")}};
+  return out;
+}
+
+} // namespace superstep::models

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/retry.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/model_retry.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// Notes whether somebody was told of an answer.
+struct watched_request {
+  model_request request;
+  std::shared_ptr<bool> was_told = std::make_shared<bool>(false);
+
+  explicit watched_request(model_request r) : request{std::move(r)} {
+    if (request.on_chunk)
+      request.on_chunk = [told = was_told, tell = std::move(request.on_chunk)](const auto& piece) {
+        *told = true;
+        tell(piece);
+      };
+  }
+};
+
+class retried_model final : public chat_model {
+public:
+  retried_model(chat_model_ptr model, model_retry_options options)
+      : inner_{std::move(model)}, options_{std::move(options)} {}
+
+  task<result<message>> complete(model_request request) const override {
+    return attempt(inner_, options_, std::move(request));
+  }
+  std::string fingerprint() const override { return inner_->fingerprint(); }
+
+private:
+  static task<result<message>> attempt(chat_model_ptr inner, model_retry_options options,
+                                       model_request asked) {
+    const auto watched = watched_request{std::move(asked)};
+    for (auto number = std::uint32_t{1};; ++number) {
+      auto asking = inner->complete(watched.request);
+      auto answer = co_await asking;
+      if (answer || number >= options.attempts_max || *watched.was_told ||
+          !options.retry_on(answer.error()))
+        co_return answer;
+      auto rest = sleep_for{models::backoff(options.backoff_base_ms, options.backoff_max_ms,
+                                            watched.request.run_key, watched.request.turn, number)};
+      co_await rest;
+    }
+  }
+
+  chat_model_ptr inner_;
+  model_retry_options options_;
+};
+
+class replaceable_model final : public chat_model {
+public:
+  replaceable_model(std::vector<chat_model_ptr> models,
+                    std::function<bool(const error&)> fall_back_on)
+      : models_{std::move(models)}, fall_back_on_{std::move(fall_back_on)} {}
+
+  task<result<message>> complete(model_request request) const override {
+    return ask_in_turn(models_, fall_back_on_, std::move(request));
+  }
+  std::string fingerprint() const override {
+    auto out = std::string{};
+    for (const auto& one : models_)
+      out += (out.empty() ? "" : " or ") + one->fingerprint();
+    return out;
+  }
+
+private:
+  static task<result<message>> ask_in_turn(std::vector<chat_model_ptr> models,
+                                           std::function<bool(const error&)> fall_back_on,
+                                           model_request asked) {
+    const auto watched = watched_request{std::move(asked)};
+    for (auto i = std::size_t{0};; ++i) {
+      auto asking = models[i]->complete(watched.request);
+      auto answer = co_await asking;
+      if (answer || i + 1 == models.size() || *watched.was_told || !fall_back_on(answer.error()))
+        co_return answer;
+    }
+  }
+
+  std::vector<chat_model_ptr> models_;
+  std::function<bool(const error&)> fall_back_on_;
+};
+
+} // namespace
+
+bool is_worth_another_try(const error& e) {
+  for (const auto final :
+       {model_errc::bad_request, model_errc::unauthorized, model_errc::not_found,
+        model_errc::quota_exhausted, model_errc::missing_turn, model_errc::bad_configuration})
+    if (e.code == make_error_code(final))
+      return false;
+  return true;
+}
+
+chat_model_ptr with_retry(chat_model_ptr model, model_retry_options options) {
+  SUPERSTEP_ASSERT(model != nullptr && options.attempts_max > 0 && options.retry_on);
+  return std::make_shared<const retried_model>(std::move(model), std::move(options));
+}
+
+chat_model_ptr with_fallbacks(chat_model_ptr model, std::vector<chat_model_ptr> others,
+                              std::function<bool(const error&)> fall_back_on) {
+  others.insert(others.begin(), std::move(model));
+  SUPERSTEP_ASSERT(std::none_of(others.begin(), others.end(), [](const auto& m) { return !m; }));
+  return std::make_shared<const replaceable_model>(std::move(others), std::move(fall_back_on));
+}
+
+} // namespace superstep

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/hash.hpp"
+#include "models/http/http_caller.hpp"
+#include "models/http/provider_traits.hpp"
+#include "models/retry.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/provider_model.hpp>
+#include <superstep/net/http_client.hpp>
+#include <superstep/net/url.hpp>
+
+#include <cstdlib>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using models::attempt;
+using models::next_step;
+using models::wire_request;
+using std::chrono::milliseconds;
+
+class provider_model final : public chat_model {
+public:
+  provider_model(provider_model_options options, std::string key, http_client client,
+                 std::shared_ptr<model_limits> limits)
+      : options_{std::move(options)}, limits_{limits},
+        caller_{options_, std::move(key), std::move(client), std::move(limits)} {}
+
+  [[nodiscard]] task<result<message>> complete(model_request request) const override {
+    const auto asked = models::write_request(options_, request);
+    if (!asked)
+      co_return asked.error();
+    auto attempts = std::uint32_t{0};
+    auto rate_limited = std::uint32_t{0};
+    for (;;) {
+      auto trial = attempt_once(*asked, request.on_chunk);
+      auto tried = co_await trial;
+      if (tried.answer || tried.why.next == next_step::give_up)
+        co_return std::move(tried.answer);
+      auto& counter = tried.why.next == next_step::wait ? rate_limited : attempts;
+      const auto most =
+          tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
+      if (++counter >= most)
+        co_return given_up(tried, counter);
+      const auto jitter = models::backoff(options_.backoff_base_ms, options_.backoff_max_ms,
+                                          request.run_key, request.turn, counter);
+      auto rest = sleep_for{tried.wait ? *tried.wait : jitter};
+      co_await rest;
+    }
+  }
+
+  [[nodiscard]] std::string fingerprint() const override {
+    return fmt::format("{} {} {} {}{}", models::traits_of(options_.api).name, caller_.url(),
+                       options_.model, to_canonical_text(options_.parameters),
+                       options_.version == output_version::v1 ? " v1" : "");
+  }
+
+private:
+  // Takes references into the frame of complete(), which awaits it at once.
+
+  /// One request, when the limits let it out. Holds its place in flight until the answer is whole.
+  task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
+    auto line = limits_->calls().acquire();
+    const auto permit = co_await line;
+    const auto tokens = estimate_tokens(asked.body);
+    auto& at = co_await this_home{};
+    auto sent = model_limits::time_point{};
+    auto tried = models::held_back();
+    while (tried.is_held_back) {
+      auto turn = limits_->rate().reserve(tokens);
+      co_await turn;
+      sent = at.where->now();
+      auto asking = caller_.ask(asked, on_chunk);
+      tried = co_await asking;
+      if (tried.is_held_back)
+        limits_->rate().settle(tokens, 0);
+    }
+    const auto now = at.where->now();
+    if (tried.answer) {
+      limits_->answered();
+      limits_->rate().settle(tokens,
+                             tried.answer->usage ? tried.answer->usage->total_tokens : tokens);
+    } else if (tried.why.is_overload) {
+      limits_->overloaded(sent, now);
+    }
+    co_return tried;
+  }
+
+  [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {
+    return {last.answer.error().code,
+            fmt::format("{} (given up after {} attempts)", last.answer.error().text, count)};
+  }
+
+  /// Four bytes to a token, and what may be answered: enough for a bucket that is settled later.
+  [[nodiscard]] std::int64_t estimate_tokens(const std::string& body) const {
+    const auto* most = options_.parameters.if_contains("max_tokens");
+    const auto* answer = most ? most->if_int64() : nullptr;
+    return static_cast<std::int64_t>(body.size() / 4) + (answer ? *answer : 256);
+  }
+
+  provider_model_options options_;
+  std::shared_ptr<model_limits> limits_;
+  models::http_caller caller_;
+};
+
+error bad_option(std::string text) {
+  return {model_errc::bad_configuration, std::move(text)};
+}
+
+/// The key, or "" for a server without keys.
+result<std::string> find_key(const provider_model_options& options) {
+  const auto name =
+      options.api_key_env.value_or(std::string{models::traits_of(options.api).key_env});
+  if (name.empty())
+    return std::string{};
+  const auto* value = std::getenv(name.c_str()); // NOLINT(concurrency-mt-unsafe)
+  if (value == nullptr || *value == '\0')
+    return bad_option("environment variable " + name +
+                      " holds no key; set it, or set api_key_env to \"\" for a server without "
+                      "keys");
+  return std::string{value};
+}
+
+http_client_options make_http_options(const provider_model_options& options,
+                                      const model_limits& limits) {
+  auto http = http_client_options{};
+  // Calls wait for the limiter, never for a connection: what it lets out must go out at once.
+  http.connections_per_host_max =
+      limits.calls().limit() == 0 ? std::size_t{100'000} : limits.calls().limit();
+  http.connect_timeout_ms = options.connect_timeout_ms;
+  http.idle_timeout_ms = options.idle_timeout_ms;
+  http.total_timeout_ms = options.total_timeout_ms;
+  http.response_bytes_max = options.answer_bytes_max;
+  http.ca_file = options.ca_file;
+  return http;
+}
+
+} // namespace
+
+result<chat_model_ptr> make_provider_model(provider_model_options options, io_runtime& io,
+                                           std::shared_ptr<model_limits> limits) {
+  SUPERSTEP_ASSERT(limits != nullptr && options.time != nullptr);
+  if (options.model.empty())
+    return bad_option("the model needs the name that the server knows it by (model: …)");
+  if (options.attempts_max == 0 || options.rate_limited_max == 0)
+    return bad_option("attempts_max and rate_limited_max must be at least 1");
+  if (options.base_url.empty())
+    options.base_url = models::traits_of(options.api).base_url;
+  while (options.base_url.ends_with('/'))
+    options.base_url.pop_back();
+  if (const auto where = parse_url(options.base_url); !where)
+    return bad_option("base_url: " + where.error().text);
+  if (!options.version) {
+    const auto version = default_output_version();
+    if (!version)
+      return version.error();
+    options.version = *version;
+  }
+  auto key = find_key(options);
+  if (!key)
+    return std::move(key).error();
+  auto client = http_client::make(io, make_http_options(options, *limits));
+  if (!client)
+    return bad_option(client.error().text);
+  return std::make_shared<const provider_model>(std::move(options), std::move(*key),
+                                                std::move(*client), std::move(limits));
+}
+
+} // namespace superstep

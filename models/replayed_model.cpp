@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/hash.hpp"
+#include "models/journal_format.hpp"
+#include "models/read_text_file.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/models/model_journal.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using entry_ptr = std::shared_ptr<const models::journal_entry>;
+
+/// All answers of a journal, by their questions.
+class journal {
+public:
+  using key = std::tuple<std::string, std::uint32_t, std::string>; ///< run, turn, question
+
+  void add(models::journal_entry entry) {
+    auto k = key{entry.run, entry.turn, entry.question};
+    rows_[std::move(k)].push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
+  }
+  /// The next answer; null: there is none.
+  [[nodiscard]] entry_ptr next(const model_request& request) const {
+    const auto k = key{request.run_key, request.turn, models::hash_of(request)};
+    const auto found = rows_.find(k);
+    if (found == rows_.end())
+      return nullptr;
+    const auto lock = std::scoped_lock{mutex_};
+    return found->second[used_[k]++ % found->second.size()];
+  }
+  std::string path;
+  std::uint64_t content_hash = 0;
+
+private:
+  std::map<key, std::vector<entry_ptr>> rows_;
+  mutable std::mutex mutex_;
+  mutable std::map<key, std::size_t> used_;
+};
+
+class replayed_model final : public chat_model {
+public:
+  replayed_model(std::shared_ptr<const journal> from, bool with_timing)
+      : journal_{std::move(from)}, with_timing_{with_timing} {}
+
+  task<result<message>> complete(model_request request) const override {
+    return play(journal_, with_timing_, std::move(request));
+  }
+  std::string fingerprint() const override {
+    return fmt::format("replayed {:016x}", journal_->content_hash);
+  }
+
+private:
+  static task<result<message>> play(std::shared_ptr<const journal> from, bool with_timing,
+                                    model_request request) {
+    const auto entry = from->next(request);
+    if (!entry)
+      co_return error{model_errc::missing_turn,
+                      fmt::format("{} has no answer to turn {} of run \"{}\" with this question",
+                                  from->path, request.turn, request.run_key)};
+    auto& at = co_await this_home{};
+    const auto asked = at.where->now();
+    const auto after = [asked](double ms) {
+      return asked + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                         std::chrono::duration<double, std::milli>{ms});
+    };
+    if (request.on_chunk)
+      for (const auto& [ms, piece] : entry->chunks) {
+        if (with_timing) {
+          auto rest = sleep_until{after(ms)};
+          co_await rest;
+        }
+        request.on_chunk(piece);
+      }
+    if (with_timing) {
+      auto rest = sleep_until{after(entry->ms)};
+      co_await rest;
+    }
+    co_return entry->answer;
+  }
+
+  std::shared_ptr<const journal> journal_;
+  bool with_timing_;
+};
+
+} // namespace
+
+result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
+  const auto text = models::read_text_file(options.path, options.file_bytes_max);
+  if (!text)
+    return text.error();
+  auto loaded = std::make_shared<journal>();
+  loaded->path = options.path;
+  loaded->content_hash = models::hash(*text);
+  auto number = std::size_t{0};
+  for (auto begin = std::size_t{0}; begin < text->size();) {
+    const auto end = text->find('\n', begin);
+    ++number;
+    if (end == text->npos)
+      break; // cut off in the middle of writing
+    const auto line = std::string_view{*text}.substr(begin, end - begin);
+    begin = end + 1;
+    auto entry = models::read_line(line);
+    if (!entry)
+      return error{model_errc::bad_configuration,
+                   fmt::format("{}:{}: {}", options.path, number, entry.error().text)};
+    loaded->add(*std::move(entry));
+  }
+  return std::make_shared<const replayed_model>(std::move(loaded), options.with_timing);
+}
+
+} // namespace superstep

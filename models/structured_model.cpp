@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/schema_check.hpp"
+#include "models/providers/json_parts.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/structured_model.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto excerpt_size = std::size_t{200};
+
+structured_answer read_text(message raw, const answer_schema& schema) {
+  auto out = structured_answer{std::move(raw), nullptr, {}};
+  const auto text = text_of(out.raw);
+  auto parsed = parse_json(text);
+  if (!parsed)
+    out.fault = "the answer is no JSON: " + text.substr(0, excerpt_size);
+  else if (!matches_schema(*parsed, schema.schema))
+    out.fault = "the answer does not match the schema: " + text.substr(0, excerpt_size);
+  else
+    out.parsed = *std::move(parsed);
+  return out;
+}
+
+structured_answer read_call(message raw, const answer_schema& schema) {
+  auto out = structured_answer{std::move(raw), nullptr, {}};
+  for (const auto& call : out.raw.tool_calls)
+    if (call.name == schema.name) {
+      if (matches_schema(call.args, schema.schema))
+        out.parsed = call.args;
+      else
+        out.fault =
+            "the arguments do not match the schema: " + to_text(call.args).substr(0, excerpt_size);
+      return out;
+    }
+  out.fault = "the model did not call " + schema.name;
+  return out;
+}
+
+task<result<structured_answer>> complete_with(chat_model_ptr model, model_request request,
+                                              std::shared_ptr<const answer_schema> schema,
+                                              structured_method method) {
+  if (method == structured_method::json_schema) {
+    request.format = schema;
+  } else {
+    auto tool = tool_definition{schema->name, schema->description, schema->schema};
+    request.tools = std::make_shared<const std::vector<tool_definition>>(1, std::move(tool));
+    request.parameters["tool_choice"] = schema->name;
+    request.parameters["parallel_tool_calls"] = false;
+    if (schema->is_strict)
+      request.parameters["strict"] = true;
+  }
+  auto asking = model->complete(std::move(request));
+  auto answer = co_await asking;
+  if (!answer)
+    co_return answer.error();
+  co_return method == structured_method::json_schema ? read_text(*std::move(answer), *schema)
+                                                     : read_call(*std::move(answer), *schema);
+}
+
+task<result<structured_answer>> ask_with(structured_model model, model_input input) {
+  auto messages = std::move(input).messages();
+  if (!messages)
+    co_return messages.error();
+  auto request = model_request{};
+  request.messages = *std::move(messages);
+  auto asking = model.complete(std::move(request));
+  auto answer = co_await asking;
+  co_return answer;
+}
+
+} // namespace
+
+structured_model::structured_model(chat_model_ptr model, answer_schema schema,
+                                   structured_method method)
+    : model_{std::move(model)}, schema_{std::make_shared<const answer_schema>(std::move(schema))},
+      method_{method} {
+  SUPERSTEP_ASSERT(model_ != nullptr);
+}
+
+task<result<structured_answer>> structured_model::complete(model_request request) const {
+  return complete_with(model_, std::move(request), schema_, method_);
+}
+
+task<result<structured_answer>> structured_model::ask(model_input input) const {
+  return ask_with(*this, std::move(input));
+}
+
+result<structured_model> with_structured_output(chat_model_ptr model, answer_schema schema,
+                                                structured_method method) {
+  if (providers::text_in(schema.schema, "type") != "object")
+    return error{model_errc::bad_configuration,
+                 "the schema of an answer must have \"type\": \"object\""};
+  if (schema.name.empty())
+    return error{model_errc::bad_configuration, "the schema of an answer needs a name"};
+  return structured_model{std::move(model), std::move(schema), method};
+}
+
+} // namespace superstep

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/gunzip.hpp"
+
+#include <superstep/base/assert.hpp>
+
+#include <limits>
+
+#include <zlib.h>
+
+namespace superstep {
+
+struct gunzip::state {
+  z_stream z{};
+  std::string packed;
+
+  state() {
+    constexpr auto gzip_only = 16;
+    const auto made = ::inflateInit2(&z, gzip_only + MAX_WBITS);
+    SUPERSTEP_ASSERT(made == Z_OK);
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() { ::inflateEnd(&z); }
+};
+
+gunzip::gunzip() : state_{std::make_unique<state>()} {}
+gunzip::~gunzip() = default;
+
+void gunzip::feed(std::string_view packed) {
+  SUPERSTEP_ASSERT(state_->z.avail_in == 0 && packed.size() < std::numeric_limits<uInt>::max());
+  if (is_done_ || packed.empty())
+    return;
+  has_begun_ = true;
+  state_->packed = packed;
+  state_->z.next_in = reinterpret_cast<Bytef*>(state_->packed.data());
+  state_->z.avail_in = static_cast<uInt>(state_->packed.size());
+}
+
+result<std::size_t> gunzip::read(char* into, std::size_t size) {
+  if (is_done_ || !has_begun_)
+    return std::size_t{0};
+  auto& z = state_->z;
+  z.next_out = reinterpret_cast<Bytef*>(into);
+  z.avail_out = static_cast<uInt>(size);
+  const auto end = ::inflate(&z, Z_NO_FLUSH);
+  if (end == Z_STREAM_END) {
+    is_done_ = true;
+    z.avail_in = 0;
+  } else if (end != Z_OK && end != Z_BUF_ERROR) { // Z_BUF_ERROR: nothing to do, no harm done
+    return error{errc::parse_failed, "the body is no gzip stream"};
+  }
+  return size - z.avail_out;
+}
+
+} // namespace superstep

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/http/answer_stream.hpp"
+
+#include <superstep/models/model_error.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <string_view>
+#include <vector>
+
+using namespace superstep;
+using namespace superstep::models;
+
+namespace {
+
+constexpr auto whole = std::string_view{
+    R"({"model":"m1","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","tool_calls":[)"
+    R"({"id":"a","type":"function","function":{"name":"add","arguments":"{\"x\": 1}"}},)"
+    R"({"id":"b","type":"function","function":{"name":"mul","arguments":"{\"y\": [2, 3]}"}}]},)"
+    R"("finish_reason":"tool_calls"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,)"
+    R"("prompt_tokens_details":{"cached_tokens":2}}})"};
+
+const auto chunks = std::vector<std::string_view>{
+    R"({"model":"m1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]})",
+    R"({"choices":[{"delta":{"content":"H"}}]})",
+    R"({"choices":[{"delta":{"content":"i"}}]})",
+    R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"add","arguments":""}}]}}]})",
+    R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}}]})",
+    R"({"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"mul","arguments":"{\"y\": "}}]}}]})",
+    R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":": 1}"}},{"index":1,"function":{"arguments":"[2, 3]}"}}]}}]})",
+    R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})",
+    R"({"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":2}}})",
+    "[DONE]"};
+
+const auto nonsense = std::vector<std::string_view>{
+    "",
+    "<html><body>Bad gateway</body></html>",
+    "[]",
+    "{}",
+    R"({"choices":[]})",
+    R"({"choices":{}})",
+    R"({"choices":[1]})",
+    R"({"choices":[{}]})",
+    R"({"choices":[{"message":{"role":"assistant","content":null}}]})",
+    R"({"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[]}}]})",
+    R"({"choices":[{"message":{"role":"assistant","tool_calls":"x"}}]})"};
+
+answer_stream make_stream(provider_api api = provider_api::openai_chat,
+                          chunk_handler on_chunk = nullptr,
+                          output_version version = output_version::v0) {
+  auto limits = answer_stream::bounds{};
+  limits.parts_max = 100;
+  return {api, wire_request{}, version, std::move(on_chunk), limits};
+}
+
+std::string event(std::string_view data) {
+  return "data: " + std::string{data} + "\n\n";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_streamed_answer_says_the_same_as_a_whole_one) {
+  const auto once = read_answer(provider_api::openai_chat, whole);
+  BOOST_REQUIRE(once.has_value());
+  auto answer = make_stream();
+  for (const auto chunk : chunks)
+    BOOST_TEST(!answer.feed(event(chunk)));
+  BOOST_TEST(!answer.end());
+  BOOST_TEST(answer.is_whole());
+  const auto built = answer.finish();
+  BOOST_REQUIRE(built.has_value());
+  BOOST_TEST(built->content == once->content);
+  BOOST_TEST((built->tool_calls == once->tool_calls));
+  BOOST_TEST((built->usage == once->usage));
+  BOOST_TEST(once->content == "Hi");
+  BOOST_TEST(once->tool_calls.size() == 2u);
+  BOOST_TEST(once->tool_calls[1].name == "mul");
+  BOOST_TEST(once->usage->total_tokens == 10);
+  for (const auto* m : {&*once, &*built})
+    BOOST_TEST(m->response_metadata.at("finish_reason").as_string() == "tool_calls");
+}
+
+BOOST_DATA_TEST_CASE(nonsense_is_a_bad_answer, boost::unit_test::data::make(nonsense), body) {
+  const auto read = read_answer(provider_api::openai_chat, body);
+  BOOST_REQUIRE(read.has_error());
+  BOOST_TEST((read.error().code == make_error_code(model_errc::bad_answer)));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_ends_early_is_not_whole) {
+  auto answer = make_stream();
+  BOOST_TEST(!answer.feed(event(chunks[1])));
+  BOOST_TEST(!answer.end());
+  BOOST_TEST(!answer.is_whole());
+}
+
+BOOST_AUTO_TEST_CASE(a_streamed_refusal_is_kept) {
+  auto answer = make_stream();
+  BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"I will "}}]})")));
+  BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"not."}}]})")));
+  BOOST_TEST(!answer.feed("data: [DONE]\n\n"));
+  BOOST_TEST(answer.finish()->additional_kwargs.at("refusal").as_string() == "I will not.");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_in_the_stream_is_judged_by_its_code) {
+  const auto wrong = make_stream().feed(event(R"({"error":{"message":"overloaded"}})"));
+  BOOST_REQUIRE(wrong);
+  BOOST_TEST((wrong->why.next == next_step::try_again));
+  BOOST_TEST(wrong->text.find("overloaded") != std::string::npos);
+  const auto busy = make_stream(provider_api::anthropic)
+                        .feed(event(R"({"type":"error","error":{"type":"overloaded_error",)"
+                                    R"("message":"Overloaded"}})"));
+  BOOST_REQUIRE(busy);
+  BOOST_TEST(busy->why.is_overload);
+  const auto failed =
+      make_stream(provider_api::openai_responses)
+          .feed(event(
+              R"({"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded",)"
+              R"("message":"slow"},"output":[]}})"));
+  BOOST_REQUIRE(failed);
+  BOOST_TEST((failed->why.next == next_step::wait));
+  const auto line = make_stream(provider_api::ollama).feed("{\"error\":\"out of memory\"}\n");
+  BOOST_REQUIRE(line);
+  BOOST_TEST(line->text.find("out of memory") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nonsense_in_the_stream_is_an_error) {
+  for (const auto* data : {"{", "[]", R"({"choices":[{"delta":{"content":42}}]})"})
+    BOOST_TEST(make_stream().feed(event(data)).has_value(), data);
+  BOOST_TEST(make_stream().feed(event("\xff\xfe")).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_with_too_many_calls_is_refused) {
+  auto answer = make_stream();
+  auto wrong = std::optional<fault>{};
+  for (auto i = 0; i < 200 && !wrong; ++i)
+    wrong = answer.feed(event(R"({"choices":[{"delta":{"tool_calls":[{"index":)" +
+                              std::to_string(i) + R"(,"id":"c)" + std::to_string(i) +
+                              R"(","function":{"name":"f","arguments":""}}]}}]})"));
+  BOOST_REQUIRE(wrong);
+  BOOST_TEST((wrong->why.kind == model_errc::bad_answer));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_told_adds_up_to_the_message) {
+  for (const auto version : {output_version::v0, output_version::v1}) {
+    auto sum = std::optional<message_chunk>{};
+    auto answer = make_stream(
+        provider_api::openai_chat,
+        [&](const message_chunk& piece) {
+          if (sum)
+            append(*sum, piece).value();
+          else
+            sum = piece;
+        },
+        version);
+    for (const auto chunk : chunks)
+      BOOST_TEST(!answer.feed(event(chunk)));
+    const auto built = answer.finish();
+    BOOST_REQUIRE((built && sum));
+    BOOST_TEST(sum->is_last);
+    const auto told = to_message(*sum);
+    BOOST_TEST(text_of(told) == text_of(*built));
+    BOOST_TEST((told.tool_calls == built->tool_calls));
+    BOOST_TEST((told.usage == built->usage));
+    BOOST_TEST(told.blocks.has_value() == (version == output_version::v1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_server_says_about_its_failure_is_found) {
+  BOOST_TEST(read_fault(R"({"error":{"message":"no","code":"insufficient_quota"}})").code ==
+             "insufficient_quota");
+  BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
+  BOOST_TEST(read_fault(R"({"error":"model 'm' not found"})").text == "model 'm' not found");
+  BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
+}

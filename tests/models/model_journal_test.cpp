@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/journal_format.hpp"
+#include "models/scripted_answers.hpp"
+
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/models/ask.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/model_journal.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+using namespace superstep;
+using test::scripted_answers;
+
+namespace {
+
+/// The name of a file that goes away with it.
+struct journal_path {
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("superstep_journal_" + std::to_string(::getpid()) + ".jsonl"))
+                         .string();
+  journal_path() { std::filesystem::remove(path); }
+  journal_path(const journal_path&) = delete;
+  journal_path& operator=(const journal_path&) = delete;
+  ~journal_path() { std::filesystem::remove(path); }
+};
+
+model_request question(std::string run, std::uint32_t turn, std::string text) {
+  auto out = model_request{};
+  out.run_key = std::move(run);
+  out.turn = turn;
+  out.messages.push_back(human_message(std::move(text)));
+  return out;
+}
+
+result<message> ask_model(const chat_model_ptr& model, model_request request) {
+  return sync_wait(model->complete(std::move(request)));
+}
+
+chat_model_ptr replay(const std::string& path) {
+  auto options = replayed_model_options{};
+  options.path = path;
+  auto made = make_replayed_model(options);
+  BOOST_REQUIRE_MESSAGE(made.has_value(), (made ? "" : made.error().text));
+  return *made;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_a_model_answered_is_answered_again) {
+  const auto file = journal_path{};
+  auto call = tool_call{"c", "f", {}};
+  call.args["n"] = 1.5;
+  auto rich = ai_message("é", {call});
+  rich.usage = token_usage{1, 2, 3, {}, {}};
+  rich.response_metadata["model_name"] = "m";
+  const auto inner = std::make_shared<const scripted_answers>(
+      std::vector<result<message>>{rich, error{model_errc::rate_limited, "slow down"},
+                                   ai_message("second"), ai_message("third")});
+  const auto recorder = record_model(inner, file.path).value();
+  BOOST_TEST(ask_model(recorder, question("r1", 0, "a")).has_value());
+  BOOST_TEST(ask_model(recorder, question("r1", 1, "b")).has_error());
+  BOOST_TEST(ask_model(recorder, question("r2", 0, "a")).has_value());
+  BOOST_TEST(ask_model(recorder, question("r2", 0, "a")).has_value());
+
+  const auto player = replay(file.path);
+  BOOST_TEST((ask_model(player, question("r1", 0, "a")).value() == rich));
+  const auto refused = ask_model(player, question("r1", 1, "b"));
+  BOOST_TEST((refused.error() == error{model_errc::rate_limited, "slow down"}));
+  for (const auto* text : {"second", "third", "second"})
+    BOOST_TEST(ask_model(player, question("r2", 0, "a"))->content == text);
+  for (const auto& other : {question("r1", 0, "b"), question("r1", 2, "a"), question("r3", 0, "a")})
+    BOOST_TEST(
+        (ask_model(player, other).error().code == make_error_code(model_errc::missing_turn)));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_is_told_again_piece_by_piece) {
+  const auto file = journal_path{};
+  const auto inner =
+      std::make_shared<const scripted_answers>(std::vector<result<message>>{ai_message("hello")});
+  auto heard = std::vector<message_chunk>{};
+  const auto hear = [&](const message_chunk& piece) { heard.push_back(piece); };
+  BOOST_TEST(sync_wait(ask(record_model(inner, file.path).value(), "?", hear)).has_value());
+  const auto first = std::exchange(heard, {});
+  BOOST_TEST(sync_wait(ask(replay(file.path), "?", hear)).has_value());
+  BOOST_TEST((heard == first));
+  BOOST_TEST(heard.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_journal_may_end_in_the_middle_of_a_line_and_is_else_refused_by_its_line) {
+  const auto file = journal_path{};
+  auto entry = models::journal_entry{};
+  entry.run = "r";
+  entry.question = models::hash_of(question("r", 0, "a"));
+  entry.answer = ai_message("whole");
+  const auto line = models::to_line(entry);
+  std::ofstream{file.path} << line << '\n' << line.substr(0, 20);
+  BOOST_TEST(ask_model(replay(file.path), question("r", 0, "a"))->content == "whole");
+  for (const auto* bad : {"{", "[]", "{}", R"({"run":"r","question":"q"})",
+                          R"({"run":"r","question":"q","error":{"kind":"odd"}})"}) {
+    std::ofstream{file.path} << line << '\n' << bad << "\n\n";
+    auto options = replayed_model_options{};
+    options.path = file.path;
+    const auto refused = make_replayed_model(options);
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text.find(file.path + ":2: ") == 0U, refused.error().text);
+  }
+  BOOST_TEST(record_model(replay("/dev/null"), "/no/such/folder/journal").has_error());
+}
+
+BOOST_AUTO_TEST_CASE(the_same_question_has_the_same_hash_whatever_the_ids) {
+  auto one = question("r", 0, "a");
+  auto same = question("r", 0, "a");
+  auto with_id = human_message("a");
+  with_id.id = "m1";
+  same.messages.replace(0, std::make_shared<const message>(with_id));
+  BOOST_TEST(models::hash_of(one) == models::hash_of(same));
+  same.parameters["temperature"] = 1;
+  BOOST_TEST(models::hash_of(one) != models::hash_of(same));
+}

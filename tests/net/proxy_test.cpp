@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/gunzip.hpp"
+#include "net/proxy.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <zlib.h>
+
+using namespace superstep;
+
+namespace {
+
+struct choice_case {
+  std::string_view name;
+  std::map<std::string, std::string> variables;
+  std::string_view target;
+  std::string_view proxy; ///< host; empty: none
+};
+std::ostream& operator<<(std::ostream& out, const choice_case& c) {
+  return out << c.name;
+}
+const auto choice_cases = std::vector<choice_case>{
+    {"nothing is set", {}, "http://a.org", ""},
+    {"http", {{"http_proxy", "http://p:1"}}, "http://a.org", "p"},
+    {"the proxy for http is not for https", {{"http_proxy", "http://p:1"}}, "https://a.org", ""},
+    {"in capitals", {{"HTTPS_PROXY", "http://p:1/"}}, "https://a.org", "p"},
+    {"one for all", {{"ALL_PROXY", "p:1"}}, "https://a.org", "p"},
+    {"an exception", {{"http_proxy", "p:1"}, {"no_proxy", "b.org, a.org"}}, "http://a.org", ""},
+    {"a domain below an exception",
+     {{"http_proxy", "p:1"}, {"no_proxy", ".a.org"}},
+     "http://x.a.org",
+     ""},
+    {"a name that ends like an exception",
+     {{"http_proxy", "p:1"}, {"no_proxy", "a.org"}},
+     "http://xa.org",
+     "p"},
+    {"an exception with a port",
+     {{"http_proxy", "p:1"}, {"NO_PROXY", "a.org:81"}},
+     "http://a.org",
+     "p"},
+    {"everything is an exception", {{"http_proxy", "p:1"}, {"no_proxy", "*"}}, "http://a.org", ""},
+    {"this machine", {{"http_proxy", "p:1"}}, "http://localhost:8000", ""},
+    {"this machine by number", {{"http_proxy", "p:1"}}, "http://127.0.0.1:8000", ""},
+};
+
+std::string packed(std::string text) {
+  auto z = z_stream{};
+  BOOST_REQUIRE(::deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  auto out = std::string(::deflateBound(&z, text.size()), '\0');
+  z.next_in = reinterpret_cast<Bytef*>(text.data());
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  BOOST_REQUIRE(::deflate(&z, Z_FINISH) == Z_STREAM_END);
+  out.resize(z.total_out);
+  ::deflateEnd(&z);
+  return out;
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(the_environment_chooses_a_proxy, boost::unit_test::data::make(choice_cases),
+                     c) {
+  const auto rules = proxy_rules::from([&](const char* name) {
+    const auto found = c.variables.find(name);
+    return found == c.variables.end() ? std::string{} : found->second;
+  });
+  BOOST_REQUIRE(rules.has_value());
+  const auto* found = rules->find(parse_url(c.target).value());
+  BOOST_TEST((found ? found->host : std::string{}) == c.proxy);
+}
+
+BOOST_AUTO_TEST_CASE(name_and_password_of_a_proxy_become_a_header) {
+  const auto proxy = parse_proxy("http://user:p%40ss@proxy.org:3128");
+  BOOST_REQUIRE(proxy.has_value());
+  BOOST_TEST(proxy->host == "proxy.org");
+  BOOST_TEST(proxy->port == 3128);
+  BOOST_TEST(proxy->authorization == "Basic dXNlcjpwQHNz");
+  for (const auto* text : {"socks5://p:1", "https://p:1", "http://", "p:port", "http://p/path"})
+    BOOST_TEST(parse_proxy(text).has_error(), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_packed_comes_out_whole_however_it_is_cut) {
+  auto text = std::string{};
+  for (auto i = 0; i < 20'000; ++i)
+    text += std::to_string(i * 7919) + ' ';
+  const auto bytes = packed(text);
+  for (const auto size : {1U, 7U, 1'000U, 100'000U}) {
+    auto reader = gunzip{};
+    auto out = std::string{};
+    auto buffer = std::string(4'096, '\0');
+    for (auto begin = std::size_t{0}; begin < bytes.size(); begin += size) {
+      reader.feed(std::string_view{bytes}.substr(begin, size));
+      for (auto got = reader.read(buffer.data(), buffer.size()).value(); got > 0;
+           got = reader.read(buffer.data(), buffer.size()).value())
+        out.append(buffer, 0, got);
+    }
+    BOOST_TEST((out == text));
+    BOOST_TEST(!reader.is_cut());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_packed_text_that_is_cut_off_or_damaged_is_noticed) {
+  const auto bytes = packed("hello");
+  auto buffer = std::string(100, '\0');
+  auto cut = gunzip{};
+  cut.feed(std::string_view{bytes}.substr(0, bytes.size() - 3));
+  while (cut.read(buffer.data(), buffer.size()).value() > 0) {
+  }
+  BOOST_TEST(cut.is_cut());
+  auto nonsense = gunzip{};
+  nonsense.feed("no gzip at all");
+  BOOST_TEST(nonsense.read(buffer.data(), buffer.size()).has_error());
+}

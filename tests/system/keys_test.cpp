@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A key of a model server, planted in the environment, and a server that repeats it wherever it
+// can: nothing that a job writes holds it.
+#include "models/loopback_server.hpp"
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace {
+
+using namespace superstep::testing;
+using superstep::test::loopback_server;
+
+constexpr auto secret = "sk-planted-3f9a1c";
+
+std::string with_length(const std::string& head, const std::string& body) {
+  return head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+/// Answers by turns: a good answer, a refusal, a failure, a stream that breaks off; with the key in
+/// each, and in a header.
+void repeat_the_key(loopback_server::socket& socket, int number) {
+  if (loopback_server::read_head(socket).find(secret) == std::string::npos)
+    return;
+  const auto said = std::string{"your key is "} + secret;
+  const auto fault = R"({"error":{"message":")" + said + "\"}}";
+  const auto more = "X-Echo: " + said + "\r\nConnection: close\r\n";
+  const auto json_head = more + "Content-Type: application/json\r\n";
+  switch (number % 4) {
+  case 0:
+    loopback_server::write(
+        socket,
+        with_length("HTTP/1.1 200 OK\r\n" + json_head,
+                    R"({"choices":[{"message":{"role":"assistant","content":")" + said + "\"}}]}"));
+    break;
+  case 1:
+    loopback_server::write(socket, with_length("HTTP/1.1 401 No\r\n" + json_head, fault));
+    break;
+  case 2:
+    loopback_server::write(socket, with_length("HTTP/1.1 500 Oops\r\n" + json_head, said));
+    break;
+  default:
+    loopback_server::write(
+        socket, with_length("HTTP/1.1 200 OK\r\n" + more + "Content-Type: text/event-stream\r\n",
+                            "data: " + fault + "\n\n"));
+  }
+}
+
+/// The files below a folder that hold the text.
+std::string files_with(const std::string& folder, std::string_view text) {
+  auto out = std::string{};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{folder})
+    if (entry.is_regular_file() && read_file(entry.path()).find(text) != std::string::npos)
+      out += entry.path().filename().string() + ' ';
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(keys)
+
+BOOST_AUTO_TEST_CASE(a_key_reaches_no_file_and_no_output) {
+  auto server = loopback_server{repeat_the_key};
+  ::setenv("SUPERSTEP_PLANTED_KEY", secret, 1);
+  auto job = cli_job{};
+  job.write("agent.yaml", "name: asks\nmodel: {provider: openai, model: m, base_url: \"" +
+                              server.address() +
+                              "\", api_key_env: SUPERSTEP_PLANTED_KEY, attempts_max: 2, "
+                              "backoff_base_ms: 1, record: answers.jsonl}\n");
+  auto input = std::string{};
+  for (auto i = 0; i < 40; ++i)
+    input += R"({"id":"r)" + std::to_string(i) +
+             R"(","messages":[{"role":"user","content":"which key?"}]})" + '\n';
+  job.write("in.jsonl", input);
+  const auto end = job.run();
+  ::unsetenv("SUPERSTEP_PLANTED_KEY");
+  BOOST_TEST(end.exit_code == 2, end.err); // some rows failed
+  // The test can fail: what stands beside the key is there.
+  BOOST_TEST(job.read("answers.jsonl").find("your key is ***") != std::string::npos);
+  BOOST_TEST(job.read("out.jsonl").find("your key is ***") != std::string::npos);
+  const auto folder = std::filesystem::path{job.output}.parent_path().string();
+  BOOST_TEST(files_with(folder, secret) == "");
+  BOOST_TEST((end.out + end.err).find(secret) == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

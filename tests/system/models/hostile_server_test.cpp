@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models behind servers that misbehave, each in a process of its own: a clear error, and no hang.
+#include "server_process.hpp"
+
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/models/ask.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/models/provider_model.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <vector>
+
+using namespace superstep;
+
+namespace {
+
+namespace data = boost::unit_test::data;
+
+const auto apis =
+    std::vector<provider_api>{provider_api::openai_chat, provider_api::openai_responses,
+                              provider_api::anthropic, provider_api::ollama};
+
+struct misdeed {
+  std::string_view name;
+  model_errc kind;
+  std::string_view says; ///< part of the error
+};
+std::ostream& operator<<(std::ostream& out, const misdeed& m) {
+  return out << m.name;
+}
+const auto misdeeds = std::vector<misdeed>{
+    {"stall", model_errc::timed_out, "silence for 300 ms"},
+    {"slow_head", model_errc::timed_out, "silence for 300 ms"},
+    {"half_chunk", model_errc::unreachable, "closed the connection"},
+    {"close_early", model_errc::unreachable, "closed the connection"},
+    {"endless", model_errc::bad_answer, "larger than"},
+    {"bad_utf8", model_errc::server_error, "UTF-8"},
+    {"wrong_type", model_errc::bad_answer, "text/html"},
+    {"wrong_label", model_errc::bad_answer, "text/html"},
+    {"cut_packed", model_errc::unreachable, "cut off"},
+};
+
+chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api api,
+                          std::string_view how) {
+  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret", 1);
+  auto options = provider_model_options{};
+  options.api = api;
+  options.model = how;
+  options.base_url = url;
+  options.api_key_env = "SUPERSTEP_TEST_KEY";
+  options.stream = true;
+  options.attempts_max = 2;
+  options.backoff_base_ms = 1;
+  options.idle_timeout_ms = 300;
+  auto made = make_provider_model(std::move(options), io,
+                                  std::make_shared<model_limits>(model_limits_options{}));
+  BOOST_REQUIRE(made.has_value());
+  return std::move(*made);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(hostile_server_suite)
+
+BOOST_DATA_TEST_CASE(what_a_server_does_wrong_is_told,
+                     data::make(misdeeds) * data::make({0, 1, 2, 3}), how, api) {
+  auto server = test::server_process{HOSTILE_SERVER, {}};
+  auto io = io_runtime{};
+  const auto model = make_model(io, server.url(), apis[static_cast<std::size_t>(api)], how.name);
+  const auto answer = sync_wait(ask(model, "hello"));
+  BOOST_REQUIRE(answer.has_error());
+  const auto& e = answer.error();
+  BOOST_TEST((e.code == make_error_code(how.kind)), e.code.message() << ": " << e.text);
+  BOOST_TEST(e.text.find(how.says) != std::string::npos, e.text);
+  BOOST_TEST(e.text.find(server.url()) != std::string::npos, e.text);
+  BOOST_TEST(e.text.size() < 1000U);
+}
+
+BOOST_DATA_TEST_CASE(what_is_only_unusual_is_read, data::make({0, 1, 2, 3}), api) {
+  auto server = test::server_process{HOSTILE_SERVER, {}};
+  auto io = io_runtime{};
+  for (const auto* how : {"packed", "long_line"}) {
+    const auto model = make_model(io, server.url(), apis[static_cast<std::size_t>(api)], how);
+    const auto answer = sync_wait(ask(model, "hello"));
+    BOOST_TEST_REQUIRE(answer.has_value(), how << (answer ? "" : answer.error().text));
+    BOOST_TEST(text_of(*answer) == "a good answer");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_was_begun_is_not_begun_again) {
+  auto server = test::server_process{HOSTILE_SERVER, {}};
+  auto io = io_runtime{};
+  const auto model = make_model(io, server.url(), provider_api::openai_chat, "close_early");
+  auto pieces = 0;
+  const auto answer = sync_wait(ask(model, "hello", [&](const message_chunk&) { ++pieces; }));
+  BOOST_REQUIRE(answer.has_error());
+  BOOST_TEST(pieces > 0);
+  BOOST_TEST(answer.error().text.find("given up after") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_repeats_the_key_does_not_bring_it_back) {
+  auto server = test::server_process{HOSTILE_SERVER, {}};
+  auto io = io_runtime{};
+  for (const auto api : apis) {
+    const auto refused = sync_wait(ask(make_model(io, server.url(), api, "echo_key"), "hello"));
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text.find("***") != std::string::npos, refused.error().text);
+    BOOST_TEST(refused.error().text.find("sk-very") == std::string::npos, refused.error().text);
+  }
+  const auto echo =
+      sync_wait(ask(make_model(io, server.url(), provider_api::openai_chat, "echo_all"), "hello"));
+  BOOST_REQUIRE(echo.has_value());
+  BOOST_TEST(echo->content.find("Bearer ***") != std::string::npos);
+  BOOST_TEST(echo->content.find("sk-very") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
