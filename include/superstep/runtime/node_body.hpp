@@ -73,8 +73,8 @@ struct body_input {
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
   std::uint32_t attempt = 1;
-  bool sole_task = false;      ///< no other task runs in this step
-  bool keep_writes = false;    ///< somebody wants to see the writes after the routers have run
+  bool sole_task = false;   ///< no other task runs in this step
+  bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
   superstep::store* store = nullptr; ///< long-term memory of the run
   std::int64_t steps_left = 0;       ///< super-steps that the run may still take after this one
 
@@ -96,6 +96,8 @@ public:
   virtual void run(const body_input&, outcome&) const = 0;
   /// What the body reads, for streams and as the default key of a cache; null: it cannot be shown.
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }
+  /// Whether it may say where to go next. Without declared destinations that is then anywhere.
+  [[nodiscard]] virtual bool gives_commands() const { return true; }
   /// The graph that this node is, if it is one.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };
