@@ -43,11 +43,16 @@ function(superstep_test name)
   target_precompile_headers(${name}_test REUSE_FROM superstep_pch)
   set_target_properties(${name}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  add_test(NAME ${name} COMMAND ${name}_test --log_level=test_suite --report_level=short)
+  # What ran is also left behind as a file, for tests that ask whether another test did.
+  set(results "${PROJECT_BINARY_DIR}/tests/results")
+  file(MAKE_DIRECTORY "${results}")
+  add_test(NAME ${name} COMMAND ${name}_test --report_level=short
+           "--logger=HRF,test_suite,stdout:JUNIT,all,${results}/${name}.xml")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
   superstep_test_properties(${name} ${arg_TIMEOUT} unit)
+  set_tests_properties(${name} PROPERTIES FIXTURES_SETUP results_of_${name})
   if(name IN_LIST superstep_threaded)
     set_property(TEST ${name} APPEND PROPERTY LABELS threads)
     add_dependencies(threaded_tests ${name}_test)

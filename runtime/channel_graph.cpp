@@ -64,6 +64,14 @@ channel_graph& channel_graph::edge(std::initializer_list<destination> from, dest
   return *this;
 }
 
+channel_graph& channel_graph::sequence(std::initializer_list<destination> nodes) {
+  auto names = std::vector<std::string>{};
+  for (const auto& n : nodes)
+    names.emplace_back(n.name());
+  builder_.add_sequence(std::move(names));
+  return *this;
+}
+
 void channel_graph::add_branch(const destination& from, std::unique_ptr<const router> route,
                                std::initializer_list<destination> declared) {
   auto names = std::vector<std::pair<std::string, std::string>>{};

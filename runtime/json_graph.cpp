@@ -2,6 +2,7 @@
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
+#include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/json_graph.hpp>
 #include <superstep/runtime/nested_run.hpp>
 
@@ -74,9 +75,10 @@ json::value input_of(const body_input& given, const json_layout& layout,
 
 class json_node final : public node_body {
 public:
-  json_node(detail::json_body_function f, const json_layout& layout,
+  json_node(detail::json_body_function f, bool gives_commands, const json_layout& layout,
             std::shared_ptr<std::vector<std::uint32_t>> reads)
-      : f_{std::move(f)}, layout_{&layout}, reads_{std::move(reads)} {}
+      : f_{std::move(f)}, gives_commands_{gives_commands}, layout_{&layout},
+        reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
     const auto input = std::make_shared<const json::value>(input_of(given, *layout_, *reads_));
@@ -90,9 +92,11 @@ public:
   json::value show_input(const body_input& given) const override {
     return input_of(given, *layout_, *reads_);
   }
+  bool gives_commands() const override { return gives_commands_; }
 
 private:
   detail::json_body_function f_;
+  bool gives_commands_;
   const json_layout* layout_;
   std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
@@ -127,6 +131,11 @@ public:
   }
   json::value show_input(const body_input& given) const override {
     return input_of(given, *layout_, *reads_);
+  }
+  /// A Command of a node of the subgraph may be for the parent.
+  bool gives_commands() const override {
+    return std::ranges::any_of(graph_.table()->nodes(),
+                               [](const auto& n) { return n->body->gives_commands(); });
   }
   program_ptr nested() const override { return graph_.table(); }
 
@@ -165,8 +174,7 @@ private:
     const auto found =
         std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == said; });
     if (found == map_.end())
-      throw_route(graph_errc::unknown_label,
-                  "a branch chose '" + said + "', which its path map does not have");
+      detail::throw_unknown_label(said);
     return found->second;
   }
   [[noreturn]] static void throw_route(graph_errc code, std::string text) {
@@ -306,10 +314,11 @@ json_graph& json_graph::channel(std::string name, json_reducer reduce,
   return *this;
 }
 
-void json_graph::add_node(std::string name, detail::json_body_function body,
+void json_graph::add_node(std::string name, detail::json_body_function body, bool gives_commands,
                           json_node_options options) {
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
-  add_body(std::move(name), std::make_unique<json_node>(std::move(body), *layout_, reads), reads,
+  add_body(std::move(name),
+           std::make_unique<json_node>(std::move(body), gives_commands, *layout_, reads), reads,
            std::move(options));
 }
 
@@ -363,6 +372,11 @@ json_graph& json_graph::output(std::vector<std::string> channels) {
 
 json_graph& json_graph::edge(std::string from, std::string to) {
   builder_.add_edge({std::move(from)}, std::move(to));
+  return *this;
+}
+
+json_graph& json_graph::sequence(std::vector<std::string> nodes) {
+  builder_.add_sequence(std::move(nodes));
   return *this;
 }
 

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/program.hpp>
+// Drawings as Mermaid text, in the layout that readers of the reference know.
+#include "drawn_graph.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <tuple>
+#include <set>
 
 namespace superstep {
 
 namespace {
 
-struct drawn_edge {
-  std::string source;
-  std::string target;
-  bool conditional = false;
-  std::string label; // only conditional edges have one
-  auto key() const { return std::tie(source, target, conditional, label); }
-};
+using namespace detail;
 
 /// Characters outside [A-Za-z0-9_-] become a backslash and their hexadecimal code.
 std::string mermaid_id(std::string_view name) {
@@ -36,63 +31,148 @@ std::string mermaid_id(std::string_view name) {
 }
 
 /// Text that Markdown would take for emphasis is put into a paragraph.
-std::string mermaid_label(const std::string& name) {
+std::string paragraph(const std::string& name) {
   const auto marks = std::string_view{"*_`"};
   const auto marked = !name.empty() && marks.find(name.front()) != std::string_view::npos &&
                       marks.find(name.back()) != std::string_view::npos;
   return marked ? "<p>" + name + "</p>" : name;
 }
 
-void edges_of(const program& table, const node_entry& node, std::string_view name,
-              std::vector<drawn_edge>& out) {
-  const auto source = std::string{name};
-  const auto before = out.size();
-  for (const auto to : node.edges)
-    out.push_back({source, table.node(to).name, false, {}});
-  for (const auto [join, member] : node.joins)
-    out.push_back({source, table.node(table.joins()[join].target).name, false, {}});
-  for (const auto& branch : node.branches) {
-    for (const auto& [label, to] : branch.declared)
-      out.push_back({source, to, true, label == to ? std::string{} : label});
+/// Metadata may hold what Mermaid would read as markup.
+std::string escaped(std::string_view text) {
+  auto out = std::string{};
+  for (const auto c : text) {
+    if (c == '"')
+      out += "#quot;";
+    else if (std::string_view{"[](){}<>|"}.find(c) != std::string_view::npos)
+      out += '#' + std::to_string(static_cast<int>(c)) + ';';
+    else
+      out += c;
   }
-  for (const auto& to : node.options.destinations)
-    out.push_back({source, to, true, {}});
-  if (out.size() == before)
-    out.push_back({source, std::string{end_node}, false, {}});
+  return out;
+}
+
+std::string node_line(const drawn_node& n) {
+  auto label = paragraph(n.name);
+  if (!n.metadata.empty()) {
+    label += "<hr/><small><em>";
+    for (auto i = std::size_t{0}; i < n.metadata.size(); ++i) {
+      const auto& [key, shown] = n.metadata[i];
+      label += (i == 0 ? "" : "\n") + escaped(key) + " = " + escaped(shown);
+    }
+    label += "</em></small>";
+  }
+  const auto id = '\t' + mermaid_id(n.id);
+  if (n.is_start || n.is_end)
+    return id + "([" + label + "]):::" + (n.is_start ? "first" : "last") + '\n';
+  return id + '(' + label + ")\n";
+}
+
+/// Long labels are broken after every ninth word.
+std::string broken(const std::string& label) {
+  auto words = std::vector<std::string_view>{};
+  const auto text = std::string_view{label};
+  for (auto begin = text.find_first_not_of(' '); begin != std::string_view::npos;) {
+    const auto end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(' ', end);
+  }
+  constexpr auto words_max = std::size_t{9};
+  if (words.size() <= words_max)
+    return label;
+  auto out = std::string{};
+  for (auto i = std::size_t{0}; i < words.size(); ++i) {
+    if (i != 0)
+      out += i % words_max == 0 ? "&nbsp<br>&nbsp" : " ";
+    out += words[i];
+  }
+  return out;
 }
 
 std::string edge_line(const drawn_edge& e) {
   auto line = '\t' + mermaid_id(e.source);
   if (!e.label.empty())
-    line += " -. &nbsp;" + e.label + "&nbsp; .-> ";
+    line += " -. &nbsp;" + broken(e.label) + "&nbsp; .-> ";
   else
-    line += e.conditional ? " -.-> " : " --> ";
+    line += e.is_conditional ? " -.-> " : " --> ";
   return line + mermaid_id(e.target) + ";\n";
 }
 
+/// The innermost subgraph that both ends of an edge lie in.
+std::string_view common_cluster(const drawn_edge& e) {
+  auto at = cluster_of(e.source);
+  while (!at.empty() && e.target.compare(0, at.size() + 1, std::string{at} + ':') != 0)
+    at = cluster_of(at);
+  return at;
+}
+
+/// Writes a level and the subgraphs in it.
+class writer {
+public:
+  writer(const drawn_graph& g, bool styles) : graph_{g}, styles_{styles} {}
+
+  std::string level(const std::string& cluster) {
+    auto text = std::string{};
+    for (const auto& n : graph_.nodes) {
+      if (styles_ && cluster_of(n.id) == cluster)
+        text += node_line(n);
+    }
+    for (const auto& e : graph_.edges) {
+      if (common_cluster(e) == cluster)
+        text += edge_line(e);
+    }
+    for (const auto& inner : clusters_in(cluster)) {
+      auto name = inner.substr(cluster.empty() ? 0 : cluster.size() + 1);
+      if (!names_.insert(name).second)
+        throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
+                                    "Found duplicate subgraph '" + name +
+                                        "': give the nodes that are expanded names of their own",
+                                    name,
+                                    0,
+                                    {},
+                                    1,
+                                    {}}};
+      text += "\tsubgraph " + name + '\n' + level(inner) + "\tend\n";
+    }
+    return text;
+  }
+
+private:
+  /// Those directly inside, in the order of their first nodes.
+  [[nodiscard]] std::vector<std::string> clusters_in(const std::string& cluster) const {
+    auto out = std::vector<std::string>{};
+    const auto prefix = cluster.empty() ? std::string{} : cluster + ':';
+    for (const auto& n : graph_.nodes) {
+      if (!n.id.starts_with(prefix))
+        continue;
+      const auto colon = n.id.find(':', prefix.size());
+      if (colon == std::string::npos)
+        continue;
+      if (auto name = n.id.substr(0, colon); out.empty() || out.back() != name)
+        out.push_back(std::move(name));
+    }
+    return out;
+  }
+
+  const drawn_graph& graph_;
+  bool styles_;
+  std::set<std::string> names_;
+};
+
 } // namespace
 
+std::string to_mermaid(const program& table, draw_options options) {
+  const auto graph = draw(table, options.expand);
+  auto body = writer{graph, options.styles}.level({});
+  if (!options.styles)
+    return "graph TD;\n" + body;
+  return "---\nconfig:\n  flowchart:\n    curve: linear\n---\ngraph TD;\n" + body +
+         "\tclassDef default fill:#f2f0ff,line-height:1.2\n\tclassDef first fill-opacity:0\n"
+         "\tclassDef last fill:#bfb6fc\n";
+}
+
 std::string program::mermaid() const {
-  auto text = std::string{"---\nconfig:\n  flowchart:\n    curve: linear\n---\ngraph TD;\n"
-                          "\t__start__([<p>__start__</p>]):::first\n"};
-  auto edges = std::vector<drawn_edge>{};
-  edges_of(*this, entry_, start_node, edges);
-  for (const auto i : declared_) {
-    const auto& n = *nodes_[i];
-    text += '\t' + mermaid_id(n.name) + '(' + mermaid_label(n.name) + ")\n";
-    edges_of(*this, n, n.name, edges);
-  }
-  text += "\t__end__([<p>__end__</p>]):::last\n";
-  std::stable_sort(edges.begin(), edges.end(),
-                   [](const auto& a, const auto& b) { return a.key() < b.key(); });
-  const auto same = [](const auto& a, const auto& b) {
-    return a.source == b.source && a.target == b.target;
-  };
-  edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
-  for (const auto& e : edges)
-    text += edge_line(e);
-  return text + "\tclassDef default fill:#f2f0ff,line-height:1.2\n\tclassDef first fill-opacity:0\n"
-                "\tclassDef last fill:#bfb6fc\n";
+  return to_mermaid(*this);
 }
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/runtime/program.hpp>
 #include <superstep/runtime/step.hpp>
@@ -48,6 +49,16 @@ void throw_wrong_parent(const program& parent, const std::string& child) {
                               "the Command of graph '" + child +
                                   "' to its parent is not for graph '" + parent.name() +
                                   "': its update is of another state",
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
+}
+
+void detail::throw_unknown_label(const std::string& label) {
+  throw graph_error{run_error{make_error_code(graph_errc::unknown_label),
+                              "a branch chose '" + label + "', which its path map does not have",
                               {},
                               0,
                               {},

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph_check.hpp"
+
 #include <superstep/runtime/program.hpp>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace superstep {
 
@@ -78,7 +81,26 @@ void program_builder::add_branch(std::string source, std::unique_ptr<const route
   branches_.push_back({std::move(source), {std::move(r), std::move(declared)}});
 }
 
+void program_builder::add_sequence(std::vector<std::string> names) {
+  if (names.empty())
+    faults_.push_back({graph_errc::invalid_graph, {}, "Sequence requires at least one node."});
+  auto seen = std::set<std::string_view>{};
+  for (const auto& name : names) {
+    if (!seen.insert(name).second)
+      faults_.push_back({graph_errc::invalid_graph, name,
+                         "Node names must be unique: node with the name '" + name +
+                             "' already exists in the sequence"});
+  }
+  for (auto i = std::size_t{1}; i < names.size(); ++i)
+    add_edge({names[i - 1]}, names[i]);
+}
+
 program_ptr program_builder::compile(compile_options options) {
+  if (std::exchange(is_used_up_, true))
+    throw compile_error{{{graph_errc::invalid_graph,
+                          {},
+                          "the graph was compiled before, which uses it up: copy the compiled "
+                          "graph, or build it again"}}};
   auto table = std::make_shared<program>();
   table->options_ = std::move(options);
   table->entry_.name = start_node;
@@ -108,6 +130,9 @@ program_ptr program_builder::compile(compile_options options) {
     throw compile_error{std::move(faults)};
   connect(*table);
   connect_handlers(*table);
+  table->warnings_ = detail::find_warnings(*table, table->options_.lint);
+  if (table->options_.strict && !table->warnings_.empty())
+    throw compile_error{table->warnings_};
   return table;
 }
 
@@ -149,7 +174,7 @@ void program_builder::check_edge(const program& table, const edge& e,
 }
 
 std::vector<fault> program_builder::check(const program& table) const {
-  auto faults = std::vector<fault>{};
+  auto faults = faults_;
   for (auto i = std::size_t{0}; i < table.nodes_.size(); ++i) {
     const auto& name = table.nodes_[i]->name;
     if (i > 0 && table.nodes_[i - 1]->name == name)
@@ -208,8 +233,11 @@ void program_builder::connect(program& table) {
     return name == start_node ? table.entry_ : *table.nodes_[table.find(name)];
   };
   for (auto& e : edges_) {
-    if (e.target == end_node)
+    if (e.target == end_node) {
+      for (const auto& source : e.sources)
+        node_of(source).has_end_edge = true;
       continue;
+    }
     const auto to = table.find(e.target);
     if (e.sources.size() == 1) {
       auto& edges = node_of(e.sources.front()).edges;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight mistakes that the compiler refuses. MISUSE=0 compiles; every other number must not.
+// Mistakes that the compiler refuses. MISUSE=0 compiles; every other number must not.
 #include <superstep/runtime/graph.hpp>
 
 #include <functional>
@@ -18,6 +18,15 @@ struct other {
   int calls = 0;
 };
 BOOST_DESCRIBE_STRUCT(other, (), (calls))
+
+struct three_arguments {
+  void operator()(int&, int&&, int) const {}
+};
+struct bent {
+  int n = 0;
+  using reducers = ss::reducers<ss::by<&bent::n, three_arguments>>;
+};
+BOOST_DESCRIBE_STRUCT(bent, (), (n))
 
 struct tool_call {
   std::string name;
@@ -50,5 +59,11 @@ void use(ss::graph<chat>& g) {
   g.add(tools, [](const chat&) { return ss::update{ss::set<&chat::calls>(1)}; });
 #elif MISUSE == 8 // a router whose result names no destination
   g.branch(agent, [](const chat&) { return 1; });
+#elif MISUSE == 9 // a rule for a field that is no reducer
+  static_cast<void>(ss::graph<bent>{});
+#elif MISUSE == 10 // a map of labels that are not what the router says
+  g.branch(agent, [](const chat&) { return true; }, {{std::string{"yes"}, agent}});
+#elif MISUSE == 11 // a checkpointer that is no saver
+  static_cast<void>(g.compile({.checkpointer = std::make_shared<int>(1)}));
 #endif
 }

@@ -93,6 +93,8 @@ public:
   channel_graph& edge(destination from, destination to);
   /// Several sources: a join. The target runs when all of them have run, in whatever steps.
   channel_graph& edge(std::initializer_list<destination> from, destination to);
+  /// Edges from each to the next.
+  channel_graph& sequence(std::initializer_list<destination> nodes);
   /// After `from` (or at the entry: start) the router chooses where to go; see graph::branch.
   template <class... H, class R>
     requires detail::channel_router_for<R, typename H::held_type...>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
 #include <superstep/runtime/nested_run.hpp>
 #include <superstep/runtime/program.hpp>
@@ -22,6 +23,7 @@ public:
   explicit compiled_graph(program_ptr table) : table_{std::move(table)} {}
   [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
   [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
+  [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return table_->warnings(); }
 
 private:
   program_ptr table_;
@@ -56,6 +58,7 @@ public:
   void run(const body_input& given, outcome& out) const override {
     out.rest = finish(given.services, given.table, state_in(given));
   }
+  bool gives_commands() const override { return false; }
   program_ptr nested() const override { return child_.table(); }
 
 private:
@@ -169,6 +172,15 @@ public:
     return *this;
   }
 
+  /// Edges from each to the next.
+  graph& sequence(std::initializer_list<destination> nodes) {
+    auto names = std::vector<std::string>{};
+    for (const auto& n : nodes)
+      names.emplace_back(n.name());
+    builder_.add_sequence(std::move(names));
+    return *this;
+  }
+
   /// After `from` (or at the entry: start) the router chooses where to go. It sees the state with
   /// the node's own writes applied, and returns a destination or a list of them.
   /// `declared` names the possible targets: drawn, and checked by compile().
@@ -180,6 +192,24 @@ public:
     builder_.add_branch(std::string{from.name()},
                         std::make_unique<detail::router_of<State, R>>(std::move(route)),
                         std::move(names));
+    return *this;
+  }
+
+  /// The same for a router that returns a label (bool, an enumerator or text) and a map of what
+  /// the labels mean. A label that is not in the map fails the node; the labels are drawn.
+  template <detail::labelling_router<State> R>
+  graph& branch(destination from, R route,
+                std::vector<std::pair<detail::body_result<R, State>, destination>> map) {
+    auto names = std::vector<std::pair<std::string, std::string>>{};
+    auto targets = std::vector<std::pair<detail::body_result<R, State>, std::string>>{};
+    for (const auto& [label, to] : map) {
+      names.emplace_back(detail::label_text(label), std::string{to.name()});
+      targets.emplace_back(label, std::string{to.name()});
+    }
+    builder_.add_branch(
+        std::string{from.name()},
+        std::make_unique<detail::labelled_router<State, R>>(std::move(route), std::move(targets)),
+        std::move(names));
     return *this;
   }
 

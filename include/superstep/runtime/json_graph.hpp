@@ -49,6 +49,7 @@ public:
   compiled_json_graph(program_ptr table, std::shared_ptr<const detail::json_layout> layout);
   [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
   [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
+  [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return table_->warnings(); }
   /// What a run is given. Throws graph_error for a key that is no channel of the input (unless
   /// ignored).
   [[nodiscard]] write_list input(const json::object&) const;
@@ -100,7 +101,8 @@ public:
 
   template <detail::json_body F>
   json_graph& node(std::string name, F body, json_node_options options = {}) {
-    add_node(std::move(name), detail::erase_body(std::move(body)), std::move(options));
+    add_node(std::move(name), detail::erase_body(std::move(body)), detail::gives_json_commands<F>,
+             std::move(options));
     return *this;
   }
   /// Runs in the same step instead of a node that has failed for good; see graph::on_error.
@@ -122,6 +124,8 @@ public:
   json_graph& input(std::vector<std::string> channels);
   json_graph& output(std::vector<std::string> channels);
   json_graph& edge(std::string from, std::string to);
+  /// Edges from each to the next.
+  json_graph& sequence(std::vector<std::string> nodes);
   /// The target runs when all of the sources have run, in whatever steps.
   json_graph& join(std::vector<std::string> from, std::string to);
   /// After `from` (or at the entry: __start__) the router chooses where to go: a json_target or
@@ -137,7 +141,8 @@ public:
   [[nodiscard]] compiled_json_graph compile(compile_options options = {});
 
 private:
-  void add_node(std::string name, detail::json_body_function body, json_node_options options);
+  void add_node(std::string name, detail::json_body_function body, bool gives_commands,
+                json_node_options options);
   void add_handler(std::string name, detail::json_body_function body);
   void add_body(std::string name, std::unique_ptr<node_body> body,
                 std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);

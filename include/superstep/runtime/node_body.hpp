@@ -106,6 +106,8 @@ public:
   virtual void run(const body_input&, outcome&) const = 0;
   /// What the body reads, for streams and as the default key of a cache; null: it cannot be shown.
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }
+  /// Whether it may say where to go next. Without declared destinations that is then anywhere.
+  [[nodiscard]] virtual bool gives_commands() const { return true; }
   /// The graph that this node is, if it is one.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };

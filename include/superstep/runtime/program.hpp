@@ -71,6 +71,10 @@ struct compile_options {
   /// What a Command or router may name that the graph does not have: an error, or nothing (the
   /// reference).
   bool ignore_unknown_targets = false;
+  /// What would be a warning (see program::warnings()) is a fault.
+  bool strict = false;
+  /// Also warns of nodes that run more than once because single edges of unequal depth feed them.
+  bool lint = false;
 };
 
 /// A branch: a router and the targets it declares (label, node), for drawing.
@@ -90,6 +94,7 @@ struct node_entry {
   node_options options;
   bool takes_payload = false; ///< fed by Sends only: its input is not the state
   bool is_deferred = false;   ///< see node_options::defer
+  bool has_end_edge = false;  ///< an edge to END: leads nowhere, but is meant to
   std::vector<std::uint32_t> edges;
   std::vector<join_member> joins;
   std::vector<branch_entry> branches;
@@ -148,7 +153,10 @@ public:
   void go_to(node_output&, std::string_view name) const;
   void send_to(node_output&, std::string_view name, value input) const;
 
-  /// The graph as Mermaid text (the reference's layout).
+  /// What compile() noticed and let pass: nodes that nothing leads to, or that never lead to END.
+  [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return warnings_; }
+
+  /// The graph as Mermaid text (the reference's layout); more in drawing.hpp.
   [[nodiscard]] std::string mermaid() const;
   /// Names in the order of declaration, for drawing.
   [[nodiscard]] const std::vector<std::uint32_t>& declaration_order() const noexcept {
@@ -167,6 +175,7 @@ private:
   std::vector<std::uint32_t> transient_;
   bool times_nodes_ = false;
   std::vector<std::uint32_t> declared_;
+  std::vector<fault> warnings_;
   std::function<state_ptr()> make_state_;
 };
 
@@ -189,10 +198,13 @@ public:
   void set_defaults(node_options options) { defaults_ = std::move(options); }
   /// One source: a plain edge. Several: a join, fired when all have run.
   void add_edge(std::vector<std::string> sources, std::string target);
+  /// Plain edges from each to the next.
+  void add_sequence(std::vector<std::string> names);
   void add_branch(std::string source, std::unique_ptr<const router> r,
                   std::vector<std::pair<std::string, std::string>> declared);
 
-  /// The finished table; throws compile_error with every fault. The builder is used up.
+  /// The finished table; throws compile_error with every fault. The builder is used up: a second
+  /// call is refused.
   [[nodiscard]] program_ptr compile(compile_options options);
 
 private:
@@ -213,6 +225,8 @@ private:
   void connect_handlers(program&) const;
   void fill_defaults();
 
+  bool is_used_up_ = false;
+  std::vector<fault> faults_; // noticed while it was put together
   std::vector<std::unique_ptr<const channel>> channels_;
   std::vector<std::unique_ptr<node_entry>> nodes_;
   std::vector<edge> edges_;

@@ -82,6 +82,9 @@ public:
         },
         reads_);
   }
+  [[nodiscard]] bool gives_commands() const override {
+    return !std::is_void_v<awaited_t<body_result<F, typename Handles::held_type...>>>;
+  }
 
 private:
   F f_;
@@ -99,6 +102,9 @@ public:
     if (!given.payload || !given.payload->holds<In>())
       throw_wrong_input(given);
     run_channel_body(f_, *layout_, given, out, given.payload->as<In>());
+  }
+  [[nodiscard]] bool gives_commands() const override {
+    return !std::is_void_v<awaited_t<body_result<F, In>>>;
   }
 
 private:

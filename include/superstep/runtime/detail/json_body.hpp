@@ -14,8 +14,11 @@
 
 namespace superstep {
 
-/// Where to go: a node, or a Send when there is an input.
+/// Where to go: a node, or a Send when there is an input. A router with a path map may say true or
+/// false: the labels of those names.
 struct json_target {
+  template <std::same_as<bool> B>
+  json_target(B label) : to{label ? "true" : "false"} {}
   json_target(std::string node) : to{std::move(node)} {}
   json_target(const char* node) : to{node} {}
   json_target(std::string node, json::value payload)
@@ -60,6 +63,11 @@ concept json_route =
     std::convertible_to<R, std::vector<std::string>>;
 template <class F>
 concept json_router = body_arguments<F, json::value> && json_route<body_result<F, json::value>>;
+
+/// Whether bodies of this kind may say where to go.
+template <class F>
+constexpr bool gives_json_commands =
+    std::same_as<awaited_t<body_result<F, json::value>>, json_command>;
 
 inline json_command as_command(json_command c) {
   return c;

@@ -105,6 +105,9 @@ public:
     else
       into_output(call_body(f_, given, in), *given.table, out.output);
   }
+  [[nodiscard]] bool gives_commands() const override {
+    return std::same_as<awaited_t<body_result<F, In>>, command<State>>;
+  }
 
 private:
   F f_;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep graph AGENT: the agent's graph as text or as a picture.
+#include "cli/commands.hpp"
+#include "cli/inspect.hpp"
+
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/net/child_process.hpp>
+#include <superstep/runtime/drawing.hpp>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace superstep::cli {
+
+namespace {
+
+/// How deep --expand looks: more levels than anybody nests.
+constexpr auto all_levels = std::size_t{32};
+
+struct graph_arguments {
+  inspect_arguments agent;
+  std::string format = "mermaid";
+  std::string output; // empty: standard output
+  bool expand = false;
+};
+
+int refuse(const std::string& text) {
+  std::cerr << "superstep graph: " << text << '\n';
+  return 1;
+}
+
+/// Lets Graphviz lay the picture out.
+result<std::string> laid_out(io_runtime& io, std::string dot, const std::string& format) {
+  auto request = process_request{};
+  request.argv = {"dot", "-T" + format};
+  request.stdin_text = std::move(dot);
+  request.output_bytes_max = 64 * 1024 * 1024;
+  auto ended = sync_wait(run_process(io, std::move(request)));
+  if (!ended && ended.error().code == make_error_code(errc::not_found))
+    return error{errc::not_found, format + " is drawn by Graphviz, whose program 'dot' was not "
+                                           "found; install it (Debian: apt-get install graphviz), "
+                                           "or use --format dot"};
+  if (!ended)
+    return ended.error();
+  if (!ended->ok())
+    return error{errc::io_failed, "dot failed: " + ended->stderr_text};
+  return std::move(ended->stdout_text);
+}
+
+int graph(const graph_arguments& given) {
+  const auto io = std::make_shared<io_runtime>();
+  const auto built = build(given.agent, io);
+  if (!built.agent)
+    return 1;
+  const auto& table = *built.agent->graph().table();
+  auto options = draw_options{};
+  options.expand = given.expand ? all_levels : 0;
+  auto picture = result<std::string>{given.format == "mermaid" ? to_mermaid(table, options)
+                                                               : to_dot(table, options)};
+  if (given.format == "svg" || given.format == "png")
+    picture = laid_out(*io, std::move(*picture), given.format);
+  if (!picture)
+    return refuse(picture.error().text);
+  warn(table.warnings());
+  if (given.output.empty()) {
+    std::cout << *picture << std::flush;
+    return std::cout ? 0 : refuse("standard output cannot be written");
+  }
+  auto file = std::ofstream{given.output, std::ios::binary | std::ios::trunc};
+  file << *picture;
+  file.close();
+  return file ? 0 : refuse("'" + given.output + "' cannot be written");
+}
+
+constexpr auto footer = R"(Examples:
+  superstep graph agent.yaml > agent.mmd
+  superstep graph agent.yaml --format svg --output agent.svg
+
+SVG and PNG need Graphviz's program 'dot'. Exit code: 0 it was drawn, 1 otherwise.)";
+
+} // namespace
+
+void add_graph(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<graph_arguments>();
+  auto& verb = *program.add_subcommand("graph", "Draw the agent's graph");
+  add_agent_options(verb, given->agent);
+  verb.add_option("--format", given->format, "What to draw")
+      ->check(CLI::IsMember({"mermaid", "dot", "svg", "png"}))
+      ->capture_default_str();
+  verb.add_option("-o,--output", given->output, "Where to; default: standard output");
+  verb.add_flag("--expand", given->expand, "Draw graphs inside the graph as well");
+  verb.footer(footer);
+  verb.callback([given, &chosen] { chosen = [given] { return graph(*given); }; });
+}
+
+} // namespace superstep::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/agents/agent.hpp>
+#include <superstep/runtime/graph_error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace superstep::cli {
+
+/// What the verbs are told that look at an agent without running it.
+struct inspect_arguments {
+  std::string agent;
+  std::vector<std::string> overrides;
+};
+
+void add_agent_options(CLI::App& verb, inspect_arguments& into);
+
+/// The agent of a file; its faults, when it has any, go to standard error.
+[[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&);
+
+/// Warnings of a graph, to standard error.
+void warn(const std::vector<fault>&);
+
+} // namespace superstep::cli

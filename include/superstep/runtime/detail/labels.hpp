@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/detail/typed_body.hpp>
+
+#include <boost/describe/enum_to_string.hpp>
+#include <boost/describe/enumerators.hpp>
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace superstep::detail {
+
+/// What a router may say instead of a destination, when its branch has a map of labels.
+template <class L>
+concept route_label = std::same_as<L, bool> || std::same_as<L, std::string> || std::is_enum_v<L>;
+
+/// A label as it is drawn: text as it is, enumerators by their described name or else number.
+template <route_label L>
+std::string label_text(const L& label) {
+  if constexpr (std::same_as<L, bool>) {
+    return label ? "true" : "false";
+  } else if constexpr (std::same_as<L, std::string>) {
+    return label;
+  } else {
+    const auto number = std::to_string(static_cast<std::underlying_type_t<L>>(label));
+    if constexpr (boost::describe::has_describe_enumerators<L>::value)
+      return boost::describe::enum_to_string(label, number.c_str());
+    else
+      return number;
+  }
+}
+
+template <class F, class State>
+concept labelling_router = body_arguments<F, State> && route_label<body_result<F, State>>;
+
+/// Throws graph_error{unknown_label}.
+[[noreturn]] void throw_unknown_label(const std::string& label);
+
+/// Goes where the label that its function says leads. A handful of labels: searched in order.
+template <class State, class F>
+class labelled_router final : public router {
+public:
+  using label = body_result<F, State>;
+
+  labelled_router(F f, std::vector<std::pair<label, std::string>> map)
+      : f_{std::move(f)}, map_{std::move(map)} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    const auto said = call_body(f_, given, static_cast<const struct_block<State>&>(fresh).state);
+    for (const auto& [known, to] : map_) {
+      if (known == said)
+        return given.table->go_to(out, to);
+    }
+    throw_unknown_label(label_text(said));
+  }
+
+private:
+  F f_;
+  std::vector<std::pair<label, std::string>> map_;
+};
+
+} // namespace superstep::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/runtime/program.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace superstep {
+
+/// How a compiled graph is drawn. Edges are solid, what a branch or a Command chooses is dotted and
+/// has the label of its path map.
+struct draw_options {
+  /// Graphs inside graphs are drawn instead of their nodes, so many levels deep; 0: none is.
+  std::size_t expand = 0;
+  /// Mermaid: nodes with shapes, metadata and colours; off: edges alone.
+  bool styles = true;
+};
+
+/// As Mermaid text, in the reference's layout. Throws graph_error{invalid_graph} when two expanded
+/// subgraphs have one name, which Mermaid cannot show.
+[[nodiscard]] std::string to_mermaid(const program&, draw_options = {});
+/// As input for Graphviz's `dot`, expanded subgraphs as clusters.
+[[nodiscard]] std::string to_dot(const program&, draw_options = {});
+/// As {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source", "target", "conditional",
+/// "data"}]}; what does not apply is left out.
+[[nodiscard]] json::object to_graph_json(const program&, draw_options = {});
+
+} // namespace superstep

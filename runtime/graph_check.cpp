@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_check.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace superstep::detail {
+
+namespace {
+
+using node_list = std::vector<std::uint32_t>;
+
+fault suspicious(const node_entry& node, std::string text) {
+  return {graph_errc::invalid_graph, node.name, "node '" + node.name + "' " + std::move(text)};
+}
+
+/// Where a node may lead, as far as the graph says it.
+struct ways {
+  node_list to;
+  bool may_be_anywhere = false;
+  bool may_be_end = false;
+};
+
+ways ways_from(const program& table, const node_entry& node) {
+  auto out = ways{};
+  const auto add = [&](std::string_view name) {
+    const auto to = table.find(name);
+    if (to == program::no_node)
+      out.may_be_end = true;
+    else
+      out.to.push_back(to);
+  };
+  out.to = node.edges;
+  out.may_be_end =
+      node.has_end_edge || (node.edges.empty() && node.joins.empty() && node.branches.empty());
+  for (const auto& branch : node.branches) {
+    out.may_be_anywhere = out.may_be_anywhere || branch.declared.empty();
+    for (const auto& [label, to] : branch.declared)
+      add(to);
+  }
+  for (const auto& to : node.options.destinations)
+    add(to);
+  if (node.handler != program::no_node)
+    out.to.push_back(node.handler);
+  if (node.body && node.body->gives_commands() && node.options.destinations.empty())
+    out.may_be_anywhere = true;
+  return out;
+}
+
+/// Which nodes a run may come to; nothing when any could be meant.
+std::optional<std::vector<bool>> reachable(const program& table) {
+  auto is_reached = std::vector<bool>(table.nodes().size());
+  auto arrived = std::vector<std::size_t>(table.joins().size());
+  auto todo = node_list{program::no_node};
+  const auto reach = [&](std::uint32_t node) {
+    if (is_reached[node])
+      return;
+    is_reached[node] = true;
+    todo.push_back(node);
+  };
+  while (!todo.empty()) {
+    const auto& node = table.node(todo.back());
+    todo.pop_back();
+    const auto next = ways_from(table, node);
+    if (next.may_be_anywhere)
+      return std::nullopt;
+    std::ranges::for_each(next.to, reach);
+    for (const auto [join, member] : node.joins) {
+      if (++arrived[join] == table.joins()[join].sources.size())
+        reach(table.joins()[join].target);
+    }
+  }
+  return is_reached;
+}
+
+/// Which nodes may lead to the end of the run.
+std::vector<bool> ending(const program& table) {
+  const auto count = table.nodes().size();
+  auto sources = std::vector<node_list>(count); // of the edges into each node
+  auto ends = std::vector<bool>(count);
+  auto todo = node_list{};
+  for (auto i = std::uint32_t{0}; i < count; ++i) {
+    const auto next = ways_from(table, table.node(i));
+    for (const auto to : next.to)
+      sources[to].push_back(i);
+    for (const auto [join, member] : table.node(i).joins)
+      sources[table.joins()[join].target].push_back(i);
+    if (!next.may_be_end && !next.may_be_anywhere)
+      continue;
+    ends[i] = true;
+    todo.push_back(i);
+  }
+  while (!todo.empty()) {
+    const auto node = todo.back();
+    todo.pop_back();
+    for (const auto from : sources[node]) {
+      if (ends[from])
+        continue;
+      ends[from] = true;
+      todo.push_back(from);
+    }
+  }
+  return ends;
+}
+
+/// In which step each node runs first by plain edges alone, whatever routers choose; 0: not so.
+std::vector<std::size_t> depths(const program& table) {
+  auto depth = std::vector<std::size_t>(table.nodes().size());
+  auto now = node_list{program::no_node};
+  for (auto step = std::size_t{1}; !now.empty(); ++step) {
+    auto next = node_list{};
+    for (const auto node : now) {
+      for (const auto to : table.node(node).edges) {
+        if (depth[to] != 0)
+          continue;
+        depth[to] = step;
+        next.push_back(to);
+      }
+    }
+    now = std::move(next);
+  }
+  return depth;
+}
+
+void find_unequal(const program& table, std::vector<fault>& found) {
+  const auto depth = depths(table);
+  struct feeder {
+    std::uint32_t node = program::no_node;
+    std::size_t depth = 0;
+    bool is_set = false;
+  };
+  auto first = std::vector<feeder>(table.nodes().size());
+  auto is_told = std::vector<bool>(table.nodes().size());
+  const auto feed = [&](std::uint32_t from, std::size_t at) {
+    for (const auto to : table.node(from).edges) {
+      auto& f = first[to];
+      if (!f.is_set)
+        f = {from, at, true};
+      if (f.depth == at || is_told[to] || table.node(to).is_deferred)
+        continue;
+      is_told[to] = true;
+      found.push_back(suspicious(
+          table.node(to), "runs more than once: its edges from '" + table.node(f.node).name +
+                              "' (step " + std::to_string(f.depth) + ") and '" +
+                              table.node(from).name + "' (step " + std::to_string(at) +
+                              ") fire in different steps; make them one join, or defer the node"));
+    }
+  };
+  feed(program::no_node, 0);
+  for (auto i = std::uint32_t{0}; i < depth.size(); ++i) {
+    if (depth[i] != 0)
+      feed(i, depth[i]);
+  }
+}
+
+} // namespace
+
+std::vector<fault> find_warnings(const program& table, bool lint) {
+  auto found = std::vector<fault>{};
+  const auto reached = reachable(table);
+  const auto ends = ending(table);
+  for (const auto i : table.declaration_order()) {
+    if (reached && !(*reached)[i])
+      found.push_back(suspicious(table.node(i), "never runs: nothing leads to it from START"));
+    else if (!ends[i])
+      found.push_back(
+          suspicious(table.node(i), "never leads to END: whatever follows it goes on for ever"));
+  }
+  if (lint)
+    find_unequal(table, found);
+  return found;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compile() refuses and what it warns of; sequences and labels.
+#include "graph_api/json_runs.hpp"
+
+#include <superstep/runtime/graph.hpp>
+
+#include <boost/describe/enum.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <functional>
+
+using namespace graph_api;
+
+namespace {
+
+std::vector<std::string> texts(const std::vector<ss::fault>& faults) {
+  auto out = std::vector<std::string>{};
+  for (const auto& f : faults)
+    out.push_back(f.text);
+  return out;
+}
+
+std::vector<std::string> faults_of(ss::json_graph g, ss::compile_options options = {}) {
+  try {
+    static_cast<void>(g.compile(std::move(options)));
+  } catch (const ss::compile_error& e) {
+    return texts(e.faults());
+  }
+  return {};
+}
+
+const auto never_runs = std::string{"node 'x' never runs: nothing leads to it from START"};
+const auto never_ends =
+    std::string{"node 'b' never leads to END: whatever follows it goes on for ever"};
+
+/// a runs and ends; x is there, but nobody goes to it.
+ss::json_graph with_an_orphan() {
+  auto g = logging({"a", "x"});
+  g.edge("__start__", "a");
+  return g;
+}
+
+enum class mood { good, bad, unsure };
+BOOST_DESCRIBE_ENUM(mood, good, bad)
+
+struct feeling {
+  int n = 0;
+  std::string log;
+  using reducers = ss::reducers<ss::by<&feeling::log, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(feeling, (), (n, log))
+
+constexpr auto sort = ss::node<feeling>{"sort"};
+constexpr auto left = ss::node<feeling>{"left"};
+constexpr auto right = ss::node<feeling>{"right"};
+
+auto says(const char* what) {
+  return [what](const feeling&) { return ss::update{ss::set<&feeling::log>(what)}; };
+}
+
+ss::graph<feeling> two_ways() {
+  auto g = ss::graph<feeling>{};
+  g.add(sort, [](const feeling&) {}).add(left, says("left")).add(right, says("right"));
+  g.edge(ss::start, sort);
+  return g;
+}
+
+std::string log_for(const ss::compiled_graph<feeling>& graph, int n) {
+  auto e = ss::engine{{.workers = 1}};
+  return e.invoke(graph, feeling{n, {}}).log;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(checks)
+
+BOOST_AUTO_TEST_CASE(a_node_that_nothing_leads_to_is_a_warning_and_strictly_an_error) {
+  auto g = with_an_orphan();
+  BOOST_TEST(texts(g.compile().warnings()) == std::vector{never_runs},
+             boost::test_tools::per_element());
+  BOOST_TEST(faults_of(with_an_orphan()).empty());
+  auto strict = ss::compile_options{};
+  strict.strict = true;
+  BOOST_TEST(faults_of(with_an_orphan(), strict) == std::vector{never_runs},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_never_leads_to_the_end_is_a_warning_and_strictly_an_error) {
+  const auto endless = [] {
+    auto g = logging({"a", "b", "c"});
+    g.edge("__start__", "a").edge("a", "b").edge("b", "c").edge("c", "b");
+    return g;
+  };
+  auto g = endless();
+  const auto warnings = texts(g.compile().warnings());
+  BOOST_TEST(warnings.size() == 3U); // a and c as well
+  BOOST_TEST((std::ranges::find(warnings, never_ends) != warnings.end()));
+  auto strict = ss::compile_options{};
+  strict.strict = true;
+  BOOST_TEST(faults_of(endless(), strict).size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_router_that_declares_nothing_may_lead_anywhere) {
+  auto g = logging({"a", "x"});
+  g.edge("__start__", "a").branch("a", [](const json::value&) { return "x"; });
+  BOOST_TEST(g.compile().warnings().empty());
+  auto declared = logging({"a", "x"});
+  declared.edge("__start__", "a");
+  declared.branch("a", [](const json::value&) { return "end"; }, {{"end", "__end__"}});
+  BOOST_TEST(texts(declared.compile().warnings()) == std::vector{never_runs},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(commands_lead_where_their_node_declares) {
+  const auto commanding = [](std::vector<std::string> destinations) {
+    auto g = logging({"x"});
+    auto options = ss::json_node_options{};
+    options.destinations = std::move(destinations);
+    g.node(
+        "a",
+        [](const json::value&) {
+          return ss::json_command{{}, {"x"}};
+        },
+        options);
+    g.edge("__start__", "a");
+    return g;
+  };
+  BOOST_TEST(commanding({}).compile().warnings().empty());
+  BOOST_TEST(commanding({"x"}).compile().warnings().empty());
+  BOOST_TEST(commanding({"__end__"}).compile().warnings().size() == 1U);
+  BOOST_TEST(faults_of(commanding({"y"})) ==
+                 std::vector<std::string>{"Found edge ending at unknown node `y`"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_join_with_a_source_that_never_runs_never_fires) {
+  auto g = logging({"a", "b", "x"});
+  g.edge("__start__", "a").join({"a", "b"}, "x");
+  BOOST_TEST(g.compile().warnings().size() == 2U); // b and x
+}
+
+BOOST_AUTO_TEST_CASE(edges_of_unequal_depth_are_found_when_asked_for) {
+  const auto uneven = [](bool defer) {
+    auto g = logging({"a", "b"});
+    auto options = ss::json_node_options{};
+    options.defer = defer;
+    g.node("c", logs("c"), options);
+    g.edge("__start__", "a").edge("a", "b").edge("a", "c").edge("b", "c");
+    return g;
+  };
+  BOOST_TEST(uneven(false).compile().warnings().empty());
+  auto lint = ss::compile_options{};
+  lint.lint = true;
+  const auto found = texts(uneven(false).compile(lint).warnings());
+  BOOST_TEST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found.front() == "node 'c' runs more than once: its edges from 'a' (step 1) and 'b' "
+                              "(step 2) fire in different steps; make them one join, or defer the "
+                              "node");
+  BOOST_TEST(uneven(true).compile(lint).warnings().empty());
+  auto even = logging({"a", "b", "c"});
+  even.edge("__start__", "a").edge("__start__", "b").edge("a", "c").edge("b", "c");
+  BOOST_TEST(even.compile(lint).warnings().empty());
+}
+
+BOOST_AUTO_TEST_CASE(bad_lists_of_breakpoints_are_told_with_everything_else) {
+  auto g = logging({"a", "a"});
+  auto options = ss::compile_options{};
+  options.interrupt_before = {"nobody", "a"};
+  options.interrupt_after = {"none"};
+  BOOST_TEST(faults_of(std::move(g), options) ==
+                 (std::vector<std::string>{"Node `a` already present.",
+                                           "Interrupt node `nobody` not found",
+                                           "Interrupt node `none` not found",
+                                           "Graph must have an entrypoint: add at least one edge "
+                                           "from START to another node"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_is_used_up_by_compile) {
+  auto g = logging({"a"});
+  g.edge("__start__", "a");
+  const auto first = g.compile();
+  BOOST_TEST(faults_of(std::move(g)).size() == 1U);
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(log_of(run(e, first)) == "a");
+}
+
+BOOST_AUTO_TEST_CASE(a_channel_is_declared_once) {
+  auto g = logging({"a"});
+  g.channel("log", "last").edge("__start__", "a");
+  BOOST_TEST(faults_of(std::move(g)) == std::vector<std::string>{"Channel 'log' already exists"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_may_have_the_name_of_a_channel) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"log"});
+  g.edge("__start__", "log");
+  BOOST_TEST(log_of(run(e, g.compile())) == "log");
+}
+
+BOOST_AUTO_TEST_CASE(a_sequence_is_a_chain_of_edges) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a", "b", "c"});
+  g.sequence({"__start__", "b", "a", "c", "__end__"});
+  BOOST_TEST(log_of(run(e, g.compile())) == "b a c");
+  auto typed = two_ways();
+  typed.sequence({sort, left, right, ss::end});
+  BOOST_TEST(log_for(typed.compile(), 0) == "leftright");
+}
+
+BOOST_AUTO_TEST_CASE(a_sequence_needs_nodes_and_names_each_once) {
+  auto empty = logging({"a"});
+  empty.edge("__start__", "a").sequence({});
+  BOOST_TEST(faults_of(std::move(empty)) ==
+                 std::vector<std::string>{"Sequence requires at least one node."},
+             boost::test_tools::per_element());
+  auto twice = logging({"a"});
+  twice.sequence({"__start__", "a", "a"});
+  const auto found = faults_of(std::move(twice));
+  BOOST_TEST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found.front().starts_with(
+      "Node names must be unique: node with the name 'a' already exists"));
+}
+
+BOOST_AUTO_TEST_CASE(a_router_may_say_true_or_false) {
+  auto g = two_ways();
+  g.branch(sort, [](const feeling& s) { return s.n > 0; }, {{true, right}, {false, left}});
+  const auto graph = g.compile();
+  BOOST_TEST(log_for(graph, 1) == "right");
+  BOOST_TEST(log_for(graph, -1) == "left");
+  BOOST_TEST(graph.mermaid().find("sort -. &nbsp;true&nbsp; .-> right;") != std::string::npos);
+  auto e = ss::engine{{.workers = 1}};
+  auto j = logging({"a", "b"});
+  j.edge("__start__", "a");
+  j.branch("a", [](const json::value&) { return true; }, {{"true", "b"}, {"false", "__end__"}});
+  BOOST_TEST(log_of(run(e, j.compile())) == "a b");
+}
+
+BOOST_AUTO_TEST_CASE(a_router_may_say_an_enumerator_or_a_text) {
+  auto g = two_ways();
+  g.branch(sort, [](const feeling& s) { return s.n == 0 ? mood::unsure : mood::good; },
+           {{mood::good, right}, {mood::bad, left}});
+  const auto graph = g.compile();
+  BOOST_TEST(log_for(graph, 1) == "right");
+  BOOST_TEST(graph.mermaid().find("&nbsp;bad&nbsp; .-> left;") != std::string::npos);
+  try {
+    static_cast<void>(log_for(graph, 0));
+    BOOST_ERROR("ran");
+  } catch (const ss::graph_error& failed) {
+    BOOST_TEST(failed.node() == "sort");
+    BOOST_TEST(std::string{failed.what()}.find("a branch chose '2'") != std::string::npos);
+  }
+  auto text = two_ways();
+  text.branch(sort, [](const feeling&) { return std::string{"to the left"}; },
+              {{"to the left", left}, {"no further", ss::end}});
+  BOOST_TEST(log_for(text.compile(), 0) == "left");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way in which a graph or a run can fail, with the words it fails in: what, where (node,
+// step, channel, thread) and what to do.
+#include "graph_api/json_runs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+using namespace graph_api;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// One node `bad` in the step behind `first`.
+ss::compiled_json_graph behind_first(std::function<void(ss::json_graph&)> add,
+                                     ss::compile_options options = {}) {
+  auto g = logging({"first"});
+  g.channel("x");
+  add(g);
+  g.sequence({"__start__", "first", "bad"});
+  return g.compile(std::move(options));
+}
+
+ss::run_error error_of(const ss::compiled_json_graph& graph, ss::run_config config = {}) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto ended = run(e, graph, json::object{}, std::move(config));
+  BOOST_REQUIRE(ended.raw.error.has_value());
+  return *ended.raw.error;
+}
+
+void body(ss::json_graph& g, std::function<ss::json_command()> f) {
+  g.node("bad", [f = std::move(f)](const json::value&) { return f(); });
+}
+
+/// A thread that waits for two answers.
+ss::compiled_json_graph two_questions() {
+  auto g = logging({});
+  g.node("a", asks("a?")).node("b", asks("b?"));
+  g.edge("__start__", "a").edge("__start__", "b");
+  return g.compile(kept());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(what_a_body_throws_is_told_with_node_task_and_step) {
+  const auto e = error_of(behind_first([](auto& g) {
+    body(g, []() -> ss::json_command { throw std::runtime_error{"no paper"}; });
+  }));
+  BOOST_TEST((e.code == ss::graph_errc::node_failed));
+  BOOST_TEST(e.text == "node 'bad' (task bad, step 2) failed: no paper");
+  BOOST_TEST(e.node == "bad");
+  BOOST_TEST(e.step == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_is_no_channel_is_told_with_its_node) {
+  const auto e = error_of(behind_first([](auto& g) {
+    body(g, [] { return ss::json_command{json::object{{"y", 1}}}; });
+  }));
+  BOOST_TEST(has(e.text, "'bad'"));
+  BOOST_TEST(has(e.text, "step 2"));
+  BOOST_TEST(has(e.text, "the update names 'y', which is no channel of the graph"));
+}
+
+BOOST_AUTO_TEST_CASE(two_values_for_one_channel_are_told_with_the_channel) {
+  const auto e = error_of(behind_first([](auto& g) {
+    body(g, [] {
+      return ss::json_command{json::object{{"x", 1}}, {}, {json::value(json::object{{"x", 2}})}};
+    });
+  }));
+  BOOST_TEST(
+      (e.code == ss::channel_errc::invalid_update || e.code == ss::graph_errc::invalid_update));
+  BOOST_TEST(has(e.text, "At key 'x': Can receive only one value per step"));
+  BOOST_TEST(e.step == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_reducer_that_throws_is_told_with_its_channel) {
+  const auto e = error_of(behind_first([](auto& g) {
+    body(g, [] { return ss::json_command{json::object{{"log", 1}}}; });
+  }));
+  BOOST_TEST(has(e.text, "the reducer of 'log' failed: append wants lists, got 1"));
+  BOOST_TEST(e.step == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_target_that_is_not_there_is_told_with_who_named_it) {
+  const auto e = error_of(behind_first([](auto& g) {
+    body(g, [] { return ss::json_command{{}, {"nobody"}}; });
+  }));
+  BOOST_TEST(has(e.text, "'bad'"));
+  BOOST_TEST(has(e.text, "has no node 'nobody' to go to"));
+}
+
+BOOST_AUTO_TEST_CASE(a_send_to_the_end_is_told_where) {
+  const auto e = error_of(behind_first([](auto& g) {
+    body(g, [] { return ss::json_command{{}, {ss::json_target{"__end__", json::value(1)}}}; });
+  }));
+  BOOST_TEST(has(e.text, "Cannot send a packet to the END node"));
+  BOOST_TEST(e.node == "bad");
+}
+
+BOOST_AUTO_TEST_CASE(a_branch_that_chooses_no_node_is_told_where) {
+  const auto choosing = [](const char* what) {
+    return error_of(behind_first([what](auto& g) {
+      g.node("bad", logs("bad")).branch("bad", [what](const json::value&) { return what; });
+    }));
+  };
+  BOOST_TEST(has(choosing("").text, "Branch did not return a valid destination"));
+  BOOST_TEST(choosing("__start__").node == "bad");
+}
+
+BOOST_AUTO_TEST_CASE(a_label_that_is_not_mapped_is_told_where) {
+  const auto e = error_of(behind_first([](auto& g) {
+    g.node("bad", logs("bad"));
+    g.branch("bad", [](const json::value&) { return "left"; }, {{"right", "first"}});
+  }));
+  BOOST_TEST(has(e.text, "a branch chose 'left', which its path map does not have"));
+  BOOST_TEST(e.node == "bad");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_which_limit) {
+  auto config = ss::run_config{};
+  config.recursion_limit = 2;
+  const auto e = error_of(behind_first([](auto& g) { g.node("bad", logs("bad")); }), config);
+  BOOST_TEST((e.code == ss::graph_errc::recursion_limit));
+  BOOST_TEST(has(e.text, "Recursion limit of 2 reached"));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
+  const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); });
+  BOOST_CHECK_EXCEPTION((void)ss::get_state(graph.table(), {"t", {}, {}}), ss::graph_error,
+                        [](const ss::graph_error& e) {
+                          return e.code() == ss::graph_errc::no_checkpointer &&
+                                 std::string{e.what()} == "No checkpointer set";
+                        });
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_not_there_is_told_with_its_thread) {
+  const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); }, kept());
+  auto config = on("t");
+  config.thread.emplace().checkpoint_id = "17";
+  const auto e = error_of(graph, config);
+  BOOST_TEST((e.code == ss::graph_errc::unknown_checkpoint));
+  BOOST_TEST(e.text == "thread 't' has no checkpoint '17'");
+}
+
+BOOST_AUTO_TEST_CASE(one_answer_to_several_questions_is_refused_by_name) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = two_questions();
+  BOOST_TEST(run(e, graph, json::object{}, on("t")).raw.asked->size() == 2U);
+  const auto refused = run(e, graph, answer(1), on("t"));
+  BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+  BOOST_TEST((refused.raw.error->code == ss::graph_errc::ambiguous_resume));
+  BOOST_TEST(has(refused.raw.error->text, "you must specify the interrupt id when resuming"));
+  BOOST_TEST(has(refused.raw.error->text, "thread 't' waits for 2 answers"));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_nobody_waits_for_is_told_with_its_thread) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = two_questions();
+  (void)run(e, graph, json::object{}, on("t"));
+  auto said = ss::thread_command{};
+  said.resume_by_id.emplace("cafe", 1);
+  const auto refused = run(e, graph, std::move(said), on("t"));
+  BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+  BOOST_TEST((refused.raw.error->code == ss::graph_errc::unknown_interrupt));
+  BOOST_TEST(refused.raw.error->text == "thread 't' does not wait for an answer to 'cafe'");
+}
+
+BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a", "b"});
+  g.edge("__start__", "a").edge("__start__", "b");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  auto edit = ss::state_edit{};
+  edit.values.emplace();
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), {"t", {}, {}}, std::move(edit)),
+                        ss::graph_error, [](const ss::graph_error& failed) {
+                          return has(failed.what(), "Ambiguous update, specify as_node");
+                        });
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_of_one_run_at_an_unknown_node_is_refused) {
+  auto config = ss::run_config{};
+  config.thread.emplace().interrupt_before = std::vector<std::string>{"nobody"};
+  const auto e = error_of(behind_first([](auto& g) { g.node("bad", logs("bad")); }), config);
+  BOOST_TEST((e.code == ss::graph_errc::unknown_node));
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
+  auto inner = logging({});
+  inner.node("says", [](const json::value&) {
+    auto c = ss::json_command{};
+    c.to_parent = true;
+    return c;
+  });
+  inner.edge("__start__", "says");
+  const auto child = inner.compile();
+  const auto e = error_of(behind_first([&](auto& g) {
+    g.node("bad", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+      auto running = ss::run_graph(std::move(rt), child, json::object{});
+      co_return co_await running;
+    });
+  }));
+  BOOST_TEST(has(e.text, "a graph that a body runs has no parent to command"));
+  BOOST_TEST(e.node == "bad");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stream tells, and in which order.
+#include "graph_api/json_runs.hpp"
+
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string_view>
+
+using namespace graph_api;
+using ss::stream_mode;
+
+namespace {
+
+ss::compiled_json_graph chain(std::vector<std::string> nodes, ss::compile_options options = {}) {
+  auto g = logging(nodes);
+  nodes.insert(nodes.begin(), "__start__");
+  g.sequence(nodes);
+  return g.compile(std::move(options));
+}
+
+/// An input that writes something: without one nothing has changed after START.
+ss::run_input input_of(const ss::compiled_json_graph& graph) {
+  return graph.input({{"log", json::array{}}});
+}
+
+/// The events as words: mode, and node or phase.
+std::string words(const std::vector<ss::run_event>& all) {
+  auto text = std::string{};
+  for (const auto& e : all) {
+    text += text.empty() ? "" : " ";
+    if (e.path)
+      text += e.path->back() + '/';
+    if (e.mode == stream_mode::values)
+      text += "values";
+    else if (e.mode == stream_mode::checkpoints)
+      text += "checkpoint";
+    else if (e.mode == stream_mode::custom)
+      text += "custom:" + e.node;
+    else if (e.mode == stream_mode::updates)
+      text += e.asked ? "stop" : "update:" + e.node;
+    else if (e.mode == stream_mode::tasks)
+      text += (e.at == ss::run_event::phase::started ? "start:" : "end:") + e.node;
+  }
+  return text;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(events)
+
+BOOST_AUTO_TEST_CASE(several_modes_come_as_one_stream_in_their_order) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"});
+  const auto modes = stream_mode::values | stream_mode::updates | stream_mode::tasks;
+  BOOST_TEST(words(graph_api::events(e, graph, input_of(graph), modes)) ==
+             "values start:a update:a end:a values start:b update:b end:b values");
+}
+
+BOOST_AUTO_TEST_CASE(checkpoints_come_after_the_values_of_their_step) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a"}, kept());
+  const auto modes = stream_mode::values | stream_mode::checkpoints | stream_mode::tasks;
+  const auto all = graph_api::events(e, graph, input_of(graph), modes, on("t"));
+  BOOST_TEST(words(all) == "checkpoint values checkpoint start:a end:a values checkpoint");
+  const auto& before_a = all.at(2);
+  BOOST_TEST(before_a.point->step == 0);
+  BOOST_TEST((before_a.point->source == ss::checkpoint_source::loop));
+  BOOST_TEST(before_a.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
+  BOOST_TEST(before_a.point->parent == all.at(0).point->id);
+  BOOST_TEST(log_of({{}, graph.state(*all.back().point->state)}) == "a");
+}
+
+BOOST_AUTO_TEST_CASE(an_ended_task_shows_every_write) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({});
+  g.node("a", [](const json::value&) {
+    const auto one = json::value(json::object{{"log", json::array{"1"}}});
+    return ss::json_command{one, {}, {one}};
+  });
+  g.edge("__start__", "a");
+  const auto graph = g.compile();
+  const auto all = graph_api::events(e, graph, input_of(graph), stream_mode::tasks);
+  BOOST_TEST_REQUIRE(all.size() == 2U);
+  BOOST_TEST(json::serialize(graph.update(all[1].writes)) == R"([{"log":["1"]},{"log":["1"]}])");
+}
+
+BOOST_AUTO_TEST_CASE(events_of_subgraphs_come_only_when_asked_for) {
+  auto e = ss::engine{{.workers = 1}};
+  auto inner = logging({});
+  inner.node("says", [](const json::value&, const ss::runtime& rt) {
+    rt.emit("hello");
+    return json::object{{"log", json::array{"x"}}};
+  });
+  inner.edge("__start__", "says");
+  auto g = logging({});
+  g.node("sub", inner.compile()).edge("__start__", "sub");
+  const auto graph = g.compile();
+  const auto modes = stream_mode::custom | stream_mode::updates;
+  BOOST_TEST(words(graph_api::events(e, graph, input_of(graph), modes)) == "update:sub");
+  BOOST_TEST(words(graph_api::events(e, graph, input_of(graph), modes | stream_mode::subgraphs)) ==
+             "sub/custom:says sub/update:says update:sub");
+}
+
+BOOST_AUTO_TEST_CASE(a_question_and_a_breakpoint_are_updates) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  g.node("ask", asks("?")).sequence({"__start__", "a", "ask"});
+  auto options = kept();
+  options.interrupt_after = {"a"};
+  const auto graph = g.compile(options);
+  const auto first = graph_api::events(e, graph, input_of(graph), stream_mode::updates, on("t"));
+  BOOST_TEST(words(first) == "update:a stop");
+  BOOST_TEST(first.back().asked->empty());
+  const auto then =
+      graph_api::events(e, graph, ss::run_input::go_on(), stream_mode::updates, on("t"));
+  BOOST_TEST(words(then) == "stop");
+  BOOST_TEST(then.back().asked->at(0).value.as_string() == "?");
+}
+
+BOOST_AUTO_TEST_CASE(an_output_that_was_known_is_marked) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({});
+  auto options = ss::json_node_options{};
+  options.cache.emplace();
+  g.node("a", logs("a"), options).edge("__start__", "a");
+  auto with_cache = ss::compile_options{};
+  with_cache.cache = std::make_shared<ss::memory_cache>();
+  const auto graph = g.compile(with_cache);
+  for (const auto is_known : {false, true}) {
+    const auto all = graph_api::events(e, graph, input_of(graph), stream_mode::updates);
+    BOOST_TEST_REQUIRE(all.size() == 1U);
+    BOOST_TEST(all[0].is_cached == is_known);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/runtime/json_graph.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Small JSON graphs and their runs. JSON, because most of what is shown is about names and values.
+namespace graph_api {
+
+namespace ss = superstep;
+namespace json = boost::json;
+
+/// A node that adds its own name to the channel `log`.
+inline auto logs(std::string name) {
+  return [name = std::move(name)](const json::value&) {
+    return json::object{{"log", json::array{name}}};
+  };
+}
+
+/// A graph with the one channel `log` and such nodes; edges are up to the test.
+inline ss::json_graph logging(const std::vector<std::string>& nodes) {
+  auto g = ss::json_graph{};
+  g.channel("log", "append");
+  for (const auto& n : nodes)
+    g.node(n, logs(n));
+  return g;
+}
+
+inline ss::compile_options kept() {
+  auto options = ss::compile_options{};
+  options.checkpointer = std::make_shared<ss::memory_saver>();
+  return options;
+}
+
+inline ss::run_config on(std::string thread) {
+  auto config = ss::run_config{};
+  config.thread_id = std::move(thread);
+  return config;
+}
+
+/// How a run ended, and its state as JSON.
+struct outcome {
+  ss::raw_result raw;
+  json::object state;
+};
+
+inline outcome run(ss::engine& e, const ss::compiled_json_graph& g, ss::run_input input,
+                   ss::run_config config = {}) {
+  auto out = outcome{e.wait_for(g.table(), std::move(input), std::move(config)), {}};
+  if (out.raw.state)
+    out.state = g.state(*out.raw.state);
+  return out;
+}
+inline outcome run(ss::engine& e, const ss::compiled_json_graph& g, const json::object& input,
+                   ss::run_config config = {}) {
+  return run(e, g, ss::run_input{g.input(input)}, std::move(config));
+}
+
+inline outcome run(ss::engine& e, const ss::compiled_json_graph& g) {
+  return run(e, g, json::object{});
+}
+
+/// The channel `log` as one text.
+inline std::string log_of(const outcome& o) {
+  auto text = std::string{};
+  for (const auto& v : o.state.at("log").as_array())
+    text += (text.empty() ? "" : " ") + std::string{v.as_string()};
+  return text;
+}
+
+inline ss::run_input answer(json::value v) {
+  auto said = ss::thread_command{};
+  said.resume = std::move(v);
+  return said;
+}
+
+/// A coroutine node that asks `what` and logs the answer.
+inline auto asks(std::string what) {
+  return [what = std::move(what)](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+    auto asked = rt.interrupt(json::string{what});
+    const auto said = co_await asked;
+    auto out = json::object{};
+    out["log"] = json::array{said};
+    co_return out;
+  };
+}
+
+/// All events of a run, in their order.
+inline std::vector<ss::run_event> events(ss::engine& e, const ss::compiled_json_graph& g,
+                                         ss::run_input input, ss::stream_mode modes,
+                                         ss::run_config config = {}) {
+  auto stream = e.open_stream(g.table(), std::move(input), modes, std::move(config), 1'024);
+  auto out = std::vector<ss::run_event>{};
+  while (auto event = stream.next())
+    out.push_back(std::move(*event));
+  return out;
+}
+
+} // namespace graph_api

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop seen from outside: order, limits, inputs, failures. Tests name the behaviours of
+// docs/behaviours.md that they show.
+#include "actors/graphs.hpp"
+#include "graph_api/json_runs.hpp"
+
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <stdexcept>
+
+using namespace graph_api;
+
+namespace {
+
+ss::run_config steps(std::uint32_t limit, std::string thread = {}) {
+  auto config = on(std::move(thread));
+  config.recursion_limit = limit;
+  return config;
+}
+
+ss::compiled_json_graph chain_of_three(ss::compile_options options = {}) {
+  auto g = logging({"a", "b", "c"});
+  g.sequence({"__start__", "a", "b", "c"});
+  return g.compile(std::move(options));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(runs)
+
+// B003: only channels that fold know overwrites.
+BOOST_AUTO_TEST_CASE(a_channel_that_keeps_the_last_value_keeps_an_overwrite_as_it_is) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto wrapped = json::value(json::object{{"__overwrite__", 7}});
+  auto g = ss::json_graph{};
+  g.channel("x");
+  g.node("a", [&](const json::value&) { return json::object{{"x", wrapped}}; });
+  g.edge("__start__", "a");
+  BOOST_TEST(run(e, g.compile()).state.at("x") == wrapped);
+}
+
+// B013: both written forms are known, and what only looks like one is a value.
+BOOST_AUTO_TEST_CASE(an_overwrite_has_two_written_forms_and_near_misses_are_values) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto after_writing = [&](json::value update) {
+    auto g = ss::json_graph{};
+    g.channel(
+        "all",
+        [](json::value& into, json::value&& more) {
+          auto list = json::array{into, more};
+          into = std::move(list);
+        },
+        json::value("old"));
+    g.node("a", [&](const json::value&) { return json::object{{"all", update}}; });
+    g.edge("__start__", "a");
+    return json::serialize(run(e, g.compile()).state.at("all"));
+  };
+  BOOST_TEST(after_writing(json::object{{"__overwrite__", 1}}) == "1");
+  BOOST_TEST(after_writing(json::object{{"type", "__overwrite__"}, {"value", 2}}) == "2");
+  BOOST_TEST(after_writing(json::object{{"__overwrite__", 1}, {"x", 2}}).starts_with(R"(["old")"));
+  BOOST_TEST(after_writing(json::object{{"type", "__overwrite__"}}).starts_with(R"(["old")"));
+}
+
+// B024: the state of the last step is kept, and the run may go on with a new allowance.
+BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_so_keeps_its_state_and_can_go_on) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain_of_three(kept());
+  const auto stopped = run(e, graph, json::object{}, steps(2, "t"));
+  BOOST_TEST_REQUIRE(stopped.raw.error.has_value());
+  BOOST_TEST((stopped.raw.error->code == ss::graph_errc::recursion_limit));
+  BOOST_TEST(stopped.raw.error->text.starts_with(
+      "Recursion limit of 2 reached without hitting a stop condition."));
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a b c");
+}
+
+// B031: in the order of the Sends, though they end in the opposite one.
+BOOST_AUTO_TEST_CASE(twelve_sends_that_end_backwards_are_applied_in_their_order) {
+  auto e = ss::engine{{.workers = 2}};
+  auto gates = std::array<testing::gate, 12>{};
+  auto g = ss::json_graph{};
+  g.channel("log", "append");
+  g.node("w", [&](const json::value& n, ss::runtime) -> ss::task<json::object> {
+    const auto i = static_cast<std::size_t>(n.as_int64());
+    if (i + 1 < gates.size()) { // the last one passes at once, each opens the one before it
+      auto passed = gates[i].pass();
+      co_await passed;
+    }
+    if (i > 0)
+      gates[i - 1].open();
+    auto out = json::object{};
+    out["log"] = json::array{static_cast<std::int64_t>(i)};
+    co_return out;
+  });
+  g.branch("__start__", [](const json::value&) {
+    auto sends = std::vector<ss::json_target>{};
+    for (auto i = 0; i < 12; ++i)
+      sends.emplace_back("w", json::value(i));
+    return sends;
+  });
+  const auto ended = run(e, g.compile());
+  BOOST_TEST(json::serialize(ended.state.at("log")) == "[0,1,2,3,4,5,6,7,8,9,10,11]");
+}
+
+// B041
+BOOST_AUTO_TEST_CASE(nothing_to_go_on_with_is_an_error) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto refused = run(e, chain_of_three(kept()), ss::run_input::go_on(), on("new"));
+  BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+  BOOST_TEST((refused.raw.error->code == ss::graph_errc::empty_input));
+  BOOST_TEST(refused.raw.error->text == "Received no input for __start__");
+}
+
+// B044, B045: a Command in the place of an input.
+BOOST_AUTO_TEST_CASE(a_command_may_be_the_input_and_name_the_first_node) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain_of_three(kept());
+  auto said = ss::thread_command{};
+  for (auto& w : graph.edit({{"log", json::array{"said"}}}))
+    said.said.writes.push_back(std::move(w));
+  said.said.targets = {graph.table()->find("c")};
+  // Besides what START leads to.
+  BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "said a c b c");
+}
+
+// B052: a sibling that waits is given up when nobody keeps the thread.
+BOOST_AUTO_TEST_CASE(a_failure_gives_up_siblings_that_wait) {
+  auto e = ss::engine{{.workers = 2}};
+  auto never = testing::gate{};
+  auto g = logging({});
+  g.node("fails", [&](const json::value&) -> json::object {
+    never.await_arrivals(1);
+    throw std::runtime_error{"down"};
+  });
+  g.node("waits", [&](const json::value&, ss::runtime) -> ss::task<json::object> {
+    auto passed = never.pass();
+    co_await passed;
+    co_return json::object{};
+  });
+  g.edge("__start__", "fails").edge("__start__", "waits");
+  const auto failed = run(e, g.compile()); // comes back although the gate never opens
+  BOOST_TEST_REQUIRE(failed.raw.error.has_value());
+  BOOST_TEST(failed.raw.error->node == "fails");
+}
+
+// B115: both become due in the same step, and then the one triggers the other again.
+BOOST_AUTO_TEST_CASE(a_deferred_node_behind_a_deferred_node_runs_twice) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  auto deferred = ss::json_node_options{};
+  deferred.defer = true;
+  g.node("d", logs("d"), deferred).node("e", logs("e"), deferred);
+  g.edge("__start__", "a").edge("a", "d").edge("a", "e").edge("d", "e");
+  BOOST_TEST(log_of(run(e, g.compile())) == "a d e e");
+}
+
+// B165
+BOOST_AUTO_TEST_CASE(a_failure_is_not_cached) {
+  auto e = ss::engine{{.workers = 1}};
+  auto calls = 0;
+  auto g = ss::json_graph{};
+  g.channel("x");
+  auto options = ss::json_node_options{};
+  options.cache.emplace();
+  g.node(
+      "a",
+      [&](const json::value&) {
+        if (++calls == 1)
+          throw std::runtime_error{"down"};
+        return json::object{{"x", calls}};
+      },
+      options);
+  g.edge("__start__", "a");
+  auto with_cache = ss::compile_options{};
+  with_cache.cache = std::make_shared<ss::memory_cache>();
+  const auto graph = g.compile(with_cache);
+  BOOST_TEST(run(e, graph).raw.error.has_value());
+  BOOST_TEST(run(e, graph).state.at("x").as_int64() == 2);
+  BOOST_TEST(run(e, graph).state.at("x").as_int64() == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(commands)
+
+// B137: END is no node, so the edges of the node decide.
+BOOST_AUTO_TEST_CASE(a_command_to_the_end_adds_nothing) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"b"});
+  g.node("a", [](const json::value&) {
+    return ss::json_command{json::object{{"log", json::array{"a"}}}, {"__end__"}};
+  });
+  g.sequence({"__start__", "a", "b"});
+  BOOST_TEST(log_of(run(e, g.compile())) == "a b");
+}
+
+namespace {
+
+/// A graph that commands its parent to go to `to` and log something, the second time: nothing.
+ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
+  auto g = logging({});
+  g.node("says", [to](const json::value& in) {
+    auto c = ss::json_command{json::object{{"log", json::array{"said"}}}};
+    if (in.as_object().at("log").as_array().size() < 2)
+      c.go_to = to;
+    c.to_parent = true;
+    return c;
+  });
+  g.edge("__start__", "says");
+  return g.compile();
+}
+
+} // namespace
+
+// B141: a Command to the parent is the result of the subgraph's node in its parent, no further.
+BOOST_AUTO_TEST_CASE(a_command_to_the_parent_passes_one_level) {
+  auto e = ss::engine{{.workers = 1}};
+  auto middle = logging({"m"});
+  middle.node("inner", commander({"m"})).edge("__start__", "inner");
+  auto g = logging({"m"});
+  g.node("middle", middle.compile()).edge("__start__", "middle");
+  BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // the m of the graph in the middle
+}
+
+// B142
+BOOST_AUTO_TEST_CASE(a_command_to_the_parent_of_the_outermost_graph_is_an_error) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto failed = run(e, commander({}));
+  BOOST_TEST_REQUIRE(failed.raw.error.has_value());
+  BOOST_TEST((failed.raw.error->code == ss::graph_errc::no_parent));
+  BOOST_TEST(failed.raw.error->node == "says");
+  auto said = ss::thread_command{};
+  said.to_parent = true;
+  auto g = logging({"a"});
+  g.edge("__start__", "a");
+  const auto refused = run(e, g.compile(), std::move(said));
+  BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+  BOOST_TEST(refused.raw.error->text == "There is no parent graph");
+}
+
+// B143: the parent may be told to run the subgraph once more.
+BOOST_AUTO_TEST_CASE(a_subgraph_may_have_itself_run_again_by_its_parent) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({});
+  g.node("sub", commander({"sub"})).edge("__start__", "sub");
+  BOOST_TEST(log_of(run(e, g.compile())) == "said said said");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
