@@ -85,6 +85,13 @@ engine_debug engine::debug() {
   return engine_debug{core_};
 }
 
+void run_handle::drain(std::string reason) const {
+  if (!core_)
+    return;
+  if (const auto core = core_->lock())
+    core->drain({run_, lane_}, std::move(reason));
+}
+
 void run_handle::cancel() const {
   if (!core_)
     return;

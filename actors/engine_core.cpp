@@ -115,6 +115,12 @@ void engine_core::cancel(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.cancel_run(number); });
 }
 
+void engine_core::drain(ticket t, std::string reason) {
+  on_lane(t.lane, [number = t.number, reason = std::move(reason)](lane& l) {
+    l.drain_run(number, reason);
+  });
+}
+
 void engine_core::resume(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.resume_run(number); });
 }

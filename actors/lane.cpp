@@ -214,6 +214,11 @@ void lane::fire_alarms() {
         end_early(r);
         continue;
       }
+      if (due.retried == step_limit) {
+        if (r.state.step() == due.step)
+          step_took_too_long(r);
+        continue;
+      }
       if (due.retried != no_task) {
         retry_due(r, due.retried);
         continue;

@@ -95,6 +95,7 @@ public:
   void begin_run(std::uint64_t number, run_request&& request);
   void cancel_run(std::uint64_t number);
   void resume_run(std::uint64_t number);
+  void drain_run(std::uint64_t number, const std::string& reason);
   void actor_died(const tenancy& t);
   void call_came_home(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
@@ -117,6 +118,7 @@ public:
 private:
   static constexpr std::uint32_t no_task = ~std::uint32_t{0};
   static constexpr std::uint32_t patience = no_task - 1; ///< an alarm for a run that has failed
+  static constexpr std::uint32_t step_limit = no_task - 2;
 
   struct alarm {
     time_point due;
@@ -125,6 +127,7 @@ private:
     run* whose = nullptr;  ///< set: the run's deadline, or one of its tasks
     std::uint32_t generation = 0;
     std::uint32_t retried = no_task; ///< set: the run's task is to be tried again; see patience
+    std::int64_t step = 0;           ///< of a step_limit
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
   };
   struct ready_item {
@@ -146,6 +149,8 @@ private:
   // lane_runs.cpp: coordinators.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
+  [[nodiscard]] static bool has_to_start(const run& r) noexcept;
+  void look_again(run& r);
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
   bool barrier(run& r);
   bool advance_step(run& r);
@@ -204,6 +209,8 @@ private:
 
   // lane_retry.cpp
   void watch_time(const run& r, call& c);
+  void watch_step(run& r);
+  void step_took_too_long(run& r);
   void look_at_time(call& c);
   [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
   static void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_error> why);

@@ -242,6 +242,8 @@ void lane::give_flight(run& r, call& c) {
   c.open_index = static_cast<std::uint32_t>(r.open.size());
   r.open.push_back(&c);
   ++r.flights;
+  if (c.parent == nullptr)
+    ++r.tasks_away;
   // What the body may touch when the run goes on without it.
   c.table = r.state.table_ptr();
   c.state_hold = r.state.state();
@@ -257,6 +259,8 @@ void lane::drop_flight(call& c) {
   open[c.open_index]->open_index = c.open_index;
   open.pop_back();
   --c.owner->flights;
+  if (c.parent == nullptr)
+    --c.owner->tasks_away;
   c.has_flight = false;
 }
 
@@ -295,8 +299,7 @@ void lane::finish_flight(call& c) {
     task_ended(r, number, std::move(c.out.output));
   }
   free_call(c);
-  if (r.live && r.flights == 0)
-    queue(r);
+  look_again(r);
 }
 
 /// Ends a call from outside (exit, cancel, deadline, a sibling's failure). A body that waits is
@@ -489,8 +492,7 @@ void lane::actor_of_call_died(run& r, call& c) {
   abandon(c);
   if (!was_fork)
     task_failed(r, number, input, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
-  if (r.live && r.flights == 0)
-    queue(r);
+  look_again(r);
 }
 
 /// The record for bodies in place keeps what it served last; nothing of an ended run may linger.

@@ -110,8 +110,23 @@ void lane::look_at_time(call& c) {
   input.failure = nullptr;
   abandon(c);
   task_failed(r, number, input, {}, std::move(error));
-  if (r.live && r.flights == 0)
-    queue(r);
+  look_again(r);
+}
+
+void lane::watch_step(run& r) {
+  const auto due = now() + r.table().options().step_timeout;
+  alarms_.push_back({due, nullptr, nullptr, &r, r.generation, step_limit, r.state.step()});
+  std::push_heap(alarms_.begin(), alarms_.end());
+}
+
+void lane::step_took_too_long(run& r) {
+  auto error = run_error{};
+  error.code = make_error_code(graph_errc::step_timeout);
+  error.text = "Timed out: step " + std::to_string(r.state.step()) + " of graph '" +
+               r.table().name() + "' took longer than " +
+               std::to_string(r.table().options().step_timeout.count()) + " ms";
+  error.step = r.state.step();
+  end_run(r, std::move(error));
 }
 
 /// An activation has failed for good: its node's handler takes its place in the step.

@@ -121,6 +121,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.next_task = 0;
   r.away = 0;
   r.is_patient = false;
+  r.tasks_away = 0;
+  r.drained_for.clear();
   r.stats.steps = 0;
   r.stats.tasks = 0;
   r.node_actors.resize(r.table().nodes().size());
@@ -277,6 +279,24 @@ std::uint32_t lane::take_task(run& r) noexcept {
   return number;
 }
 
+/// Whether a task may be started now: one is left, and not too many are under way.
+bool lane::has_to_start(const run& r) noexcept {
+  const auto limit = r.request.config->max_concurrency;
+  return (!r.again.empty() || r.next_task < r.step.tasks.size()) &&
+         (limit == 0 || (r.tasks_away < limit && !r.failure && !r.to_parent));
+}
+
+/// A call has ended: the barrier may be near, or a task may be started that had to wait.
+void lane::look_again(run& r) {
+  if (r.live && (r.flights == 0 || has_to_start(r)))
+    queue(r);
+}
+
+void lane::drain_run(std::uint64_t number, const std::string& reason) {
+  if (auto* const r = find_run(number))
+    r->drained_for = "Graph drained: " + reason;
+}
+
 /// Drives a run until it waits, ends or has had its turn.
 lane::kept lane::drive(run& r) {
   if (r.paused)
@@ -284,7 +304,7 @@ lane::kept lane::drive(run& r) {
   if (r.request.below)
     note_activity(r);
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
-    while (r.live && (!r.again.empty() || r.next_task < r.step.tasks.size())) {
+    while (r.live && has_to_start(r)) {
       const auto number = take_task(r);
       if (r.step.tasks[number].is_known)
         continue;

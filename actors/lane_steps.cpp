@@ -109,6 +109,18 @@ bool lane::advance_step(run& r) {
       end_out_of_steps(r);
     return false;
   }
+  if (!r.drained_for.empty()) {
+    end_run(r, run_error{make_error_code(graph_errc::drained),
+                         std::move(r.drained_for),
+                         {},
+                         r.state.step(),
+                         {},
+                         1,
+                         {}});
+    return false;
+  }
+  if (r.table().options().step_timeout.count() > 0)
+    watch_step(r);
   ++r.stats.steps;
   r.stats.tasks += r.step.tasks.size();
   return r.is_plain || begin_step(r);

@@ -58,9 +58,10 @@ struct alignas(64) run {
   run_request request;
   run_state state;
   super_step step;
-  std::uint32_t next_task = 0; ///< the next task of the step to be started
-  std::uint32_t flights = 0;   ///< calls of this run that are not in place
-  std::vector<call*> open;     ///< these calls
+  std::uint32_t next_task = 0;  ///< the next task of the step to be started
+  std::uint32_t flights = 0;    ///< calls of this run that are not in place
+  std::uint32_t tasks_away = 0; ///< those of them that no other call has forked
+  std::vector<call*> open;      ///< these calls
   shell_ptr coordinator;
   std::vector<shell_ptr> node_actors; ///< by node; made when first activated
   run_stats stats;
@@ -96,6 +97,7 @@ struct alignas(64) run {
   std::vector<std::pair<std::uint32_t, std::string>> cache_keys;
   /// Why tasks failed whose error handlers run in their places.
   std::vector<std::pair<std::uint32_t, std::shared_ptr<const run_error>>> handled;
+  std::string drained_for;        ///< set: it stops before its next step
   std::uint64_t first_end_ns = 0; ///< of the step: when its first task ended while others flew
 
   static constexpr std::uint8_t stop_before = 1;

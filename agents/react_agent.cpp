@@ -117,12 +117,18 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
       throw std::system_error{make_error_code(errc::invalid_argument),
                               "choose_model returned no model"};
   }
+  auto told_pieces = std::make_shared<bool>(false);
+  if (rt.streams_messages())
+    request.on_chunk = [rt, told_pieces](const message_chunk& piece) {
+      *told_pieces = true;
+      rt.emit_message(value{piece});
+    };
   auto asking = model->complete(std::move(request));
   auto reply = co_await asking;
   told.reset();
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
-  if (rt.streams_messages())
+  if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
     rt.emit_message(value{*reply});
   co_return after_model(*parts, std::move(reply).value(), rt);
 }

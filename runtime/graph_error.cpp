@@ -44,6 +44,10 @@ public:
       return "there is no parent graph";
     case graph_errc::node_timeout:
       return "an attempt of a node took too long";
+    case graph_errc::step_timeout:
+      return "a super-step took too long";
+    case graph_errc::drained:
+      return "the run was asked to stop between two super-steps";
     }
     return "unknown graph error";
   }

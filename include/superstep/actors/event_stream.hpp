@@ -35,6 +35,8 @@ public:
   /// The next event; nothing when the run has ended. Blocks. Throws the run's graph_error after the
   /// last event when the run failed.
   [[nodiscard]] std::optional<run_event> next();
+  /// The run, to be drained or cancelled from another thread.
+  [[nodiscard]] const run_handle& handle() const noexcept { return run_; }
   /// How the run ended; set once next() returned nothing.
   [[nodiscard]] const raw_result& result() const;
 

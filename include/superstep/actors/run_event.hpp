@@ -54,7 +54,7 @@ struct run_event {
   std::vector<std::uint32_t> changes; ///< values: channels that the step changed; none: a resume
   state_view state;                   ///< values: a snapshot, shared, never changed
   write_list writes;                  ///< updates: channel and value
-  value message;                      ///< messages: what the body sent, from the agents `message`
+  value message;    ///< messages: what the body sent; from the agents: `message`, `message_chunk`
   json::value data; ///< custom; tasks, started: the input; debug: {"event": "step" | …}
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace superstep {
 
@@ -15,6 +16,9 @@ public:
   /// Ends the run with graph_errc::cancelled, soon. Bodies that wait are destroyed, bodies that
   /// block are left to end unheard. Without effect on a run that has ended. Any thread.
   void cancel() const;
+  /// Asks the run to stop before its next super-step, with graph_errc::drained. A run on a thread
+  /// can be resumed: nothing of it is lost or done twice. Any thread.
+  void drain(std::string reason = "requested") const;
   [[nodiscard]] explicit operator bool() const noexcept { return run_ != 0; }
 
 private:

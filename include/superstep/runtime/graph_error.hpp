@@ -29,6 +29,8 @@ enum class graph_errc {
   unknown_interrupt,   ///< an answer to a question that nobody asked
   no_parent,           ///< a Command to the parent of the outermost graph
   node_timeout,        ///< an attempt took longer than its node's timeout_policy allows
+  step_timeout,        ///< a super-step took longer than compile_options::step_timeout
+  drained,             ///< the run was asked to stop at its next barrier, and can be resumed
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 

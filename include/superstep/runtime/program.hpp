@@ -68,6 +68,8 @@ struct compile_options {
   std::vector<std::uint32_t> output{};
   /// As a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;
+  /// How long a super-step may take; 0: no limit. Its tasks are cancelled, and the run fails.
+  std::chrono::milliseconds step_timeout{0};
   /// What a Command or router may name that the graph does not have: an error, or nothing (the
   /// reference).
   bool ignore_unknown_targets = false;

@@ -40,6 +40,7 @@ struct run_config {
       run_id; ///< names the run in errors and events; seeds ids. Empty: the engine numbers it
   std::string thread_id;                 ///< the conversation it belongs to; empty: none
   std::uint32_t recursion_limit = 25;    ///< super-steps before the run is given up
+  std::uint32_t max_concurrency = 0;     ///< tasks of the run under way at once; 0: no limit
   std::chrono::milliseconds deadline{0}; ///< of the whole run, from its start; 0 = none
   std::vector<std::string> tags;
   json::object metadata;

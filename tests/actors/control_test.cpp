@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a caller may say about a run: how many tasks at once, how long a step, stop at the barrier.
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(control)
+
+BOOST_AUTO_TEST_CASE(no_more_tasks_are_under_way_than_the_caller_allows_and_none_is_lost) {
+  for (const auto limit : {1U, 3U}) {
+    auto inside = std::atomic<unsigned>{0};
+    auto most = std::atomic<unsigned>{0};
+    auto g = ss::graph<numbers>{};
+    g.add(worker, [&](const int& number) -> ss::task<ss::update<numbers>> {
+      const auto now = ++inside;
+      most = std::max(most.load(), now);
+      auto nap = ss::sleep_for{1ms};
+      co_await nap;
+      --inside;
+      co_return ss::update{ss::set<&numbers::seen>({number})};
+    });
+    g.branch(ss::start, fan_out);
+    auto config = ss::run_config{};
+    config.max_concurrency = limit;
+    auto e = ss::engine{{.workers = 1}};
+    const auto out = e.invoke(g.compile(), numbers{.n = 20, .total = 0, .seen = {}}, config);
+    BOOST_TEST(most == limit);
+    BOOST_TEST_REQUIRE(out.seen.size() == 20U);
+    BOOST_TEST(std::ranges::is_sorted(out.seen));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tasks_that_had_to_wait_are_not_begun_after_a_failure) {
+  auto begun = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int&) -> ss::task<ss::update<numbers>> {
+    ++begun;
+    auto nap = ss::sleep_for{1ms};
+    co_await nap;
+    throw std::runtime_error{"broken"};
+  });
+  g.branch(ss::start, fan_out);
+  auto config = ss::run_config{};
+  config.max_concurrency = 2;
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = g.compile();
+  BOOST_CHECK_THROW(
+      static_cast<void>(e.invoke(graph, numbers{.n = 20, .total = 0, .seen = {}}, config)),
+      std::exception);
+  BOOST_TEST(begun <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_takes_too_long_is_cancelled) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one);
+  g.add(b, [](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto nap = ss::sleep_for{60s};
+    co_await nap;
+    co_return ss::update<numbers>{};
+  });
+  g.edge(ss::start, a).edge(a, b);
+  const auto graph = g.compile({.name = "slow", .step_timeout = 30ms});
+  auto e = ss::engine{{.workers = 1}};
+  const auto says_so = [](const ss::graph_error& error) {
+    return error.code() == ss::graph_errc::step_timeout && error.step() == 2 &&
+           std::string_view{error.what()} ==
+               "Timed out: step 2 of graph 'slow' took longer than 30 ms";
+  };
+  BOOST_CHECK_EXCEPTION(static_cast<void>(e.invoke(graph, numbers{})), ss::graph_error, says_so);
+}
+
+BOOST_AUTO_TEST_CASE(many_quick_steps_are_not_one_slow_step) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers& s) -> ss::task<ss::update<numbers>> {
+    auto nap = ss::sleep_for{5ms};
+    co_await nap;
+    co_return ss::update{ss::set<&numbers::n>(s.n + 1)};
+  });
+  g.edge(ss::start, a);
+  g.branch(
+      a, [](const numbers& s) { return s.n < 20 ? ss::destination{a} : ss::destination{ss::end}; });
+  auto config = ss::run_config{};
+  config.recursion_limit = 30;
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).n == 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_barrier_and_goes_on_later_without_doing_twice) {
+  auto starts = std::atomic<int>{0};
+  auto handle = ss::run_handle{};
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers& s) -> ss::task<ss::update<numbers>> {
+    ++starts;
+    auto known = held.pass(); // until the test knows the run
+    static_cast<void>(co_await known);
+    handle.drain("the machine is needed");
+    co_return ss::update{ss::set<&numbers::n>(s.n + 1)};
+  });
+  g.add(b, [&](const numbers& s) {
+    ++starts;
+    return ss::update{ss::set<&numbers::n>(s.n + 10)};
+  });
+  g.edge(ss::start, a).edge(a, b);
+  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  auto e = ss::engine{{.workers = 1}};
+  auto run = e.stream(graph, numbers{}, ss::stream_mode::none, config);
+  handle = run.handle();
+  held.open();
+  const auto says_so = [](const ss::graph_error& error) {
+    return error.code() == ss::graph_errc::drained &&
+           std::string_view{error.what()} == "Graph drained: the machine is needed";
+  };
+  BOOST_CHECK_EXCEPTION(static_cast<void>(run.next()), ss::graph_error, says_so);
+  BOOST_TEST(starts == 1);
+  const auto rest = e.run(graph, ss::run_input::go_on(), config);
+  BOOST_TEST_REQUIRE(!rest.error);
+  BOOST_TEST(rest.state->n == 11);
+  BOOST_TEST(starts == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
