@@ -76,6 +76,7 @@ private:
       return;
     run_name_ = elements_.name();
     run_.clear();
+    run_count_ = 0;
   }
 
   void show_text(std::string_view body) {
@@ -89,7 +90,7 @@ private:
 
   void close(std::string_view body, const parameter& property) {
     begin_run();
-    const auto is_first = run_.empty();
+    const auto is_first = ++run_count_ == 1;
     if (!is_first && property.is_plain_string)
       return arguments_.settle(); // strings stand once
     // Lists of objects are looked into once more when the whole is read.
@@ -103,7 +104,7 @@ private:
       const auto decoded = decode_entities(*text);
       const auto content = elements_.is_raw() ? std::string_view{decoded} : trim_xml(decoded);
       if (is_first && property.is_scalar) {
-        run_.emplace_back(json::string_view{content.data(), content.size()});
+        first_ = content; // kept in case that it is repeated
         return arguments_.close_text(run_name_, &property, content);
       }
       value = json::string_view{content.data(), content.size()};
@@ -115,6 +116,8 @@ private:
         return arguments_.settle();
       value = std::move(read->begin()->value());
     }
+    if (!is_first && run_.empty())
+      run_.emplace_back(first_);
     run_.push_back(std::move(value));
     arguments_.close(run_name_, &property, run_.size() == 1 ? run_.front() : json::value(run_));
   }
@@ -125,7 +128,6 @@ private:
     arguments_.append_string(decode_entities(rest));
     const auto whole = arguments_.is_choice() ? decode_entities(text) : std::string{};
     arguments_.end_string(whole);
-    run_.emplace_back(nullptr); // its text is not needed: strings stand once
     as_text_ = false;
   }
 
@@ -149,7 +151,9 @@ private:
   argument_progress arguments_;
   xml_elements elements_;
   std::string run_name_;      // of the elements in run_
-  json::array run_;           // what they hold
+  std::size_t run_count_ = 0; // how many there are
+  std::string first_;         // what the first of them holds, when that is a scalar
+  json::array run_;           // what they hold; empty while there is one scalar
   std::size_t text_from_ = 0; // of an open string: what has not been shown
   bool as_text_ = false;      // the open element is shown while it grows
   bool is_exact_ = true;      // each element has been read as the whole would

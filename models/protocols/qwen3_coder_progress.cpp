@@ -71,16 +71,21 @@ void call_progress::close(std::string_view call, std::size_t end) {
   if (run_key_ != key_) {
     run_key_ = key_;
     run_.clear();
+    run_count_ = 0;
   }
+  ++run_count_;
   const auto raw = call.substr(begin_, end - std::min(begin_, end));
-  if (as_text_ && shown_ > begin_ && run_.empty())
+  if (as_text_ && shown_ > begin_ && run_count_ == 1)
     return close_shown(call, end);
-  const auto value = value_of(raw);
+  auto value = value_of(raw);
+  if (run_count_ == 1) {
+    first_ = std::move(value);
+    return arguments_->close_text(key_, parameter_, first_);
+  }
+  if (run_.empty())
+    run_.emplace_back(first_);
   run_.emplace_back(value);
-  if (run_.size() == 1)
-    arguments_->close_text(key_, parameter_, value);
-  else
-    arguments_->close(key_, parameter_, run_);
+  arguments_->close(key_, parameter_, run_);
 }
 
 /// A text that was shown while it grew: what has been held back of it follows.
@@ -89,9 +94,8 @@ void call_progress::close_shown(std::string_view call, std::size_t end) {
   const auto last = static_cast<std::size_t>(raw.data() - call.data()) + raw.size();
   if (shown_ < last)
     arguments_->append_string(decode_entities(call.substr(shown_, last - shown_)));
-  const auto value = decode_entities(raw); // its key may stand again
-  arguments_->end_string(value);
-  run_.emplace_back(value);
+  first_ = decode_entities(raw); // its key may stand again
+  arguments_->end_string(first_);
 }
 
 std::optional<parsed_call> call_progress::whole() {

@@ -41,8 +41,10 @@ private:
   std::string name_;                           // of the call
   std::optional<argument_progress> arguments_; // set when the name is known
   std::string run_key_;                        // of the parameters in run_
-  json::array run_; // values that stand one after the other under one key: a list
-  std::string key_; // of the open parameter
+  std::string first_;         // of the values that stand one after the other under one key
+  std::size_t run_count_ = 0; // how many there are
+  json::array run_;           // values that stand one after the other under one key: a list
+  std::string key_;           // of the open parameter
   const parameter* parameter_ = nullptr; // what the schema says of it
   std::uint8_t word_ = 0;                // of its tag
   std::size_t begin_ = 0;                // of its value

@@ -116,6 +116,7 @@ bool stream::read_text(bool complete) {
     if (what == reading::none)
       continue;
     output_.text(all.substr(0, at));
+    auto name = decode_entities(found.value);
     take(at);
     if (what == reading::more)
       return false;
@@ -123,9 +124,9 @@ bool stream::read_text(bool complete) {
     found.from = 0;
     found.to -= at;
     if (found.kind == tag_kind::block)
-      begin_block(*tag_at(window_.view(), 0));
+      begin_block(found, std::move(name));
     else
-      begin_call(*tag_at(window_.view(), 0), false);
+      begin_call(found, std::move(name), false);
     return true;
   }
   output_.text(all);
@@ -166,11 +167,11 @@ reading stream::next_tag(bool complete, tag& found) {
   return reading::none;
 }
 
-void stream::begin_block(const tag& open) {
+void stream::begin_block(const tag& open, std::string name) {
   mode_ = mode::block;
   in_block_ = true;
   block_has_call_ = false;
-  outer_name_ = decode_entities(open.value);
+  outer_name_ = std::move(name);
   scanned_ = open.to;
   if (open.self_closing)
     end_block(open.to);
@@ -196,13 +197,16 @@ bool stream::read_block(bool complete) {
     if (found.closing)
       continue;
     if (found.kind == tag_kind::call) {
+      auto name = decode_entities(found.value);
       take(found.from);
-      begin_call(*tag_at(window_.view(), 0), false);
+      found.to -= found.from;
+      found.from = 0;
+      begin_call(found, std::move(name), false);
       return true;
     }
     // Parameters without a call element: the block itself is the call.
     if (!block_has_call_) {
-      begin_call(*tag_at(window_.view(), 0), true);
+      begin_call(*tag_at(window_.view(), 0), {}, true);
       return true;
     }
   }
@@ -218,7 +222,7 @@ void stream::end_block(std::size_t end) {
   outer_name_.clear();
 }
 
-void stream::begin_call(const tag& open, bool is_block) {
+void stream::begin_call(const tag& open, std::string name, bool is_block) {
   mode_ = mode::call;
   block_has_call_ = true;
   is_block_ = is_block;
@@ -226,7 +230,7 @@ void stream::begin_call(const tag& open, bool is_block) {
   scanned_ = open.to;
   progress_.emplace(tools_, shapes_, output_);
   met_cdata_ = false;
-  if (auto name = is_block ? std::string{} : decode_entities(open.value); !name.empty())
+  if (!name.empty())
     progress_->start(name);
   else if (!outer_name_.empty())
     progress_->start(outer_name_);

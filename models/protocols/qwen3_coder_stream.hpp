@@ -33,8 +33,10 @@ private:
   /// The next tag from scanned_ on. none: there is none up to the end.
   [[nodiscard]] reading next_tag(bool complete, tag& found);
   void take(std::size_t n);
-  void begin_block(const tag& open);
-  void begin_call(const tag& open, bool is_block);
+  /// @param open begins the window; its views are gone
+  /// @param name that it gives, as it stands there
+  void begin_block(const tag& open, std::string name);
+  void begin_call(const tag& open, std::string name, bool is_block);
   void end_call(std::size_t end, std::size_t behind, bool at_finish);
   void leave_call(std::size_t behind);
   void end_block(std::size_t end);

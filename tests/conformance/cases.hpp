@@ -18,6 +18,7 @@ void add_protocol_cases(case_table& table);
 void add_message_cases(case_table& table);
 void add_message_list_cases(case_table& table);
 void add_message_provider_cases(case_table& table);
+void add_prebuilt_cases(case_table& table);
 /// @}
 
 } // namespace superstep::conformance

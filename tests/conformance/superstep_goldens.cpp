@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   conformance::add_message_cases(table);
   conformance::add_message_list_cases(table);
   conformance::add_message_provider_cases(table);
+  conformance::add_prebuilt_cases(table);
   auto line = std::string{};
   while (std::getline(file, line)) {
     if (line.empty())

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// Calls, and their bodies alone: what the short way reads is what the parser of all YAML reads.
+#include "models/protocols/yaml_plain.hpp"
+#include "models/protocols/yaml_reader.hpp"
 #include "protocol_fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  superstep::fuzz::read_protocol("yaml_xml", superstep::fuzz::text_of(data, size));
+  using namespace superstep;
+  const auto text = fuzz::text_of(data, size);
+  fuzz::read_protocol("yaml_xml", text);
+  if (const auto plain = read_plain_yaml(text, yaml_limits{}.values_max)) {
+    const auto full = read_any_yaml(text);
+    fuzz::must(full && to_text(*full) == to_text(*plain));
+  }
   return 0;
 }

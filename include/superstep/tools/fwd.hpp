@@ -6,15 +6,21 @@ namespace superstep {
 class argument_schema;
 class tool;
 class tool_node;
+class validation_node;
+struct action_request;
 struct calculator_options;
 struct command_options;
 struct current_time_options;
 struct http_get_options;
+struct human_interrupt;
+struct human_interrupt_config;
+struct human_response;
 struct read_file_options;
 struct simulated_options;
 struct sqlite_query_options;
 struct tool_context;
 struct tool_node_options;
 struct tool_output;
+struct validation_node_options;
 
 } // namespace superstep

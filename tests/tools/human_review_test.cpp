@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/tools/human_review.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+
+using namespace superstep;
+
+namespace {
+
+const auto interrupt_text = std::string{
+    R"({"action_request":{"action":"run","args":{"cmd":"ls"}},"config":{"allow_ignore":true,)"
+    R"("allow_respond":false,"allow_edit":true,"allow_accept":true}})"};
+
+struct bad_response {
+  std::string json;
+  std::string says;
+};
+std::ostream& operator<<(std::ostream& out, const bad_response& r) {
+  return out << r.json;
+}
+const auto bad_responses = std::vector<bad_response>{
+    {"[]", "HumanResponse must be an object"},
+    {R"({"args":null})", "HumanResponse needs \"type\", a text"},
+    {R"({"type":"maybe","args":null})",
+     "HumanResponse has a type that is accept, ignore, response or edit"},
+    {R"({"type":"accept"})", "HumanResponse needs \"args\", which may be null"},
+    {R"({"type":"edit","args":{"action":"a"}})",
+     "HumanResponse holds what is none: ActionRequest needs \"args\", an object"},
+    {R"({"type":"accept","args":null,"why":1})", "HumanResponse has no member \"why\""}};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(human_reviews)
+
+BOOST_AUTO_TEST_CASE(an_interrupt_is_the_same_json_again) {
+  for (const auto* description : {"", R"(,"description":null)", R"(,"description":"Look")"}) {
+    auto text = interrupt_text;
+    text.insert(text.size() - 1, description);
+    const auto read = human_interrupt_from_json(json::parse(text)).value();
+    BOOST_TEST(to_text(to_json(read)) == text);
+    BOOST_TEST(read.action.action == "run");
+    BOOST_TEST(!read.config.allow_respond);
+  }
+}
+
+BOOST_DATA_TEST_CASE(a_response_is_the_same_json_again,
+                     (std::vector<std::string>{
+                         R"({"type":"accept","args":null})", R"({"type":"ignore","args":null})",
+                         R"({"type":"response","args":"no"})",
+                         R"({"type":"edit","args":{"action":"run","args":{"cmd":"pwd"}}})"})) {
+  const auto read = human_response_from_json(json::parse(sample)).value();
+  BOOST_TEST(to_text(to_json(read)) == sample);
+  BOOST_TEST((human_response_from_json(json::value(to_json(read))).value() == read));
+}
+
+BOOST_DATA_TEST_CASE(what_is_wrong_with_a_record_is_named, bad_responses, bad) {
+  BOOST_TEST(human_response_from_json(json::parse(bad.json)).error().text == bad.says);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_needs_all_its_parts) {
+  BOOST_TEST(human_interrupt_from_json(json::parse(R"({"config":{}})")).has_error());
+  auto text = interrupt_text;
+  text.insert(text.size() - 1, R"(,"description":5)");
+  BOOST_TEST(human_interrupt_from_json(json::parse(text)).error().text ==
+             "HumanInterrupt needs a text as \"description\", or null");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/tools/tools_condition.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace superstep;
+
+BOOST_AUTO_TEST_SUITE(tools_conditions)
+
+BOOST_AUTO_TEST_CASE(calls_in_the_last_message_lead_to_the_tools) {
+  auto messages = message_list{};
+  messages.push_back(human_message("q"));
+  messages.push_back(ai_message("", {{"c1", "echo", {}}}));
+  BOOST_TEST(tools_condition(messages).value() == "tools");
+  messages.push_back(human_message("never mind"));
+  BOOST_TEST(tools_condition(messages).value() == "__end__");
+}
+
+BOOST_AUTO_TEST_CASE(a_state_says_under_which_key_its_messages_are) {
+  const auto state =
+      json::parse(R"({"chat":[{"type":"ai","content":"","tool_calls":[{"name":"e"}]}],
+                      "messages":[{"type":"ai","content":"done","tool_calls":[]}]})")
+          .as_object();
+  BOOST_TEST(tools_condition(state, "chat").value() == "tools");
+  BOOST_TEST(tools_condition(state).value() == "__end__");
+}
+
+BOOST_AUTO_TEST_CASE(without_messages_there_is_no_answer) {
+  BOOST_TEST(tools_condition(message_list{}).has_error());
+  const auto state = json::parse(R"({"chat":[]})").as_object();
+  BOOST_TEST(tools_condition(state).error().text ==
+             R"(No messages found in input state to tool_edge: {"chat":[]})");
+  BOOST_TEST(tools_condition(state, "chat").has_error());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/program.hpp>
+#include <superstep/tools/tools_condition.hpp>
+
+#include <string>
+
+namespace superstep {
+
+namespace {
+
+std::string_view where_to(bool has_calls) noexcept {
+  return has_calls ? "tools" : end_node;
+}
+
+error no_messages(const std::string& state) {
+  return {errc::invalid_argument, "No messages found in input state to tool_edge: " + state};
+}
+
+} // namespace
+
+result<std::string_view> tools_condition(const message_list& messages) {
+  if (messages.empty())
+    return no_messages("[]");
+  return where_to(!messages[messages.size() - 1].tool_calls.empty());
+}
+
+result<std::string_view> tools_condition(const json::object& state, std::string_view messages_key) {
+  const auto* found = state.if_contains(messages_key);
+  const auto* messages = found != nullptr ? found->if_array() : nullptr;
+  if (messages == nullptr || messages->empty())
+    return no_messages(to_text(state));
+  const auto* last = messages->back().if_object();
+  const auto* calls = last != nullptr ? last->if_contains("tool_calls") : nullptr;
+  return where_to(calls != nullptr && calls->is_array() && !calls->get_array().empty());
+}
+
+} // namespace superstep
