@@ -82,6 +82,8 @@ public:
 
   void run(const body_input& given, outcome& out) const override {
     const auto input = std::make_shared<const json::value>(input_of(given, *layout_, *reads_));
+    if (!given.payload) // what a Send carries is no part of the state
+      layout_->check(*input);
     auto now = json_command{};
     if (auto rest = f_(given, *input, now))
       out.rest = finish_later(input, std::move(rest), *given.table, *layout_);
@@ -126,8 +128,10 @@ public:
       : graph_{std::move(graph)}, layout_{&layout}, reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    out.rest = finish_nested(given.services, graph_, input_of(given, *layout_, *reads_),
-                             *given.table, *layout_);
+    auto input = input_of(given, *layout_, *reads_);
+    if (!given.payload)
+      layout_->check(input);
+    out.rest = finish_nested(given.services, graph_, std::move(input), *given.table, *layout_);
   }
   json::value show_input(const body_input& given) const override {
     return input_of(given, *layout_, *reads_);
@@ -254,6 +258,7 @@ json::value compiled_json_graph::update(write_list writes) const {
 
 json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<json_layout>()} {
   layout_->ignore_unknown = options.ignore_unknown_channels;
+  checks_inputs_ = options.check_inputs;
   // The program keeps the layout: nodes and branches refer to it.
   builder_.set_state(
       [layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
@@ -436,8 +441,30 @@ void json_graph::resolve_reads() {
   }
 }
 
+json_graph& json_graph::shape(std::string channel, const json::value& written) {
+  if (auto shape = json_shape::parse(written))
+    shapes_.emplace_back(std::move(channel), std::move(*shape));
+  else
+    faults_.push_back({graph_errc::invalid_graph,
+                       {},
+                       "the shape of channel '" + channel + "' at " + shape.error().text});
+  return *this;
+}
+
+void json_graph::resolve_shapes() {
+  for (const auto& [channel, shape] : shapes_) {
+    if (!layout_->numbers.contains(channel))
+      faults_.push_back({graph_errc::invalid_graph,
+                         {},
+                         "a shape names '" + channel + "', which is no channel of the graph"});
+  }
+  if (checks_inputs_)
+    layout_->shapes = std::move(shapes_);
+}
+
 compiled_json_graph json_graph::compile(compile_options options) {
   resolve_reads();
+  resolve_shapes();
   auto table = program_ptr{};
   try {
     options.output = layout_->output;

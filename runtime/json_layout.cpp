@@ -87,6 +87,16 @@ json::object json_layout::input_of(const body_input& given,
   return object;
 }
 
+void json_layout::check(const json::value& given) const {
+  for (const auto& [name, shape] : shapes) {
+    const auto* held = given.get_object().if_contains(name);
+    if (held == nullptr) // empty, or not read
+      continue;
+    if (const auto wrong = shape.misfit(*held, name))
+      throw_invalid(*wrong);
+  }
+}
+
 write_list json_layout::writes_of(json::value update, json::object& unknown) const {
   auto writes = write_list{};
   if (update.is_null())

@@ -38,6 +38,7 @@ struct json_layout {
   std::vector<std::pair<std::uint32_t, bool>> managed; ///< channel, and whether it is is_last_step
   slot_block blank;
   bool ignore_unknown = false;
+  std::vector<std::pair<std::string, json_shape>> shapes; ///< of channels; empty: nobody asked
   std::vector<std::uint32_t> input;  ///< channels that an input may set, sorted
   std::vector<std::uint32_t> output; ///< channels that a caller sees, sorted
 
@@ -46,6 +47,8 @@ struct json_layout {
   /// The same, with what the engine tells.
   [[nodiscard]] json::object input_of(const body_input&,
                                       const std::vector<std::uint32_t>& only) const;
+  /// Throws graph_error: what a node is about to read has another shape than its channel.
+  void check(const json::value& given) const;
   /// The writes of an update; throws graph_error for what is no update or names no channel.
   /// Unless they are ignored: then `unknown` gets what they were to hold.
   [[nodiscard]] write_list writes_of(json::value update, json::object& unknown) const;

@@ -19,16 +19,30 @@ public:
   editor(const program_ptr& table, const thread_place& place)
       : table_{table}, place_{place}, keeper_{saver_of(*table)}, key_{place.thread_id, place.ns} {}
 
-  std::string edit(state_edit&& wanted) {
+  /// The edits of one super-step.
+  std::string edit(const std::vector<state_edit>& all) {
+    if (all.empty())
+      throw_graph_error(graph_errc::invalid_update, "No updates provided");
     load();
     if (saved_ && place_.checkpoint_id.empty())
       apply_callers_writes(run_, *saved_);
-    if (wanted.as_node == end_node && !wanted.values)
+    if (all.size() > 1)
+      check_several(all);
+    if (is_clearing(all.front()))
       clear_pending();
     else
-      write_as(wanted);
+      write_all(all);
     run_.count_step();
-    return save();
+    return save(checkpoint_source::update, saved_ ? saved_->point->id : std::string{});
+  }
+
+  std::string copy() {
+    load();
+    if (!saved_)
+      throw_graph_error(graph_errc::unknown_checkpoint,
+                        "thread '" + place_.thread_id + "': Cannot copy a non-existent checkpoint");
+    run_.count_step();
+    return save(checkpoint_source::fork, saved_->point->parent);
   }
 
 private:
@@ -56,6 +70,19 @@ private:
     run_.count_step(-2);
   }
 
+  static bool is_clearing(const state_edit& e) { return e.as_node == end_node && !e.values; }
+
+  static void check_several(const std::vector<state_edit>& all) {
+    for (const auto& e : all) {
+      if (e.as_node.empty())
+        throw_graph_error(graph_errc::invalid_update,
+                          "as_node is required when applying multiple updates");
+      if (is_clearing(e))
+        throw_graph_error(graph_errc::invalid_update,
+                          "Cannot apply multiple updates when clearing state");
+    }
+  }
+
   [[nodiscard]] std::uint32_t node_for(const std::string& name) const {
     if (name.empty()) {
       if (const auto last = run_.last_node())
@@ -70,8 +97,8 @@ private:
     return found;
   }
 
-  void write_as(state_edit& wanted) {
-    const auto node = node_for(wanted.as_node);
+  /// What a node would have given: the values, and where its branches go with them.
+  [[nodiscard]] node_output output_of(const state_edit& wanted, std::uint32_t node) const {
     auto out = node_output{};
     if (wanted.values)
       out.writes.assign(wanted.values->begin(), wanted.values->end());
@@ -86,12 +113,26 @@ private:
     input.node = node;
     input.step = run_.step();
     input.keep_writes = true;
+    for (const auto& to : wanted.go_to)
+      table_->go_to(out, to);
+    out.sends = wanted.sends;
     run_routers(input, out);
-    lend(node, out);
-    run_.drop_pending();
+    return out;
+  }
+
+  void write_all(const std::vector<state_edit>& all) {
     auto step = super_step{};
-    step.tasks.push_back({node, step_task::pull, {}, {}, {}, 1, 0, false});
-    step.record(0, std::move(out));
+    auto outputs = std::vector<node_output>{};
+    for (auto i = std::uint32_t{0}; i < all.size(); ++i) {
+      const auto node = node_for(all[i].as_node);
+      outputs.push_back(output_of(all[i], node));
+      lend(node, outputs.back());
+      // Several count in the order in which they are listed, as Sends do, not by their names.
+      step.tasks.push_back({node, all.size() > 1 ? i : step_task::pull, {}, {}, {}, 1, 0, false});
+    }
+    run_.drop_pending();
+    for (auto i = std::uint32_t{0}; i < outputs.size(); ++i)
+      step.record(i, std::move(outputs[i]));
     if (auto applied = apply_edit(run_, step); !applied)
       throw graph_error{
           run_error{applied.error().code, applied.error().text, {}, run_.step(), {}, 1, {}}};
@@ -122,11 +163,11 @@ private:
     }
   }
 
-  std::string save() {
+  std::string save(checkpoint_source source, std::string parent) {
     auto made = std::make_shared<checkpoint>();
     made->id = next_checkpoint_id(keeper_.head(key_), "");
-    made->parent = saved_ ? saved_->point->id : std::string{};
-    made->source = checkpoint_source::update;
+    made->parent = std::move(parent);
+    made->source = source;
     made->step = run_.step();
     made->layout = {std::shared_ptr<const graph_layout>{}, table_.get()}; // see thread_run::save()
     made->state = run_.state();
@@ -147,7 +188,21 @@ private:
 } // namespace
 
 std::string update_state(const program_ptr& table, const thread_place& place, state_edit edit) {
-  return editor{table, place}.edit(std::move(edit));
+  return editor{table, place}.edit({std::move(edit)});
+}
+
+std::string bulk_update_state(const program_ptr& table, const thread_place& place,
+                              std::vector<std::vector<state_edit>> steps) {
+  if (steps.empty())
+    throw_graph_error(graph_errc::invalid_update, "No supersteps provided");
+  auto at = place;
+  for (const auto& step : steps)
+    at.checkpoint_id = editor{table, at}.edit(step);
+  return at.checkpoint_id;
+}
+
+std::string copy_state(const program_ptr& table, const thread_place& place) {
+  return editor{table, place}.copy();
 }
 
 } // namespace superstep

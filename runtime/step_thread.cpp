@@ -163,7 +163,8 @@ std::optional<std::uint32_t> run_state::last_node() const {
 }
 
 result<void> apply_edit(run_state& run, super_step& step) {
-  SUPERSTEP_ASSERT(run.versions_ && step.tasks.size() == 1 && step.finished.size() == 1);
+  SUPERSTEP_ASSERT(run.versions_ && !step.tasks.empty() &&
+                   step.finished.size() == step.tasks.size());
   ++run.versions_->last;
   return run.apply_tasks(step);
 }

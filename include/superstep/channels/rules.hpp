@@ -36,6 +36,10 @@ void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
 struct last_value_rule {};
 /// Holds a value for the one step after it was written.
 struct ephemeral_rule {};
+/// Holds the last value written in the latest step, in task order; emptied by a step without one.
+struct any_value_rule {};
+/// Like the default, but for what is not worth keeping: no checkpoint has it.
+struct untracked_rule {};
 /// A std::vector<T>: holds the items written in the latest step, in task order; emptied by a step
 /// that writes none.
 struct topic_rule {};

@@ -58,6 +58,13 @@ public:
     return add<ephemeral_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                     std::optional<T>{}, guard);
   }
+  /// Like last_value(), but for what is not worth keeping: no checkpoint has it. Unguarded, the
+  /// last of several wins.
+  template <class T>
+  optional_handle<T> untracked(std::string name, bool guard = true) {
+    return add<untracked_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
+                                                                    std::optional<T>{}, guard);
+  }
   /// The items written in the latest step (accumulating: in all steps), in task order.
   template <class Item>
   channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {

@@ -45,6 +45,12 @@ template <class State>
           std::make_move_iterator(input.writes().end())};
 }
 
+/// What a node is called with, for the functions of its options: keys of caches, failures.
+template <class In>
+[[nodiscard]] const In& input_as(const body_input& given) {
+  return detail::input_of<In>(given);
+}
+
 namespace detail {
 
 /// Runs a graph with a state of its own below a node.

@@ -3,6 +3,7 @@
 
 #include <superstep/base/json.hpp>
 #include <superstep/runtime/detail/json_body.hpp>
+#include <superstep/runtime/json_shape.hpp>
 #include <superstep/runtime/program.hpp>
 
 #include <chrono>
@@ -22,6 +23,9 @@ using json_reducer = std::function<void(json::value& into, json::value&& more)>;
 struct json_graph_options {
   /// An update may name what is no channel, without effect (the reference). Off: it fails the node.
   bool ignore_unknown_channels = false;
+  /// What a node reads of the state is held against the shapes of its channels before the node
+  /// runs.
+  bool check_inputs = false;
 };
 
 /// See cache_policy; the key is made of what the node reads.
@@ -32,14 +36,14 @@ struct json_cache_policy {
 
 /// What a JSON node may be told beside its body.
 struct json_node_options {
-  std::vector<std::string> reads;        ///< channels of its input; empty: all
-  std::vector<std::string> destinations; ///< nodes its commands may go to: drawn, and checked
-  json::object metadata;
-  bool defer = false;              ///< see node_options
-  std::vector<retry_policy> retry; ///< see node_options
-  std::optional<json_cache_policy> cache;
-  std::optional<timeout_policy> timeout; ///< see node_options
-  std::vector<std::string> tags;         ///< see node_options
+  std::vector<std::string> reads{};        ///< channels of its input; empty: all
+  std::vector<std::string> destinations{}; ///< nodes its commands may go to: drawn, and checked
+  json::object metadata{};
+  bool defer = false;                ///< see node_options
+  std::vector<retry_policy> retry{}; ///< see node_options
+  std::optional<json_cache_policy> cache{};
+  std::optional<timeout_policy> timeout{}; ///< see node_options
+  std::vector<std::string> tags{};         ///< see node_options
 };
 
 /// A compiled JSON graph: the same program table as every other front end makes, and how its
@@ -99,6 +103,10 @@ public:
   json_graph& channel(std::string name, json_reducer reduce,
                       std::optional<json::value> initial = {});
 
+  /// What values of a channel look like, written as json_shape tells. Values are kept as they were
+  /// written; a node that reads one of another shape fails, if json_graph_options::check_inputs.
+  json_graph& shape(std::string channel, const json::value& written);
+
   template <detail::json_body F>
   json_graph& node(std::string name, F body, json_node_options options = {}) {
     add_node(std::move(name), detail::erase_body(std::move(body)), detail::gives_json_commands<F>,
@@ -148,6 +156,7 @@ private:
                 std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);
   void add_branch(std::string from, detail::json_router_function route, json_path_map map);
   void resolve_reads();
+  void resolve_shapes();
 
   struct node_reads {
     std::string node;
@@ -158,6 +167,8 @@ private:
   std::shared_ptr<detail::json_layout> layout_;
   program_builder builder_;
   std::vector<fault> faults_;
+  std::vector<std::pair<std::string, json_shape>> shapes_;
+  bool checks_inputs_ = false;
   std::vector<node_reads> reads_;
   std::vector<node_reads> branch_reads_;
   std::optional<std::vector<std::string>> input_;

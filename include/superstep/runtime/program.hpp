@@ -26,26 +26,26 @@ inline constexpr std::string_view end_node = "__end__";
 struct cache_policy {
   /// Of what the node reads. Runs between two steps on the engine's thread, so it must be short.
   /// Empty: the whole input, where the node can show it.
-  std::function<std::string(const body_input&)> key;
-  std::optional<std::chrono::milliseconds> ttl; ///< nothing: for ever
+  std::function<std::string(const body_input&)> key{};
+  std::optional<std::chrono::milliseconds> ttl{}; ///< nothing: for ever
 };
 
 /// What a node may be told beside its body.
 struct node_options {
   /// Nodes that its Commands may go to: drawn, and checked by compile().
-  std::vector<std::string> destinations;
-  json::object metadata;
-  std::vector<std::string> tags; ///< `nostream`: its messages are not streamed
+  std::vector<std::string> destinations{};
+  json::object metadata{};
+  std::vector<std::string> tags{}; ///< `nostream`: its messages are not streamed
   /// Holds the node back, however often it is triggered, until a step would leave nothing else to
   /// run (the reference's `defer`).
   bool defer = false;
   /// When an activation that failed is tried again; the first policy that fits decides.
-  std::vector<retry_policy> retry;
-  std::optional<cache_policy> cache; ///< used when the graph or the run has a cache
-  std::optional<timeout_policy> timeout;
+  std::vector<retry_policy> retry{};
+  std::optional<cache_policy> cache{}; ///< used when the graph or the run has a cache
+  std::optional<timeout_policy> timeout{};
   /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
   /// when the whole run ends. Empty result: the run fails.
-  std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure;
+  std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure{};
 };
 
 /// What becomes of a subgraph's state between calls.

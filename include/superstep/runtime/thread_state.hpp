@@ -39,9 +39,9 @@ struct state_snapshot {
 
 /// Which thread, and how much of it. Empty ids: the newest checkpoint, the outermost graph.
 struct thread_place {
-  std::string thread_id;
-  std::string checkpoint_id;
-  std::string ns;
+  std::string thread_id{};
+  std::string checkpoint_id{};
+  std::string ns{};
 };
 
 /// The state of a thread. Without a checkpoint id it is the live one: what tasks of an unfinished
@@ -57,15 +57,27 @@ struct thread_place {
 /// One edit of a state.
 struct state_edit {
   /// Nothing: only the node's edges and branches fire.
-  std::optional<write_list> values;
+  std::optional<write_list> values{};
   /// As whose result the values count; empty: of the node that ran last. START: as an input. END,
   /// without values: nothing is left to run.
-  std::string as_node;
+  std::string as_node{};
+  /// Where to go besides what the node's edges and branches say (the reference's Command).
+  std::vector<std::string> go_to{};
+  std::vector<send> sends{};
 };
 
 /// Writes to a thread as if a node had just run: its edges and branches fire, and what was pending
 /// before is dropped. The id of the new checkpoint. Throws graph_error.
 /// Runs the node's branches on the caller's thread; not while a run is on the thread.
 std::string update_state(const program_ptr&, const thread_place&, state_edit);
+
+/// Several edits at once: each inner list is one super-step, whose edits are applied together, in
+/// the order in which they are listed. Where there are several, each names its node.
+std::string bulk_update_state(const program_ptr&, const thread_place&,
+                              std::vector<std::vector<state_edit>> steps);
+
+/// The same checkpoint once more, beside the one that is named (the newest without a name): a place
+/// to begin a branch at. The id of the copy.
+std::string copy_state(const program_ptr&, const thread_place&);
 
 } // namespace superstep

@@ -90,6 +90,10 @@ std::unique_ptr<const channel> make_channel(std::string name, Place place) {
     return std::make_unique<last_value<Place, T>>(std::move(name), place);
   } else if constexpr (std::is_same_v<Rule, ephemeral_rule>) {
     return std::make_unique<ephemeral_value<Place, T>>(std::move(name), place);
+  } else if constexpr (std::is_same_v<Rule, any_value_rule>) {
+    return std::make_unique<ephemeral_value<Place, T>>(std::move(name), place, false);
+  } else if constexpr (std::is_same_v<Rule, untracked_rule>) {
+    return std::make_unique<untracked_value<Place, T>>(std::move(name), place);
   } else if constexpr (std::is_same_v<Rule, topic_rule> ||
                        std::is_same_v<Rule, accumulating_topic_rule>) {
     return std::make_unique<topic<Place, typename T::value_type>>(

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/errors.md is the table of error codes: every enumerator of every error enumeration stands in
+// it, under the name of its category, with a text of its own.
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace {
+
+const auto tree = std::filesystem::path{SUPERSTEP_TREE};
+
+std::string read(const std::filesystem::path& path) {
+  auto in = std::ifstream{path};
+  BOOST_REQUIRE_MESSAGE(in.good(), "cannot read " << path);
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// The enumerators of all `enum class …errc` of the public headers, by enumeration.
+std::map<std::string, std::set<std::string>> enumerators() {
+  const auto one = std::regex{R"(enum class (\w*errc)\b[^{]*\{([^}]*)\})"};
+  const auto name = std::regex{R"((?:^|\n)\s*(\w+)\s*(?:=|,|\n|$))"};
+  auto out = std::map<std::string, std::set<std::string>>{};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{tree / "include"}) {
+    if (entry.path().extension() != ".hpp")
+      continue;
+    const auto text = read(entry.path());
+    for (auto i = std::sregex_iterator{text.begin(), text.end(), one}; i != std::sregex_iterator{};
+         ++i) {
+      const auto body = std::regex_replace((*i)[2].str(), std::regex{"//[^\n]*"}, "");
+      for (auto n = std::sregex_iterator{body.begin(), body.end(), name};
+           n != std::sregex_iterator{}; ++n)
+        out[(*i)[1]].insert((*n)[1]);
+    }
+  }
+  return out;
+}
+
+/// The codes in the table below the heading that names an enumeration: `graph` (`graph_errc`).
+std::set<std::string> documented(const std::string& document, const std::string& enumeration) {
+  auto out = std::set<std::string>{};
+  const auto heading = document.find("(`" + enumeration + "`)\n");
+  BOOST_TEST_REQUIRE(heading != std::string::npos, "no heading names " << enumeration);
+  const auto section = document.substr(heading, document.find("\n## ", heading) - heading);
+  const auto row = std::regex{R"(\n\| `(\w+)` \| [^|\n]*\w[^|\n]*\|)"};
+  for (auto i = std::sregex_iterator{section.begin(), section.end(), row};
+       i != std::sregex_iterator{}; ++i)
+    out.insert((*i)[1]);
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(every_code_stands_in_the_table_and_nothing_else_does) {
+  const auto document = read(tree / "docs/errors.md");
+  const auto all = enumerators();
+  BOOST_TEST(all.size() >= 4U);
+  for (const auto& [enumeration, codes] : all) {
+    const auto told = documented(document, enumeration);
+    for (const auto& code : codes)
+      BOOST_TEST(told.contains(code), "docs/errors.md lacks " << enumeration << "::" << code);
+    for (const auto& code : told)
+      BOOST_TEST(codes.contains(code), enumeration << " has no " << code);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

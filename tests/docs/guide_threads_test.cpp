@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second half of docs/graph-api.md: questions, subgraphs, time travel, streams, drawings, JSON.
+#include <superstep/actors/engine.hpp>
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/runtime/drawing.hpp>
+#include <superstep/runtime/graph.hpp>
+#include <superstep/runtime/json_graph.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <boost/describe/class.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+// Named, because coroutine frames of templates hold the state.
+namespace guide_orders {
+
+namespace ss = superstep;
+namespace json = boost::json;
+
+struct order {
+  std::string item;
+  int price = 0;
+  bool is_approved = false;
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&order::total, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(order, (), (item, price, is_approved, total))
+
+constexpr auto quote = ss::node<order>{"quote"};
+constexpr auto approve = ss::node<order>{"approve"};
+constexpr auto pay = ss::node<order>{"pay"};
+
+ss::update<order> make_quote(const order&) {
+  return ss::update{ss::set<&order::price>(30)};
+}
+ss::update<order> make_payment(const order& o) {
+  return ss::update{ss::set<&order::total>(o.is_approved ? o.price : 0)};
+}
+
+//! [asks]
+ss::task<ss::update<order>> ask_for_approval(order o, ss::runtime rt) {
+  auto asked = rt.interrupt(json::string{o.item + " for " + std::to_string(o.price) + "?"});
+  const auto answer = co_await asked; // without an answer the body goes no further than this
+  co_return ss::update{ss::set<&order::is_approved>(answer.as_bool())};
+}
+//! [asks]
+
+//! [basket]
+struct basket {
+  std::vector<std::string> items;
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&basket::total, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(basket, (), (items, total))
+
+constexpr auto buy = ss::node<basket>{"buy"};
+//! [basket]
+
+/// What the guide calls `shop`.
+ss::graph<order> shop() {
+  auto g = ss::graph<order>{};
+  g.add(quote, make_quote).add(approve, ask_for_approval).add(pay, make_payment);
+  g.sequence({ss::start, quote, approve, pay});
+  return g;
+}
+
+order wanted(std::string item) {
+  auto o = order{};
+  o.item = std::move(item);
+  return o;
+}
+
+} // namespace guide_orders
+
+using namespace guide_orders;
+
+BOOST_AUTO_TEST_SUITE(guide)
+
+BOOST_AUTO_TEST_CASE(questions) {
+  auto g = shop();
+  auto engine = ss::engine{};
+  //! [threads]
+  auto options = ss::compile_options{};
+  options.checkpointer = std::make_shared<ss::memory_saver>();
+  const auto graph = g.compile(options);
+
+  auto config = ss::run_config{};
+  config.thread_id = "order-17";
+  auto input = order{};
+  input.item = "a lamp";
+  const auto stopped = engine.run(graph, ss::input_writes(input), config);
+  // stopped.asked->at(0).value == "a lamp for 30?"
+
+  auto answer = ss::thread_command{};
+  answer.resume = true; // several open questions: answer.resume_by_id[question.id]
+  const auto done = engine.run(graph, std::move(answer), config); // done.state->total == 30
+  //! [threads]
+  BOOST_TEST(stopped.asked->at(0).value.as_string() == "a lamp for 30?");
+  BOOST_TEST(done.state->total == 30);
+}
+
+BOOST_AUTO_TEST_CASE(questions_of_plain_functions) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  //! [plain_ask]
+  g.add(approve, [](const order& o, const ss::runtime& rt) {
+    const auto answer = rt.ask(json::string{"buy " + o.item + "?"});
+    if (!answer) // nobody has answered yet: what is returned now is dropped
+      return ss::update<order>{};
+    return ss::update{ss::set<&order::is_approved>(answer->as_bool())};
+  });
+  //! [plain_ask]
+  g.edge(ss::start, approve);
+  BOOST_TEST(engine.run(g.compile(), ss::input_writes(order{})).asked->size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(breakpoints) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  g.add(quote, make_quote).add(pay, make_payment).sequence({ss::start, quote, pay});
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  //! [breakpoints]
+  auto options = ss::compile_options{};
+  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.interrupt_before = {"pay"}; // interrupt_after; "*" names all nodes
+  const auto graph = g.compile(options);
+  const auto stopped = engine.run(graph, ss::input_writes(order{}), config);
+  const auto done = engine.run(graph, ss::run_input::go_on(), config);
+  //! [breakpoints]
+  BOOST_TEST(stopped.asked->empty());
+  BOOST_TEST(!done.asked.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(time_travel) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto options = ss::compile_options{};
+  options.checkpointer = std::make_shared<ss::memory_saver>();
+  const auto graph = shop().compile(options);
+  auto config = ss::run_config{};
+  config.thread_id = "order-17";
+  (void)engine.run(graph, ss::input_writes(wanted("a lamp")), config);
+  //! [state]
+  const auto now = ss::get_state(graph.table(), {"order-17"});
+  // now.next == {"approve"}; now.interrupts(): the open questions; now.tasks: results and errors
+
+  // An edit counts as if a node had just run: the edges of `approve` fire.
+  auto edit = ss::state_edit{};
+  edit.values = ss::input_writes(ss::update{ss::set<&order::is_approved>(true)});
+  edit.as_node = "approve";
+  ss::update_state(graph.table(), {"order-17"}, std::move(edit));
+  const auto done = engine.run(graph, ss::run_input::go_on(), config); // pays
+  //! [state]
+  BOOST_TEST(now.next == std::vector<std::string>{"approve"}, boost::test_tools::per_element());
+  BOOST_TEST(done.state->total == 30);
+  //! [replay]
+  const auto history = ss::state_history(graph.table(), {"order-17"}); // newest first
+  auto again = config;
+  again.thread.emplace().checkpoint_id = history.at(1).point->id;     // before `pay`
+  const auto paid = engine.run(graph, ss::run_input::go_on(), again); // a fork: pays once more
+  //! [replay]
+  BOOST_TEST(paid.state->total == 30);
+  BOOST_TEST(ss::state_history(graph.table(), {"order-17"}).size() == history.size() + 2);
+}
+
+BOOST_AUTO_TEST_CASE(subgraphs) {
+  auto engine = ss::engine{{.workers = 1}};
+  //! [subgraph]
+  const auto one_order = shop().compile({.persistence = ss::persistence::per_call});
+  auto g = ss::graph<basket>{};
+  g.subgraph(
+      buy, one_order,
+      [](const basket& b) { // what goes in
+        auto o = order{};
+        o.item = b.items.front();
+        return o;
+      },
+      [](const order& o) {
+        return ss::update{ss::set<&basket::total>(o.total)};
+      }); // what comes out
+  g.edge(ss::start, buy);
+  //! [subgraph]
+  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  auto input = basket{};
+  input.items = {"a lamp"};
+  BOOST_TEST(engine.run(graph, ss::input_writes(input), config).asked->size() == 1U);
+  auto yes = ss::thread_command{};
+  yes.resume = true;
+  BOOST_TEST(engine.run(graph, std::move(yes), config).state->total == 30);
+}
+
+BOOST_AUTO_TEST_CASE(graphs_that_bodies_run) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto inner = ss::json_graph{};
+  inner.channel("n", "add");
+  inner.node("one", [](const json::value&) { return json::object{{"n", 1}}; });
+  inner.edge("__start__", "one");
+  const auto child = inner.compile();
+  auto g = ss::json_graph{};
+  g.channel("n", "add");
+  //! [run_graph]
+  g.node("twice", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+    auto first = ss::run_graph(rt, child, {{"n", 10}});
+    auto done = co_await first; // {"n": 11}
+    auto second = ss::run_graph(rt, child, std::move(done));
+    co_return co_await second; // {"n": 12}
+  });
+  //! [run_graph]
+  g.edge("__start__", "twice");
+  const auto graph = g.compile();
+  const auto done = engine.wait_for(graph.table(), graph.input({}), {});
+  BOOST_TEST(graph.output(*done.state).at("n").as_int64() == 12);
+}
+
+BOOST_AUTO_TEST_CASE(streams) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  g.add(quote, [](const order&, const ss::runtime& rt) {
+    rt.emit("thinking");
+    return ss::update{ss::set<&order::price>(30)};
+  });
+  g.edge(ss::start, quote);
+  const auto graph = g.compile();
+  auto seen = std::string{};
+  //! [stream]
+  const auto modes = ss::stream_mode::updates | ss::stream_mode::values | ss::stream_mode::custom;
+  auto events = engine.stream(graph, order{}, modes);
+  while (const auto event = events.next()) { // throws graph_error after the last one if it failed
+    if (event->mode == ss::stream_mode::updates)
+      seen += event->node + " ended. "; // event->writes: what it wrote
+    else if (event->mode == ss::stream_mode::custom)
+      seen += std::string{event->data.as_string()} + ". "; // what a body told by rt.emit(…)
+    else
+      seen += "step " + std::to_string(event->step) + ". "; // event->state: a snapshot
+  }
+  //! [stream]
+  BOOST_TEST(seen == "step 0. thinking. quote ended. step 1. ");
+}
+
+BOOST_AUTO_TEST_CASE(memory) {
+  auto engine = ss::engine{{.workers = 1}};
+  //! [store]
+  auto g = ss::graph<order>{};
+  g.add(quote, [](const order& o, const ss::runtime& rt) {
+    const auto known = rt.store()->get({"prices"}, o.item);
+    rt.store()->put({"prices"}, o.item, {{"price", 30}});
+    return ss::update{ss::set<&order::price>(known ? 25 : 30)};
+  });
+  g.edge(ss::start, quote);
+  const auto graph = g.compile({.store = std::make_shared<ss::memory_store>()});
+  //! [store]
+  BOOST_TEST(engine.invoke(graph, wanted("a lamp")).price == 30);
+  BOOST_TEST(engine.invoke(graph, wanted("a lamp")).price == 25);
+}
+
+BOOST_AUTO_TEST_CASE(drawings) {
+  const auto graph = shop().compile();
+  //! [draw]
+  auto options = ss::draw_options{};
+  options.expand = 8; // levels of graphs inside graphs
+  const auto mermaid = ss::to_mermaid(*graph.table(), options);
+  const auto dot = ss::to_dot(*graph.table(), options);
+  //! [draw]
+  BOOST_TEST(mermaid.find("quote --> approve;") != std::string::npos);
+  BOOST_TEST(dot.find("\"quote\" -> \"approve\";") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(json_graphs) {
+  auto engine = ss::engine{{.workers = 1}};
+  //! [json]
+  auto g = ss::json_graph{};
+  g.channel("log", "append").channel("n", "add").channel("last");
+  g.node("count", [](const json::value& state) {
+    return json::object{{"n", 1}, {"log", json::array{state.at("last")}}};
+  });
+  g.branch("count", [](const json::value& state) { return state.at("n").as_int64() < 3; },
+           {{"true", "count"}, {"false", "__end__"}});
+  g.edge("__start__", "count");
+  const auto graph = g.compile();
+  const auto done = engine.wait_for(graph.table(), graph.input({{"last", "x"}}), {});
+  const auto output = graph.output(*done.state); // {"log": ["x", "x", "x"], "n": 3, "last": "x"}
+  //! [json]
+  BOOST_TEST(json::serialize(output) == R"({"log":["x","x","x"],"n":3,"last":"x"})");
+}
+
+BOOST_AUTO_TEST_CASE(json_shapes) {
+  auto engine = ss::engine{{.workers = 1}};
+  //! [shapes]
+  auto g = ss::json_graph{{.check_inputs = true}};
+  g.channel("cart").shape("cart", json::parse(R"({"items": [{"price": "number"}]})"));
+  g.node("pay", [](const json::value&) {});
+  g.edge("__start__", "pay");
+  const auto graph = g.compile();
+  const auto input = json::parse(R"({"cart": {"items": [{"price": 3}, {"price": "free"}]}})");
+  const auto done = engine.wait_for(graph.table(), graph.input(input.as_object()), {});
+  // node 'pay' (task pay, step 1) failed: cart.items[1].price should be a number, got "free"
+  //! [shapes]
+  BOOST_TEST(done.error->text == "node 'pay' (task pay, step 1) failed: cart.items[1].price "
+                                 "should be a number, got \"free\"");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

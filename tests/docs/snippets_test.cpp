@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Code in the documents is quoted from files that are compiled and run: below a line
+//   <!-- tests/docs/file.cpp [name] -->
+// stands what the file has between its two markers //! [name], moved to the left.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+const auto tree = std::filesystem::path{SUPERSTEP_TREE};
+
+lines read(const std::filesystem::path& path) {
+  auto in = std::ifstream{path};
+  BOOST_REQUIRE_MESSAGE(in.good(), "cannot read " << path);
+  auto out = lines{};
+  for (auto line = std::string{}; std::getline(in, line);)
+    out.push_back(line);
+  return out;
+}
+
+std::string joined(const lines& all) {
+  auto text = std::string{};
+  for (const auto& line : all)
+    text += line + '\n';
+  return text;
+}
+
+/// What stands between the markers, without the indentation that its lines share.
+std::optional<std::string> quoted(const lines& file, const std::string& name) {
+  const auto marker = "//! [" + name + ']';
+  const auto is_marker = [&](const std::string& line) {
+    const auto begin = line.find_first_not_of(' ');
+    return begin != std::string::npos && line.substr(begin) == marker;
+  };
+  const auto first = std::ranges::find_if(file, is_marker);
+  if (first == file.end())
+    return std::nullopt;
+  const auto last = std::find_if(first + 1, file.end(), is_marker);
+  if (last == file.end())
+    return std::nullopt;
+  auto text = lines(first + 1, last);
+  auto shared = std::string::npos;
+  for (const auto& line : text)
+    if (!line.empty())
+      shared = std::min(shared, line.find_first_not_of(' '));
+  for (auto& line : text)
+    line.erase(0, std::min(shared, line.size()));
+  return joined(text);
+}
+
+struct quotation {
+  std::string source; // empty: nothing says where the block comes from
+  std::string name;
+  std::string text;
+};
+
+/// The blocks of C++ in a document.
+std::vector<quotation> quotations(const lines& document) {
+  const auto origin = std::regex{R"(<!-- (\S+) \[(\w+)\] -->)"};
+  auto out = std::vector<quotation>{};
+  for (auto i = std::size_t{0}; i < document.size(); ++i) {
+    if (document[i] != "```cpp")
+      continue;
+    auto q = quotation{};
+    auto found = std::smatch{};
+    if (i > 0 && std::regex_match(document[i - 1], found, origin)) {
+      q.source = found[1];
+      q.name = found[2];
+    }
+    for (++i; i < document.size() && document[i] != "```"; ++i)
+      q.text += document[i] + '\n';
+    out.push_back(std::move(q));
+  }
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(snippets)
+
+BOOST_AUTO_TEST_CASE(the_guide_quotes_what_is_compiled_and_run) {
+  const auto all = quotations(read(tree / "docs/graph-api.md"));
+  BOOST_TEST(all.size() > 15U);
+  for (const auto& q : all) {
+    BOOST_TEST(!q.source.empty(), "nothing says where this comes from:\n" << q.text);
+    if (q.source.empty())
+      continue;
+    const auto text = quoted(read(tree / q.source), q.name);
+    BOOST_TEST(text.has_value(), q.source << " has no markers [" << q.name << ']');
+    if (text)
+      BOOST_TEST(q.text == *text, q.source << " [" << q.name << "] is another text:\n" << *text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_quotation_is_moved_to_the_left) {
+  const auto file = lines{"int a;", "  //! [x]", "  if (b)", "", "    c();", "  //! [x]"};
+  BOOST_TEST(quoted(file, "x").value() == "if (b)\n\n  c();\n");
+  BOOST_TEST(!quoted(file, "y").has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

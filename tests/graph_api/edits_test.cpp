@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads edited. Tests name the behaviours of docs/behaviours.md that
+// they show.
+#include "graph_api/threads.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace graph_api;
+
+BOOST_AUTO_TEST_SUITE(edits)
+
+// B192, B195: the edges of the node that is said to have written fire.
+BOOST_AUTO_TEST_CASE(an_edit_counts_as_the_node_that_ran_last_or_as_the_one_that_is_named) {
+  auto e = ss::engine{{.workers = 1}};
+  auto options = kept();
+  options.interrupt_before = {"b"};
+  const auto graph = chain({"a", "b", "c"}, options);
+  (void)run(e, graph, json::object{}, on("t"));
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x));
+  BOOST_TEST(ss::get_state(graph.table(), place).next == std::vector<std::string>{"b"},
+             boost::test_tools::per_element());
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "b"));
+  BOOST_TEST(ss::get_state(graph.table(), place).next == std::vector<std::string>{"c"},
+             boost::test_tools::per_element());
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a x x c");
+}
+
+// B194: the message says which node.
+BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
+  const auto graph = chain({"a"});
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "zz")),
+                        ss::graph_error, [](const ss::graph_error& failed) {
+                          return std::string{failed.what()} == "Node zz does not exist";
+                        });
+}
+
+// B198: nothing is left to run; what finished siblings gave stays.
+BOOST_AUTO_TEST_CASE(an_edit_as_the_end_clears_what_is_pending) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  g.node("ask", asks("?")).edge("__start__", "a").edge("__start__", "ask");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  auto edit = ss::state_edit{};
+  edit.as_node = "__end__";
+  (void)ss::update_state(graph.table(), place, std::move(edit));
+  const auto now = ss::get_state(graph.table(), place);
+  BOOST_TEST(now.next.empty());
+  BOOST_TEST(log_in(graph, now) == "a");
+}
+
+// B200: without values only the edges of the node fire.
+BOOST_AUTO_TEST_CASE(an_edit_without_values_fires_edges_only) {
+  const auto graph = chain({"a", "b"});
+  auto edit = ss::state_edit{};
+  edit.as_node = "a";
+  (void)ss::update_state(graph.table(), place, std::move(edit));
+  const auto now = ss::get_state(graph.table(), place);
+  BOOST_TEST(now.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
+  BOOST_TEST(graph.state(*now.state).at("log").as_array().empty());
+}
+
+// B201: an edit may say where to go, as a Command does.
+BOOST_AUTO_TEST_CASE(an_edit_may_go_somewhere_and_send) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a", "b", "c"});
+  g.node("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
+  g.sequence({"__start__", "a", "b"});
+  const auto graph = g.compile(kept());
+  auto edit = edit_of(graph, said_x, "a");
+  edit.go_to = {"c", "__end__"};
+  edit.sends = {{graph.table()->find("w"), ss::value{json::value("sent")}}};
+  (void)ss::update_state(graph.table(), place, std::move(edit));
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "x b c sent");
+}
+
+// B205: each list is a step; its edits count in the order of the list.
+BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a", "b", "c"});
+  g.edge("__start__", "a").edge("__start__", "b").join({"a", "b"}, "c");
+  const auto graph = g.compile(kept());
+  const auto says = [&](const char* text, const char* node) {
+    return edit_of(graph, {{"log", json::array{text}}}, node);
+  };
+  const auto id = ss::bulk_update_state(
+      graph.table(), place, {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
+  const auto all = ss::state_history(graph.table(), place);
+  BOOST_TEST_REQUIRE(all.size() == 2U);
+  BOOST_TEST(all[0].point->id == id);
+  BOOST_TEST(all[0].point->step == 1);
+  BOOST_TEST(log_in(graph, all[0]) == "0 2 1");
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "0 2 1 c");
+}
+
+// B206
+BOOST_AUTO_TEST_CASE(lists_of_edits_that_cannot_be_applied_are_refused_in_words) {
+  const auto graph = chain({"a", "b"});
+  const auto refusal = [&](std::vector<std::vector<ss::state_edit>> steps) {
+    try {
+      (void)ss::bulk_update_state(graph.table(), place, std::move(steps));
+    } catch (const ss::graph_error& failed) {
+      return std::string{failed.what()};
+    }
+    return std::string{"applied"};
+  };
+  auto clears = ss::state_edit{};
+  clears.as_node = "__end__";
+  const auto as_a = edit_of(graph, said_x, "a");
+  BOOST_TEST(refusal({}) == "No supersteps provided");
+  BOOST_TEST(refusal({{}}) == "No updates provided");
+  BOOST_TEST(refusal({{as_a, edit_of(graph, said_x)}}) ==
+             "as_node is required when applying multiple updates");
+  BOOST_TEST(refusal({{as_a, clears}}) == "Cannot apply multiple updates when clearing state");
+}
+
+// B199: the same content under the same parent; what ran after the original runs again.
+BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"});
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto before_b = ss::state_history(graph.table(), place).at(1);
+  (void)ss::copy_state(graph.table(), {"t", before_b.point->id, {}});
+  const auto copy = ss::get_state(graph.table(), place);
+  BOOST_TEST(copy.point->parent == before_b.point->parent);
+  BOOST_TEST((copy.point->source == ss::checkpoint_source::fork));
+  BOOST_TEST(copy.next == before_b.next, boost::test_tools::per_element());
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a b");
+  BOOST_CHECK_EXCEPTION((void)ss::copy_state(graph.table(), {"nobody", {}, {}}), ss::graph_error,
+                        [](const ss::graph_error& failed) {
+                          return std::string{failed.what()} ==
+                                 "thread 'nobody': Cannot copy a non-existent checkpoint";
+                        });
+}
+
+// B203: the edit shows as the result of the task that it stands for.
+BOOST_AUTO_TEST_CASE(an_edit_is_the_result_of_the_task_that_it_replaces) {
+  auto e = ss::engine{{.workers = 1}};
+  auto options = kept();
+  options.interrupt_before = {"b"};
+  const auto graph = chain({"a", "b"}, options);
+  (void)run(e, graph, json::object{}, on("t"));
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "b"));
+  const auto all = ss::state_history(graph.table(), place);
+  BOOST_TEST_REQUIRE(all[1].tasks.size() == 1U);
+  BOOST_TEST_REQUIRE(all[1].tasks[0].result.has_value());
+  BOOST_TEST(json::serialize(graph.update(*all[1].tasks[0].result)) == R"({"log":["x"]})");
+}
+
+// B204: pending Sends are dropped, unless the node's branches make them again.
+BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  g.node("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
+  g.edge("__start__", "a");
+  g.branch("a", [](const json::value& in) {
+    return std::vector<ss::json_target>{{"w", in.at("log").as_array().back()}};
+  });
+  auto options = kept();
+  options.interrupt_before = {"w"};
+  const auto graph = g.compile(options);
+  (void)run(e, graph, json::object{}, on("t"));
+  BOOST_TEST(ss::get_state(graph.table(), place).next.size() == 1U);
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x)); // as a, which ran last
+  BOOST_TEST(ss::get_state(graph.table(), place).next.size() == 1U);
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a x x");
+  (void)run(e, graph, json::object{}, on("u"));
+  (void)ss::update_state(graph.table(), {"u", {}, {}}, edit_of(graph, said_x, "w"));
+  BOOST_TEST(ss::get_state(graph.table(), {"u", {}, {}}).next.empty());
+}
+
+// B346, B242: a subgraph's thread is read and edited in its namespace.
+BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands) {
+  auto e = ss::engine{{.workers = 1}};
+  auto inner = logging({"first"});
+  inner.node("ask", asks("?")).sequence({"__start__", "first", "ask"});
+  const auto child = inner.compile();
+  auto g = logging({});
+  g.node("sub", child).edge("__start__", "sub");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto seen = ss::get_state(graph.table(), place, true);
+  BOOST_TEST_REQUIRE(seen.tasks.size() == 1U);
+  BOOST_TEST_REQUIRE(seen.tasks[0].nested != nullptr);
+  BOOST_TEST(log_in(child, *seen.tasks[0].nested) == "first");
+  BOOST_TEST(seen.tasks[0].nested->next == std::vector<std::string>{"ask"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of channels that a struct and channel handles can name, one step after the other.
+#include "graph_api/json_runs.hpp"
+
+#include <superstep/runtime/channel_graph.hpp>
+#include <superstep/runtime/graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+// Named, because coroutine frames of templates hold the state.
+namespace graph_api_kinds {
+
+struct kinds {
+  int any = 0;
+  int untracked = 0;
+  std::string seen;
+  using reducers = superstep::reducers<superstep::by<&kinds::any, superstep::any_value_rule>,
+                                       superstep::by<&kinds::untracked, superstep::untracked_rule>,
+                                       superstep::by<&kinds::seen, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(kinds, (), (any, untracked, seen))
+
+} // namespace graph_api_kinds
+
+using namespace graph_api;
+using graph_api_kinds::kinds;
+
+namespace {
+
+constexpr auto a = ss::node<kinds>{"a"};
+constexpr auto b = ss::node<kinds>{"b"};
+constexpr auto look = ss::node<kinds>{"look"};
+constexpr auto again = ss::node<kinds>{"again"};
+
+ss::update<kinds> tell(const kinds& s) {
+  return ss::update{
+      ss::set<&kinds::seen>(std::to_string(s.any) + '/' + std::to_string(s.untracked) + ' ')};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(kinds_of_channels)
+
+BOOST_AUTO_TEST_CASE(any_value_keeps_the_last_of_several_for_one_step) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<kinds>{};
+  g.add(a, [](const kinds&) { return ss::update{ss::set<&kinds::any>(1)}; });
+  g.add(b, [](const kinds&) { return ss::update{ss::set<&kinds::any>(2)}; });
+  g.add(look, tell).add(again, tell);
+  g.edge(ss::start, a).edge(ss::start, b).edge({a, b}, look).edge(look, again);
+  BOOST_TEST(e.invoke(g.compile(), kinds{}).seen == "2/0 0/0 ");
+}
+
+BOOST_AUTO_TEST_CASE(an_untracked_field_is_there_during_a_run_and_gone_after_it) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<kinds>{};
+  g.add(a, [](const kinds&) { return ss::update{ss::set<&kinds::untracked>(7)}; });
+  g.add(look, tell).add(again, tell).sequence({ss::start, a, look, again});
+  auto options = kept();
+  options.interrupt_before = {"again"};
+  const auto graph = g.compile(options);
+  BOOST_TEST(e.run(graph, ss::input_writes(kinds{}), on("t")).state->seen == "0/7 ");
+  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->seen == "0/7 0/0 ");
+}
+
+BOOST_AUTO_TEST_CASE(handles_name_them_as_well) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::channel_graph{};
+  const auto scratch = g.untracked<int>("scratch");
+  const auto out = g.last_value<int>("out", 0);
+  const auto first =
+      g.node("first", ss::reads{}, [=] { return ss::step_result{.writes = {scratch <<= 3}}; });
+  const auto second = g.node("second", ss::reads{scratch}, [=](const std::optional<int>& n) {
+    return ss::step_result{.writes = {out <<= n.value_or(-1)}};
+  });
+  g.sequence({ss::start, first, second});
+  const auto table = g.compile();
+  const auto done = e.wait_for(table, g.input({}), {});
+  BOOST_TEST(ss::get(out, *done.state) == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

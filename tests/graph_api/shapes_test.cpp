@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node reads is held against the shapes of channels, if that is asked for.
+#include "graph_api/json_runs.hpp"
+
+#include <superstep/runtime/json_shape.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace graph_api;
+
+namespace {
+
+struct shape_case {
+  const char* shape;
+  const char* value;
+  const char* misfit; // empty: it fits
+};
+std::ostream& operator<<(std::ostream& out, const shape_case& c) {
+  return out << c.value << " as " << c.shape;
+}
+
+const auto shape_cases = std::vector<shape_case>{
+    {R"("any")", R"([1])", ""},
+    {R"("integer")", "1", ""},
+    {R"("integer")", "1.5", "x should be an integer, got 1.5"},
+    {R"("number")", "1", ""},
+    {R"("string?")", "null", ""},
+    {R"("string?")", "7", "x should be a text or null, got 7"},
+    {R"(["integer"])", "[1,2]", ""},
+    {R"(["integer"])", R"([1,"2"])", R"(x[1] should be an integer, got "2")"},
+    {R"("list")", R"([1,"2"])", ""},
+    {R"({"name":"string"})", R"({"name":"a","more":1})", ""},
+    {R"({"name":"string"})", "{}", "x.name is missing"},
+    {R"({"name":"string?"})", "{}", ""},
+    {R"({"items":[{"price":"number"}]})", R"({"items":[{"price":1},{"price":true}]})",
+     "x.items[1].price should be a number, got true"},
+};
+
+struct bad_shape {
+  const char* shape;
+  const char* text;
+};
+std::ostream& operator<<(std::ostream& out, const bad_shape& c) {
+  return out << c.shape;
+}
+
+const auto bad_shapes = std::vector<bad_shape>{
+    {R"("int")", "$: 'int' is no kind of value"},
+    {R"({"a":["text"]})", "$.a[]: 'text' is no kind of value"},
+    {R"(["string","string"])", "$: a list of shapes holds one"},
+    {"7", "$: a shape is a text"},
+};
+
+/// A node `read` that reads `cart` behind one that writes it.
+ss::json_graph shop(bool check, const json::value& written) {
+  auto g = ss::json_graph{{.ignore_unknown_channels = false, .check_inputs = check}};
+  g.channel("cart").shape("cart", json::object{{"items", json::array{"integer"}}});
+  g.node("write", [written](const json::value&) { return json::object{{"cart", written}}; });
+  g.node("read", [](const json::value&) {});
+  g.sequence({"__start__", "write", "read"});
+  return g;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(shapes)
+
+BOOST_DATA_TEST_CASE(a_value_fits_or_the_place_is_named, boost::unit_test::data::make(shape_cases),
+                     c) {
+  const auto shape = ss::json_shape::parse(json::parse(c.shape));
+  BOOST_TEST_REQUIRE(shape.has_value());
+  BOOST_TEST(shape->misfit(json::parse(c.value), "x").value_or("") == c.misfit);
+}
+
+BOOST_DATA_TEST_CASE(what_is_no_shape_is_refused, boost::unit_test::data::make(bad_shapes), c) {
+  const auto shape = ss::json_shape::parse(json::parse(c.shape));
+  BOOST_TEST_REQUIRE(!shape.has_value());
+  BOOST_TEST(shape.error().text.starts_with(c.text));
+}
+
+BOOST_AUTO_TEST_CASE(shapes_are_bounded_in_depth) {
+  auto deep = json::value("any");
+  for (auto i = 0; i < 100; ++i) {
+    auto list = json::array{};
+    list.push_back(std::move(deep));
+    deep = std::move(list);
+  }
+  BOOST_TEST(!ss::json_shape::parse(deep).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_reads_another_shape_fails_with_the_path) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto wrong = json::value(json::object{{"items", json::array{1, "two"}}});
+  const auto failed = run(e, shop(true, wrong).compile());
+  BOOST_TEST_REQUIRE(failed.raw.error.has_value());
+  BOOST_TEST(failed.raw.error->text == "node 'read' (task read, step 2) failed: cart.items[1] "
+                                       "should be an integer, got \"two\"");
+  const auto right = json::value(json::object{{"items", json::array{1, 2}}});
+  BOOST_TEST(!run(e, shop(true, right).compile()).raw.error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_looks_unless_asked_to) {
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(!run(e, shop(false, json::value("no cart")).compile()).raw.error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(bad_shapes_and_shapes_of_nothing_are_faults_of_the_graph) {
+  auto g = shop(true, json::value("x"));
+  g.shape("cart", json::value("basket")).shape("cat", json::value("string"));
+  try {
+    static_cast<void>(g.compile());
+    BOOST_ERROR("compiled");
+  } catch (const ss::compile_error& failed) {
+    BOOST_TEST(failed.faults().size() == 2U);
+    const auto text = std::string{failed.what()};
+    BOOST_TEST(text.find("the shape of channel 'cart' at $: 'basket' is no kind") !=
+               std::string::npos);
+    BOOST_TEST(text.find("a shape names 'cat'") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

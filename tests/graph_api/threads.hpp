@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph_api/json_runs.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+// What tests of the thread `t` share.
+namespace graph_api {
+
+inline const auto place = ss::thread_place{"t", {}, {}};
+
+inline ss::compiled_json_graph chain(std::vector<std::string> nodes,
+                                     ss::compile_options options = kept()) {
+  auto g = logging(nodes);
+  nodes.insert(nodes.begin(), "__start__");
+  g.sequence(nodes);
+  return g.compile(std::move(options));
+}
+
+inline ss::run_config at(std::string checkpoint_id) {
+  auto config = on("t");
+  config.thread.emplace().checkpoint_id = std::move(checkpoint_id);
+  return config;
+}
+
+inline std::string log_in(const ss::compiled_json_graph& g, const ss::state_snapshot& s) {
+  return log_of({{}, g.state(*s.state)});
+}
+
+inline ss::state_edit edit_of(const ss::compiled_json_graph& g, const json::object& values,
+                              std::string as_node = {}) {
+  auto edit = ss::state_edit{};
+  edit.values.emplace();
+  for (auto& w : g.edit(values))
+    edit.values->push_back(std::move(w));
+  edit.as_node = std::move(as_node);
+  return edit;
+}
+
+inline const auto said_x = json::object{{"log", json::array{"x"}}};
+
+} // namespace graph_api
