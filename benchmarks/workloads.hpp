@@ -23,6 +23,7 @@ namespace superstep::bench {
 [[nodiscard]] report cpu_tools(parameters&);  // cpu_tools.cpp: W9
 [[nodiscard]] report react(parameters&);      // react.cpp: W4
 [[nodiscard]] report batch(parameters&);      // W7
+[[nodiscard]] report model_http(parameters&); // model_http.cpp: W13
 [[nodiscard]] report idle(parameters&);       // parked.cpp
 [[nodiscard]] report cancel(parameters&);
 [[nodiscard]] report start_up(parameters&); // start_up.cpp: W12
