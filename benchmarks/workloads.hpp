@@ -24,6 +24,7 @@ namespace superstep::bench {
 [[nodiscard]] report react(parameters&);      // react.cpp: W4
 [[nodiscard]] report batch(parameters&);      // W7
 [[nodiscard]] report subgraphs(parameters&);  // subgraphs.cpp: W6
+[[nodiscard]] report model_http(parameters&); // model_http.cpp: W13
 [[nodiscard]] report idle(parameters&);       // parked.cpp
 [[nodiscard]] report cancel(parameters&);
 [[nodiscard]] report start_up(parameters&); // start_up.cpp: W12

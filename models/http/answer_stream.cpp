@@ -10,6 +10,8 @@
 #include <superstep/models/providers/openai_chat.hpp>
 #include <superstep/models/providers/openai_responses.hpp>
 
+#include <simdjson.h>
+
 #include <utility>
 
 namespace superstep::models {
@@ -21,8 +23,7 @@ using namespace providers;
 constexpr auto excerpt_size = std::size_t{200};
 
 error bad_body(std::string what, std::string_view body) {
-  return {model_errc::bad_answer,
-          std::move(what) + "; the answer begins: " + std::string{body.substr(0, excerpt_size)}};
+  return {model_errc::bad_answer, std::move(what) + "; the answer begins: " + excerpt(body)};
 }
 
 /// A stream that turns into nonsense was damaged on its way: another one may be well.
@@ -154,7 +155,11 @@ std::optional<fault> answer_stream::read_event(std::string_view text) {
   const auto parsed = parse_json(text);
   const auto* event = parsed ? parsed->if_object() : nullptr;
   if (event == nullptr)
-    return damaged(bad_body("an event of the stream is no JSON object", text).text);
+    return damaged(bad_body(simdjson::validate_utf8(text.data(), text.size())
+                                ? "an event of the stream is no JSON object"
+                                : "an event of the stream is no UTF-8 text",
+                            text)
+                       .text);
   if (is_error_event(*event))
     return stream_fault(*event);
   auto piece = read_(*event);

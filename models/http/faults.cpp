@@ -3,6 +3,10 @@
 
 #include "models/providers/json_parts.hpp"
 
+#include <simdjson.h>
+
+#include <algorithm>
+
 namespace superstep::models {
 
 namespace {
@@ -13,21 +17,32 @@ constexpr auto text_max = std::size_t{500};
 
 } // namespace
 
+std::string excerpt(std::string_view text, std::size_t bytes_max) {
+  auto out = std::string{text.substr(0, bytes_max)};
+  if (text.size() > bytes_max) // not in the middle of a character
+    while (!out.empty() && (static_cast<unsigned char>(text[out.size()]) & 0xC0) == 0x80)
+      out.pop_back();
+  if (!simdjson::validate_utf8(out.data(), out.size()))
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+  return out;
+}
+
 server_fault read_fault(const json::object& body) {
   auto out = server_fault{};
   const auto* given = member(body, "error");
   const auto* inner = given ? given->if_object() : nullptr;
   if (inner == nullptr) {
     const auto text = text_in(body, "error");
-    out.text = (text.empty() ? to_text(body) : std::string{text}).substr(0, text_max);
+    out.text = excerpt(text.empty() ? to_text(body) : std::string{text}, text_max);
     return out;
   }
   out.code = text_in(*inner, "code");
   if (out.code.empty())
     out.code = text_in(*inner, "type");
-  out.text = text_in(*inner, "message").substr(0, text_max);
+  out.text = excerpt(text_in(*inner, "message"), text_max);
   if (out.text.empty())
-    out.text = to_text(*inner).substr(0, text_max);
+    out.text = excerpt(to_text(*inner), text_max);
   return out;
 }
 
@@ -36,7 +51,7 @@ server_fault read_fault(std::string_view body) {
   const auto* object = parsed ? parsed->if_object() : nullptr;
   if (object != nullptr && member(*object, "error"))
     return read_fault(*object);
-  return {{}, std::string{body.substr(0, text_max)}};
+  return {{}, excerpt(body, text_max)};
 }
 
 std::string without_secret(std::string text, std::string_view secret) {

@@ -5,6 +5,7 @@
 
 #include <superstep/base/json.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ struct fault {
   failure why;
   std::string text;
 };
+
+/// The beginning of what a server said, fit to be shown: bytes that are no text are question marks.
+[[nodiscard]] std::string excerpt(std::string_view text, std::size_t bytes_max = 200);
 
 /// What a server says about a failure: `{"error": {"message", "code" or "type"}}`,
 /// `{"error": "text"}`, or any other text.

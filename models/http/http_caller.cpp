@@ -153,8 +153,9 @@ attempt http_caller::broken(const error& transport) const {
 }
 
 attempt http_caller::failed(failure why, std::string_view text) const {
-  return attempt{
-      error{why.kind, without_secret(fmt::format("{}: {}", url_, text), key_)}, why, {}, false};
+  constexpr auto text_max = std::size_t{2'000};
+  auto told = without_secret(fmt::format("{}: {}", url_, text), key_);
+  return attempt{error{why.kind, excerpt(told, text_max)}, why, {}, false};
 }
 
 http_request http_caller::make_request(const wire_request& asked,

@@ -4,6 +4,7 @@
 //
 //     chat_server --input in.jsonl --recorded turns.jsonl [--latency-ms N] [--port N]
 //                 [--cert PEM --key PEM] [faults]
+//     chat_server --scripted …: by the rule of the benchmarks, two rounds of two calls
 //
 // It prints its port and serves until it is killed or its standard input ends; then it prints what
 // it has seen, which GET /stats tells as well. A request is answered with the turn whose number is
@@ -49,6 +50,7 @@ struct server_options {
   unsigned short port = 0;
   /// A request that was on its way when the 429 was answered cannot know of it.
   unsigned grace_ms = 25;
+  bool is_scripted = false;
   std::string cert; ///< PEM files; empty: no TLS
   std::string key;
   superstep::test::fault_rates faults;
@@ -71,6 +73,31 @@ struct pause {
   steady::time_point told;
   steady::time_point over;
 };
+
+/// The scripted model of the benchmarks, with T = 2 and C = 2.
+json::object scripted_answer(const json::object& request) {
+  constexpr auto rounds = 2;
+  constexpr auto calls = 2;
+  auto users = 0;
+  auto answers = 0; // since the last user message
+  auto results = 0;
+  for (const auto& m : request.at("messages").as_array()) {
+    const auto& role = m.at("role").as_string();
+    users += role == "user" ? 1 : 0;
+    answers = role == "user" ? 0 : answers + (role == "assistant" ? 1 : 0);
+    results += role == "tool" ? 1 : 0;
+  }
+  if (answers >= rounds)
+    return {{"role", "assistant"}, {"content", fmt::format("done {} {}", users, results)}};
+  auto list = json::array{};
+  for (auto j = 0; j < calls; ++j) {
+    const auto query = fmt::format(R"({{"query": "q{}-{}-{}"}})", users, answers, j);
+    list.push_back({{"id", fmt::format("call_{}_{}_{}", users, answers, j)},
+                    {"type", "function"},
+                    {"function", {{"name", "echo"}, {"arguments", query}}}});
+  }
+  return {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", std::move(list)}};
+}
 
 /// The answers, by the text of the first user message.
 class recording {
@@ -133,7 +160,8 @@ public:
   server(asio::io_context& io, const server_options& options)
       : io_{io}, options_{options}, faults_{options.faults},
         acceptor_{io, tcp::endpoint{asio::ip::address_v4::loopback(), options.port}} {
-    recording_.load(options);
+    if (!options.is_scripted)
+      recording_.load(options);
     if (!options.cert.empty()) {
       tls_.use_certificate_chain_file(options.cert);
       tls_.use_private_key_file(options.key, asio::ssl::context::pem);
@@ -273,7 +301,12 @@ private:
   response_type complete(const request_type& request) {
     auto failed = boost::system::error_code{};
     const auto body = json::parse(request.body(), failed);
-    const auto* said = failed ? nullptr : recording_.find(body.as_object());
+    auto scripted = json::object{};
+    if (!failed && options_.is_scripted)
+      scripted = scripted_answer(body.as_object());
+    const auto* said = failed                 ? nullptr
+                       : options_.is_scripted ? &scripted
+                                              : recording_.find(body.as_object());
     if (said == nullptr)
       return make_response(request, 404, R"({"error":{"message":"no such row or turn"}})");
     const auto* stream = body.as_object().if_contains("stream");
@@ -353,8 +386,9 @@ int main(int argc, char** argv) {
   auto options = server_options{};
   auto is_daemon = false;
   auto app = CLI::App{"Model server for tests"};
-  app.add_option("--recorded", options.recorded, "assistant turns, JSON lines")->required();
-  app.add_option("--input", options.input, "the rows' messages, JSON lines")->required();
+  app.add_option("--recorded", options.recorded, "assistant turns, JSON lines");
+  app.add_option("--input", options.input, "the rows' messages, JSON lines");
+  app.add_flag("--scripted", options.is_scripted, "answer by the rule of the benchmarks");
   app.add_option("--latency-ms", options.latency_ms, "time of every answer");
   app.add_option("--port", options.port, "0 = any that is free");
   app.add_option("--grace-ms", options.grace_ms, "requests so soon after a 429 are not early");

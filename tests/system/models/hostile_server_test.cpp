@@ -54,7 +54,9 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
   options.stream = true;
   options.attempts_max = 2;
   options.backoff_base_ms = 1;
-  options.idle_timeout_ms = 300;
+  options.answer_bytes_max = 12'000'000;
+  // Long enough for a busy machine, where it is not silence that is tested.
+  options.idle_timeout_ms = how == "stall" || how == "slow_head" ? 300 : 30'000;
   auto made = make_provider_model(std::move(options), io,
                                   std::make_shared<model_limits>(model_limits_options{}));
   BOOST_REQUIRE(made.has_value());
