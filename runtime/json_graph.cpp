@@ -358,11 +358,13 @@ void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
   builder_.add_node(std::move(name), std::move(body), false, std::move(node));
 }
 
-void json_graph::add_handler(std::string name, detail::json_body_function body) {
+void json_graph::add_handler(std::string name, detail::json_body_function body,
+                             bool gives_commands) {
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
   reads_.push_back({name, {}, reads});
-  builder_.add_error_handler(name, std::make_unique<json_node>(std::move(body), *layout_, reads),
-                             false, {});
+  builder_.add_error_handler(
+      name, std::make_unique<json_node>(std::move(body), gives_commands, *layout_, reads), false,
+      {});
 }
 
 json_graph& json_graph::input(std::vector<std::string> channels) {

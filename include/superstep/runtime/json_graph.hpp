@@ -116,13 +116,14 @@ public:
   /// Runs in the same step instead of a node that has failed for good; see graph::on_error.
   template <detail::json_body F>
   json_graph& on_error(std::string node, F handler) {
-    add_handler(std::move(node), detail::erase_body(std::move(handler)));
+    add_handler(std::move(node), detail::erase_body(std::move(handler)),
+                detail::gives_json_commands<F>);
     return *this;
   }
   /// The same for all nodes without a handler of their own.
   template <detail::json_body F>
   json_graph& on_error(F handler) {
-    add_handler({}, detail::erase_body(std::move(handler)));
+    add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
     return *this;
   }
   /// A graph as a node: it gets what the node reads, cut to its input, and what it puts out is
@@ -151,7 +152,7 @@ public:
 private:
   void add_node(std::string name, detail::json_body_function body, bool gives_commands,
                 json_node_options options);
-  void add_handler(std::string name, detail::json_body_function body);
+  void add_handler(std::string name, detail::json_body_function body, bool gives_commands);
   void add_body(std::string name, std::unique_ptr<node_body> body,
                 std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);
   void add_branch(std::string from, detail::json_router_function route, json_path_map map);
