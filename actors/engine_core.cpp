@@ -121,6 +121,10 @@ void engine_core::drain(ticket t, std::string reason) {
   });
 }
 
+void engine_core::saved(ticket t) {
+  on_lane(t.lane, [number = t.number](lane& l) { l.run_was_saved(number); });
+}
+
 void engine_core::resume(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.resume_run(number); });
 }

@@ -38,6 +38,7 @@ public:
   void cancel(ticket t);
   void resume(ticket t);
   void drain(ticket t, std::string reason);
+  void saved(ticket t);
   /// Runs a function on a lane, between two bodies. Any thread.
   void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
 

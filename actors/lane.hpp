@@ -96,6 +96,8 @@ public:
   void cancel_run(std::uint64_t number);
   void resume_run(std::uint64_t number);
   void drain_run(std::uint64_t number, const std::string& reason);
+  void run_was_saved(std::uint64_t number);
+  void thread_was_taken(std::uint64_t number, result<lease_ptr> got);
   void actor_died(const tenancy& t);
   void call_came_home(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
@@ -162,11 +164,15 @@ private:
   void tell_update(run& r, std::uint32_t number, const node_output& output, bool is_cached = false);
   [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code,
                                    std::exception_ptr cause);
+  void take_thread(run& r);
+  void begin_with(run& r, result<lease_ptr> got);
   [[nodiscard]] bool open_run(run& r);
   [[nodiscard]] bool set_breakpoints(run& r);
   static void find_resources(run& r) noexcept;
   static void share_resources(const run& r, nesting& below);
-  void finish_step(run& r);
+  [[nodiscard]] bool finish_step(run& r);
+  [[nodiscard]] bool fails_to_save(run& r);
+  [[nodiscard]] bool waits_for_saver(run& r);
   void fail_step(run& r, const error& refused);
   [[nodiscard]] bool announce_step(run& r);
   [[nodiscard]] bool begin_step(run& r);

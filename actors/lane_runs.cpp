@@ -4,6 +4,7 @@
 #include "lane.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -112,6 +113,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.number = number;
   r.live = true;
   r.paused = false;
+  r.is_saving = false;
   r.request = std::move(request);
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
@@ -158,8 +160,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
         keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
         set ? set->when : durability::async);
     r.keeps_writes = true;
-    if (open_run(r))
-      queue(r);
+    take_thread(r);
     return;
   }
   r.is_plain = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink;
@@ -173,6 +174,62 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     r.next_task = 1;
   }
   queue(r);
+}
+
+/// A run writes its thread alone, the runs below it included. Where another has the thread, this
+/// one waits, and its lane goes on.
+void lane::take_thread(run& r) {
+  const auto& keeper = r.thread->keeper();
+  if (!keeper || r.request.below) {
+    begin_with(r, lease_ptr{});
+    return;
+  }
+  struct arrival {
+    std::mutex mutex;
+    bool is_late = false;
+    std::optional<result<lease_ptr>> got;
+  };
+  const auto at = std::make_shared<arrival>();
+  const auto& set = r.request.config->thread;
+  keeper->take(r.thread->key().thread_id, set ? set->in_use : when_in_use::wait,
+               [at, core = core_.weak_from_this(), number = r.number,
+                index = index_](result<lease_ptr> got) {
+                 const auto lock = std::scoped_lock{at->mutex};
+                 if (!at->is_late) {
+                   at->got = std::move(got);
+                 } else if (const auto alive = core.lock()) {
+                   alive->on_lane(index, [number, held = std::move(got)](lane& l) mutable {
+                     l.thread_was_taken(number, std::move(held));
+                   });
+                 }
+               });
+  auto now = std::optional<result<lease_ptr>>{};
+  {
+    const auto lock = std::scoped_lock{at->mutex};
+    now = std::exchange(at->got, std::nullopt);
+    at->is_late = !now;
+  }
+  r.is_saving = !now;
+  if (now)
+    begin_with(r, std::move(*now));
+}
+
+void lane::thread_was_taken(std::uint64_t number, result<lease_ptr> got) {
+  auto* const r = find_run(number);
+  if (r == nullptr || !r->is_saving) // it has ended meanwhile: the lease goes to the next
+    return;
+  r->is_saving = false;
+  begin_with(*r, std::move(got));
+}
+
+void lane::begin_with(run& r, result<lease_ptr> got) {
+  if (!got) {
+    end_run(r, run_error{got.error().code, got.error().text, {}, 0, {}, 1, {}});
+    return;
+  }
+  r.thread->hold(std::move(*got));
+  if (open_run(r))
+    queue(r);
 }
 
 /// Takes up a thread. False when the run has ended.
@@ -270,6 +327,16 @@ void lane::resume_run(std::uint64_t number) {
   }
 }
 
+void lane::run_was_saved(std::uint64_t number) {
+  auto* const r = find_run(number);
+  if (r == nullptr || !r->is_saving)
+    return;
+  r->is_saving = false;
+  r->thread->check();
+  if (!fails_to_save(*r))
+    queue(*r);
+}
+
 /// The next task to be started: a second attempt that is due, or the next of the step.
 std::uint32_t lane::take_task(run& r) noexcept {
   if (r.again.empty())
@@ -299,7 +366,7 @@ void lane::drain_run(std::uint64_t number, const std::string& reason) {
 
 /// Drives a run until it waits, ends or has had its turn.
 lane::kept lane::drive(run& r) {
-  if (r.paused)
+  if (r.paused || r.is_saving)
     return kept::yes;
   if (r.request.below)
     note_activity(r);
@@ -491,6 +558,49 @@ void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
   r.asked->insert(r.asked->end(), talk.asked.begin(), talk.asked.end());
 }
 
+namespace {
+
+run_error as_run_error(const error& e) {
+  return {e.code, e.text, {}, 0, {}, 1, {}};
+}
+
+/// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
+std::function<void(raw_result)> after_saving(thread_run& thread,
+                                             std::function<void(raw_result)> done) {
+  if (!thread.keeper())
+    return done;
+  struct ending {
+    raw_result raw;
+    lease_ptr lease;
+  };
+  return [keeper = thread.keeper(), key = thread.key(), lease = thread.give_up_lease(),
+          done = std::move(done)](raw_result raw) mutable {
+    auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
+    const auto tell = [keeper, key, done, held] {
+      try {
+        keeper->check(key);
+      } catch (const saver_error& e) {
+        if (!held->raw.error)
+          held->raw.error = as_run_error({e.code(), e.what()});
+      }
+      held->lease.reset(); // whoever is told may go on with the thread
+      done(std::move(held->raw));
+    };
+    if (!keeper->when_saved(key, tell))
+      tell();
+  };
+}
+
+/// What was held back until the end of the run is saved. The error that it ends with.
+std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
+  r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
+  if (!error && r.thread->failure())
+    error = as_run_error(*r.thread->failure());
+  return error;
+}
+
+} // namespace
+
 void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
   SUPERSTEP_ASSERT(error || r.to_parent || r.flights == 0);
@@ -504,7 +614,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   while (!r.open.empty())
     abandon(*r.open.back());
   if (r.thread)
-    r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
+    error = close_thread(r, std::move(error));
   auto result = raw_result{r.state.take_state(),       std::move(error),
                            std::exchange(r.stats, {}), std::exchange(r.asked, std::nullopt),
                            std::move(r.shown),         std::move(r.to_parent)};
@@ -518,7 +628,9 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   forget_run(r);
   if (!r.late.empty())
     cache_late(r, std::exchange(r.late, {}));
-  const auto done = std::exchange(r.request.done, nullptr);
+  auto done = std::exchange(r.request.done, nullptr);
+  if (done && r.thread && !r.request.below)
+    done = after_saving(*r.thread, std::move(done));
   r.request = {};
   r.state.clear();
   r.step.clear();

@@ -95,6 +95,7 @@ public:
     return input_of(given, *layout_, *reads_);
   }
   bool gives_commands() const override { return gives_commands_; }
+  const value_form* input_form() const override { return form_of<json::value>(); }
 
 private:
   detail::json_body_function f_;
@@ -141,6 +142,7 @@ public:
     return std::ranges::any_of(graph_.table()->nodes(),
                                [](const auto& n) { return n->body->gives_commands(); });
   }
+  const value_form* input_form() const override { return form_of<json::value>(); }
   program_ptr nested() const override { return graph_.table(); }
 
 private:

@@ -66,6 +66,7 @@ public:
   }
   bool gives_commands() const override { return false; }
   program_ptr nested() const override { return child_.table(); }
+  const value_form* input_form() const override { return form_of<Input>(); }
 
 private:
   [[nodiscard]] write_list state_in(const body_input& given) const {

@@ -108,6 +108,8 @@ public:
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }
   /// Whether it may say where to go next. Without declared destinations that is then anywhere.
   [[nodiscard]] virtual bool gives_commands() const { return true; }
+  /// How the input of a Send to this node is kept; null: it cannot be, or there is none.
+  [[nodiscard]] virtual const value_form* input_form() const { return nullptr; }
   /// The graph that this node is, if it is one.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };

@@ -106,6 +106,7 @@ public:
   [[nodiscard]] bool gives_commands() const override {
     return !std::is_void_v<awaited_t<body_result<F, In>>>;
   }
+  const value_form* input_form() const override { return form_of<In>(); }
 
 private:
   F f_;

@@ -108,6 +108,7 @@ public:
   [[nodiscard]] bool gives_commands() const override {
     return std::same_as<awaited_t<body_result<F, In>>, command<State>>;
   }
+  const value_form* input_form() const override { return form_of<In>(); }
 
 private:
   F f_;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/checkpoint/saver.hpp>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace superstep::detail {
+
+/// Hands the threads of one saver to the runs of this process, one at a time.
+class thread_desk : public std::enable_shared_from_this<thread_desk> {
+public:
+  using callback = std::function<void(result<lease_ptr>)>;
+  /// Calls back at once, or from the thread that gives the lease back.
+  void take(const std::string& thread_id, when_in_use, callback done);
+
+private:
+  class lease;
+  struct line {
+    lease* holder = nullptr;
+    std::deque<callback> waiting; // one a run
+  };
+  [[nodiscard]] lease_ptr hand_out(line&, const std::string& thread_id);
+  void give_back(const lease&);
+
+  std::mutex mutex_;
+  std::map<std::string, line> lines_;
+};
+
+} // namespace superstep::detail
