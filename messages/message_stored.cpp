@@ -66,7 +66,7 @@ result<void> read_member(std::string_view key, const json::value& from, message&
   } else if (key == "artifact") {
     into.artifact = from;
   } else if (key == "usage_metadata") {
-    return read_stored(from, into.usage, "usage_metadata");
+    return read_stored(from, into.usage.emplace(), "usage_metadata");
   } else if (key != "type") {
     return error{errc::parse_failed, "a message has the unknown member '" + std::string{key} + "'"};
   }

@@ -162,9 +162,7 @@ BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
   const auto history = ss::state_history(graph.table(), place);
   BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
   auto again = on("t");
-  auto from = ss::thread_options{};
-  from.checkpoint_id = history[1].point->id;
-  again.thread = std::make_shared<const ss::thread_options>(std::move(from));
+  again.thread.emplace().checkpoint_id = history[1].point->id;
   BOOST_TEST(e.run(graph, ss::run_input::go_on(), again).state->n == 14);
   BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U); // a fork, and b once more
 }

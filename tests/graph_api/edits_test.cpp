@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(an_edit_may_go_somewhere_and_send) {
   const auto graph = g.compile(kept());
   auto edit = edit_of(graph, said_x, "a");
   edit.go_to = {"c", "__end__"};
-  edit.sends = {{graph.table()->find("w"), ss::value{json::value("sent")}}};
+  edit.sends = {{graph.table()->find("w"), 0, ss::value{json::value("sent")}}};
   (void)ss::update_state(graph.table(), place, std::move(edit));
   BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "x b c sent");
 }

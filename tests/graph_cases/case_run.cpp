@@ -70,6 +70,13 @@ public:
     return out;
   }
 
+  /// From here on; see case_saver. @pre the case has a checkpointer
+  void die_with(std::size_t nth) {
+    has_died_ = false;
+    graphs_.saver->die_with(nth);
+  }
+  [[nodiscard]] bool has_died() const noexcept { return has_died_; }
+
 private:
   [[nodiscard]] const program_ptr& table() const { return graphs_.main().table(); }
 
@@ -149,7 +156,7 @@ private:
     if (const auto* context = what.if_contains("context"); context && context->is_object())
       out.context = std::make_shared<const json::object>(context->get_object());
     out.thread_id = thread_of(what);
-    auto thread = thread_options{};
+    auto& thread = out.thread.emplace();
     if (const auto when = text_member(what, "durability"); when == "exit")
       thread.when = durability::exit;
     else if (when == "sync")
@@ -157,20 +164,46 @@ private:
     thread.interrupt_before = names_in(what, "interrupt_before");
     thread.interrupt_after = names_in(what, "interrupt_after");
     thread.checkpoint_id = checkpoint_of(what);
-    out.thread = std::make_shared<const thread_options>(std::move(thread));
     return out;
   }
 
   json::object invoke(const json::object& what) {
     // What a caller gets is what a stream of values would have shown last, if anything.
-    auto run = engine_.open_stream(table(), input(what), stream_mode::values, config_of(what), 64);
     auto last = json::value{};
-    while (const auto event = run.next())
-      if (event->changes.empty() || graphs_.main().is_output(event->changes))
-        last = shown(graphs_.main().output(*event->state));
-    return {
-        {"out", std::move(last)},
-        {"interrupts", describe_questions(run.result().asked.value_or(std::vector<interrupt>{}))}};
+    const auto result = follow(what, stream_mode::values, [&](const run_event& event) {
+      if (event.changes.empty() || graphs_.main().is_output(event.changes))
+        last = shown(graphs_.main().output(*event.state));
+    });
+    return {{"out", std::move(last)},
+            {"interrupts", describe_questions(result.asked.value_or(std::vector<interrupt>{}))}};
+  }
+
+  /// Runs a call to its end. Where the process dies on the way, the next one goes on.
+  template <class See>
+  raw_result follow(const json::object& what, stream_mode modes, See see) {
+    try {
+      auto run = engine_.open_stream(table(), input(what), modes, config_of(what), 64);
+      while (const auto event = run.next())
+        see(*event);
+      return run.result();
+    } catch (const graph_error&) {
+      if (!graphs_.saver || !graphs_.saver->is_dead())
+        throw;
+    }
+    graphs_.saver->revive();
+    graphs_.saver->reopen();
+    has_died_ = true;
+    auto rest = what;
+    rest.erase("checkpoint"); // it has been gone back to: the thread goes on from its newest
+    auto run = engine_.open_stream(table(), run_input::go_on(), modes, config_of(rest), 64);
+    while (const auto event = run.next()) {
+      // Whoever goes on is first told where: the process that died has told that.
+      const auto is_greeting = event->mode == stream_mode::values && event->changes.empty() &&
+                               !event->asked && event->path == nullptr;
+      if (!is_greeting)
+        see(*event);
+    }
+    return run.result();
   }
 
   json::object stream(const json::object& what) {
@@ -180,9 +213,9 @@ private:
     auto events = json::array{};
     auto out = json::object{};
     try {
-      auto run = engine_.open_stream(table(), input(what), modes, config_of(what), 64);
-      while (auto event = run.next())
-        events.push_back(describe_event(*event, graphs_));
+      static_cast<void>(follow(what, modes, [&](const run_event& event) {
+        events.push_back(describe_event(event, graphs_));
+      }));
     } catch (const graph_error& e) {
       out["error"] = describe_error(e.details());
     }
@@ -235,6 +268,7 @@ private:
   }
 
   engine& engine_;
+  bool has_died_ = false;
   std::shared_ptr<execution_counts> counts_;
   case_graphs graphs_;
 };
@@ -253,6 +287,25 @@ json::array run_case(const json::object& test_case, engine& e, std::optional<std
     trace.emplace_back(json::object{{"unsupported", lacking.what()}});
   }
   return trace;
+}
+
+std::optional<json::array> run_killed(const json::object& test_case, engine& e,
+                                      std::optional<std::uint64_t> seed, std::size_t call,
+                                      std::size_t checkpoint) {
+  auto trace = json::array{};
+  auto runner = case_runner{test_case, e, seed};
+  auto has_died = false;
+  const auto& script = test_case.at("script").as_array();
+  for (auto i = std::size_t{0}; i < script.size(); ++i) {
+    if (i == call)
+      runner.die_with(checkpoint);
+    trace.emplace_back(runner.call(script[i].as_object()));
+    if (i == call) {
+      has_died = runner.has_died();
+      runner.die_with(0);
+    }
+  }
+  return has_died ? std::optional{std::move(trace)} : std::nullopt;
 }
 
 } // namespace superstep::graph_cases

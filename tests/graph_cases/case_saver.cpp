@@ -29,9 +29,12 @@ public:
   }
   std::string head(const thread_key& key) override { return to_->head(key); }
   void put(const thread_key& key, checkpoint_ptr point) override {
+    check_alive();
     to_->put(key, std::move(point));
+    note_saved(key);
   }
   void put_task(const thread_key& key, std::string_view id, task_record record) override {
+    check_alive();
     to_->put_task(key, id, std::move(record));
   }
   void delete_thread(std::string_view thread_id) override { to_->delete_thread(thread_id); }
@@ -89,6 +92,18 @@ private:
 };
 
 } // namespace
+
+void case_saver::note_saved(const thread_key& key) {
+  if (left_ == 0 || !key.ns.empty() || --left_ > 0)
+    return;
+  is_dead_ = true;
+  check_alive();
+}
+
+void case_saver::check_alive() const {
+  if (is_dead_)
+    throw saver_error{saver_errc::failed, "the process was killed"};
+}
 
 std::shared_ptr<case_saver> case_saver::make() {
   const auto* kind = std::getenv("SUPERSTEP_SAVER");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/boxed.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/checkpoint/fwd.hpp>
 
@@ -46,7 +47,7 @@ struct run_config {
   std::vector<std::string> tags;
   json::object metadata;
   json::object configurable;
-  std::shared_ptr<const thread_options> thread; ///< null: nothing is said
+  boxed<thread_options> thread;
   std::shared_ptr<const void> context; ///< typed context of the caller; see runtime::context<T>()
 };
 
