@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes as a gzip stream: the same comes out however they are cut, and never more at once than was
+// asked for. The first byte chooses the cut. They are read as the address of a proxy, too.
+#include "fuzz_input.hpp"
+#include "net/gunzip.hpp"
+#include "net/proxy.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace {
+
+using namespace superstep;
+
+constexpr auto out_max = std::size_t{1} << 20;
+
+/// What comes out, with a mark at the end that says how it ended.
+std::string unpacked(std::string_view text, std::size_t piece) {
+  auto reader = gunzip{};
+  auto out = std::string{};
+  auto buffer = std::string(1'000, '\0');
+  while (!text.empty()) {
+    reader.feed(text.substr(0, piece));
+    text.remove_prefix(std::min(piece, text.size()));
+    for (;;) {
+      const auto got = reader.read(buffer.data(), buffer.size());
+      if (!got)
+        return out + "!";
+      fuzz::must(*got <= buffer.size());
+      if (*got == 0)
+        break;
+      out.append(buffer, 0, *got);
+      if (out.size() > out_max)
+        return out.substr(0, out_max);
+    }
+  }
+  return out + (reader.is_cut() ? "-" : ".");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0)
+    return 0;
+  const auto text = fuzz::text_of(data + 1, size - 1);
+  (void)parse_proxy(text);
+  const auto whole = unpacked(text, std::max(text.size(), std::size_t{1}));
+  const auto pieces = unpacked(text, std::size_t{1} + data[0] % 16);
+  // Damage may be noticed before what stands in front of it comes out, or after.
+  fuzz::must(whole == pieces || (whole.ends_with('!') && pieces.ends_with('!')));
+  return 0;
+}
