@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/errors.md is the table of error codes: every enumerator of every error enumeration stands in
 // it, under the name of its category, with a text of its own.
+#include <superstep/channels/channel.hpp>
+#include <superstep/runtime/graph_error.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <filesystem>
@@ -10,6 +13,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <system_error>
 
 namespace {
 
@@ -69,6 +73,22 @@ BOOST_AUTO_TEST_CASE(every_code_stands_in_the_table_and_nothing_else_does) {
     for (const auto& code : told)
       BOOST_TEST(codes.contains(code), enumeration << " has no " << code);
   }
+}
+
+// The enumerations count from 1 without gaps, so the header says how far.
+BOOST_AUTO_TEST_CASE(every_code_has_a_message_of_its_own) {
+  const auto all = enumerators();
+  const auto check = [&](const std::string& enumeration, const std::error_category& category) {
+    auto texts = std::set<std::string>{};
+    const auto count = static_cast<int>(all.at(enumeration).size());
+    for (auto code = 1; code <= count; ++code)
+      BOOST_TEST(texts.insert(category.message(code)).second,
+                 enumeration << ' ' << code << " says what another code says");
+    BOOST_TEST(!texts.contains(category.message(count + 1)), enumeration << " has gaps");
+  };
+  check("errc", superstep::make_error_code(superstep::errc{}).category());
+  check("graph_errc", superstep::make_error_code(superstep::graph_errc{}).category());
+  check("channel_errc", superstep::make_error_code(superstep::channel_errc{}).category());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -132,6 +132,19 @@ BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_which_limit) {
   BOOST_TEST(has(e.text, "Recursion limit of 2 reached"));
 }
 
+// B025: refused before anything runs.
+BOOST_AUTO_TEST_CASE(a_limit_below_one_is_refused) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); });
+  auto config = ss::run_config{};
+  config.recursion_limit = 0;
+  BOOST_CHECK_EXCEPTION((void)run(e, graph, json::object{}, config), ss::graph_error,
+                        [](const ss::graph_error& failed) {
+                          return failed.code() == ss::errc::invalid_argument &&
+                                 std::string{failed.what()} == "recursion_limit must be at least 1";
+                        });
+}
+
 BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
   const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); });
   BOOST_CHECK_EXCEPTION((void)ss::get_state(graph.table(), {"t", {}, {}}), ss::graph_error,
