@@ -241,6 +241,8 @@ bool lane::open_run(run& r) {
     return false;
   }
   r.request.input = {};
+  if (fails_to_save(r)) // before anything has run
+    return false;
   if (r.thread->is_resuming()) {
     r.has_moved = false;
     show(r, {});

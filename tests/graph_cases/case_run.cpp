@@ -181,10 +181,13 @@ private:
   /// Runs a call to its end. Where the process dies on the way, the next one goes on.
   template <class See>
   raw_result follow(const json::object& what, stream_mode modes, See see) {
+    auto was_told = false;
     try {
       auto run = engine_.open_stream(table(), input(what), modes, config_of(what), 64);
-      while (const auto event = run.next())
+      while (const auto event = run.next()) {
         see(*event);
+        was_told = true;
+      }
       return run.result();
     } catch (const graph_error&) {
       if (!graphs_.saver || !graphs_.saver->is_dead())
@@ -197,8 +200,10 @@ private:
     rest.erase("checkpoint"); // it has been gone back to: the thread goes on from its newest
     auto run = engine_.open_stream(table(), run_input::go_on(), modes, config_of(rest), 64);
     while (const auto event = run.next()) {
-      // Whoever goes on is first told where: the process that died has told that.
-      const auto is_greeting = event->mode == stream_mode::values && event->changes.empty() &&
+      // Whoever goes on is first told where: the process that died has told that, or would not
+      // have, because it began with an input.
+      const auto is_greeting = (was_told || !member(what, "input").is_null()) &&
+                               event->mode == stream_mode::values && event->changes.empty() &&
                                !event->asked && event->path == nullptr;
       if (!is_greeting)
         see(*event);
