@@ -33,12 +33,26 @@ bool has_breakpoints(const json::value& v) {
   });
 }
 
+/// A subgraph that is to go on with what earlier calls left. In the first step of a process that
+/// goes on, it goes on as well and does not look at its input, whether or not it had been begun
+/// before (the recorded cases ask for that).
+bool has_lasting_subgraph(const json::object& test_case) {
+  return std::ranges::any_of(test_case.at("graphs").as_object(), [](const auto& graph) {
+    const auto* keeps = graph.value().as_object().if_contains("checkpointer");
+    return keeps != nullptr && *keeps == true;
+  });
+}
+
 /// A stop at a breakpoint looks like a kill to whoever goes on. What is saved at the end alone is
 /// lost with the process. A limit of steps counts from where a process began. All of that is as it
-/// should be, and cannot be compared.
+/// should be, and cannot be compared; neither can what is not kept.
 bool can_be_killed(const json::object& record) {
   const auto& test_case = record.at("case").as_object();
-  return !has_breakpoints(test_case) && to_text(test_case).find("\"exit\"") == std::string::npos &&
+  const auto text = to_text(test_case);
+  for (const auto* unkept : {"\"exit\"", "\"untracked\"", "remaining_steps", "is_last_step"})
+    if (text.find(unkept) != std::string::npos)
+      return false;
+  return !has_breakpoints(test_case) && !has_lasting_subgraph(test_case) &&
          to_text(record.at("expect")).find("\"recursion_limit\"") == std::string::npos;
 }
 
