@@ -3,6 +3,7 @@
 
 #include "models/protocols/coerce_text.hpp"
 #include "models/protocols/parse_answer_tools.hpp"
+#include "models/protocols/qwen3_coder_opening.hpp"
 #include "models/protocols/xml_scanner.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -11,46 +12,6 @@
 #include <utility>
 
 namespace superstep::qwen3_coder {
-
-namespace {
-
-// More white space than this between a call and a stray close tag is text.
-constexpr auto stray_space_max = std::size_t{64};
-
-/// Whether a block or a call that stands on its own begins at `at`.
-reading opening_at(std::string_view all, std::size_t at, bool complete, tag& found) {
-  auto what = read_tag(all, at, found);
-  if (what == reading::more)
-    return found.closing || complete ? reading::none : what;
-  if (what == reading::none || found.closing)
-    return reading::none;
-  if (found.kind == tag_kind::block || names_call(found))
-    return what;
-  if (found.kind != tag_kind::call || found.self_closing)
-    return reading::none;
-  // Words like <tool> stand in prose, too; with a name right behind it one begins a call.
-  const auto rest = all.substr(found.to);
-  const auto name = all.size() - text::trim_start(rest).size();
-  if (name == all.size())
-    return complete || rest.size() > stray_space_max ? reading::none : reading::more;
-  auto child = tag{};
-  const auto next = all[name] == '<' ? read_tag(all, name, child) : reading::none;
-  if (next == reading::more && !complete)
-    return next;
-  const auto is_name = next == reading::tag && child.kind == tag_kind::name && !child.closing;
-  return is_name ? reading::tag : reading::none;
-}
-
-/// Whether no call begins in it, not even at its end.
-bool is_plain(std::string_view piece) {
-  auto found = tag{};
-  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
-    if (opening_at(piece, at, false, found) != reading::none)
-      return false;
-  return true;
-}
-
-} // namespace
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
                protocol_event_handler on_event, protocol_error_handler on_error)

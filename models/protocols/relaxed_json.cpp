@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/protocols/coerce_text.hpp"
-#include "models/protocols/eight_bytes.hpp"
+#include "models/protocols/json_string.hpp"
 #include "models/protocols/relaxed_json_impl.hpp"
 
 #include <superstep/models/protocols/relaxed_json.hpp>
@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -23,38 +22,6 @@ constexpr auto word_chars = [] {
     table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
-
-/// Where a string stops being taken as it stands: at its quote, an escape, a control character or
-/// the end of the text.
-std::size_t end_of_plain(std::string_view s, std::size_t at, char quote) noexcept {
-  for (; s.size() - at >= 8; at += 8)
-    if (const auto next = eight_bytes{s.data() + at};
-        next.has(quote) || next.has('\\') || next.has_control())
-      break;
-  while (at < s.size() && s[at] != quote && s[at] != '\\' &&
-         static_cast<unsigned char>(s[at]) >= 0x20)
-    ++at;
-  return at;
-}
-
-void append_utf8(std::string& out, std::uint32_t c) {
-  const auto byte = [&](std::uint32_t b) { out += static_cast<char>(b); };
-  if (c < 0x80) {
-    byte(c);
-  } else if (c < 0x800) {
-    byte(0xc0 | (c >> 6U));
-    byte(0x80 | (c & 0x3fU));
-  } else if (c < 0x10000) {
-    byte(0xe0 | (c >> 12U));
-    byte(0x80 | ((c >> 6U) & 0x3fU));
-    byte(0x80 | (c & 0x3fU));
-  } else {
-    byte(0xf0 | (c >> 18U));
-    byte(0x80 | ((c >> 12U) & 0x3fU));
-    byte(0x80 | ((c >> 6U) & 0x3fU));
-    byte(0x80 | (c & 0x3fU));
-  }
-}
 
 /// One document, read by recursive descent; the depth is bounded by json_limits. What is a token is
 /// tried in a fixed order (space, punctuation, comment, keyword, number, string, word), so a word
@@ -202,41 +169,6 @@ private:
     return true;
   }
 
-  std::optional<std::uint32_t> hex4() {
-    if (text_.size() - at_ < 4)
-      return {};
-    auto v = std::uint32_t{0};
-    for (auto i = 0; i < 4; ++i) {
-      const auto c = text::lower(text_[at_++]);
-      if (text::is_digit(c))
-        v = v * 16 + static_cast<std::uint32_t>(c - '0');
-      else if (c >= 'a' && c <= 'f')
-        v = v * 16 + static_cast<std::uint32_t>(c - 'a' + 10);
-      else
-        return {};
-    }
-    return v;
-  }
-
-  bool read_unicode(std::string& out) {
-    const auto first = hex4();
-    if (!first)
-      return fail("\\u wants four hexadecimal digits");
-    if (*first >= 0xd800 && *first < 0xdc00 && text_.substr(at_).starts_with("\\u")) {
-      const auto back = at_;
-      at_ += 2;
-      const auto second = hex4();
-      if (second && *second >= 0xdc00 && *second < 0xe000) {
-        append_utf8(out, 0x10000 + ((*first - 0xd800) << 10U) + (*second - 0xdc00));
-        return true;
-      }
-      at_ = back;
-    }
-    // Half a pair cannot be written in UTF-8.
-    append_utf8(out, *first >= 0xd800 && *first < 0xe000 ? 0xfffd : *first);
-    return true;
-  }
-
   /// The string that begins here, if it is what stands between its quotes; nothing: it is
   /// not, and nothing has been read.
   std::optional<std::string_view> plain_string() {
@@ -250,31 +182,8 @@ private:
   }
 
   bool read_string(std::string& out) {
-    const auto quote = text_[at_++];
-    for (;;) {
-      const auto from = at_;
-      at_ = end_of_plain(text_, at_, quote);
-      out += text_.substr(from, at_ - from);
-      if (at_ >= text_.size())
-        return fail("a string has no end");
-      if (take(quote))
-        return true;
-      if (!take('\\'))
-        return fail("a control character in a string");
-      if (at_ >= text_.size())
-        return fail("a string has no end");
-      const auto c = text_[at_++];
-      static constexpr auto names = std::string_view{"\"\\/bfnrt"};
-      static constexpr auto values = std::string_view{"\"\\/\b\f\n\r\t"};
-      if (const auto i = names.find(c); i != names.npos)
-        out += values[i];
-      else if (c == '\'' && quote == '\'')
-        out += c;
-      else if (c != 'u')
-        return fail("JSON knows no such escape");
-      else if (!read_unicode(out))
-        return false;
-    }
+    const auto* why = read_json_string(text_, at_, out);
+    return why == nullptr || fail(why);
   }
 
   bool read_array(json::value& into, std::size_t depth) {
