@@ -20,8 +20,6 @@ namespace {
 
 using namespace providers;
 
-constexpr auto excerpt_size = std::size_t{200};
-
 error bad_body(std::string what, std::string_view body) {
   return {model_errc::bad_answer, std::move(what) + "; the answer begins: " + excerpt(body)};
 }
