@@ -115,6 +115,10 @@ void engine_core::cancel(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.cancel_run(number); });
 }
 
+void engine_core::saved(ticket t) {
+  on_lane(t.lane, [number = t.number](lane& l) { l.run_was_saved(number); });
+}
+
 void engine_core::resume(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.resume_run(number); });
 }

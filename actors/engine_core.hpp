@@ -37,6 +37,7 @@ public:
   [[nodiscard]] lane& choose_lane() noexcept;
   void cancel(ticket t);
   void resume(ticket t);
+  void saved(ticket t);
   /// Runs a function on a lane, between two bodies. Any thread.
   void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
 

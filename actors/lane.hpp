@@ -95,6 +95,7 @@ public:
   void begin_run(std::uint64_t number, run_request&& request);
   void cancel_run(std::uint64_t number);
   void resume_run(std::uint64_t number);
+  void run_was_saved(std::uint64_t number);
   void actor_died(const tenancy& t);
   void call_came_home(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
@@ -159,7 +160,9 @@ private:
   [[nodiscard]] bool set_breakpoints(run& r);
   static void find_resources(run& r) noexcept;
   static void share_resources(const run& r, nesting& below);
-  void finish_step(run& r);
+  [[nodiscard]] bool finish_step(run& r);
+  [[nodiscard]] bool fails_to_save(run& r);
+  [[nodiscard]] bool waits_for_saver(run& r);
   void fail_step(run& r, const error& refused);
   [[nodiscard]] bool announce_step(run& r);
   [[nodiscard]] bool begin_step(run& r);

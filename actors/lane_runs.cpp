@@ -4,6 +4,7 @@
 #include "lane.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -79,6 +80,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.number = number;
   r.live = true;
   r.paused = false;
+  r.is_saving = false;
   r.request = std::move(request);
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
@@ -222,6 +224,16 @@ void lane::resume_run(std::uint64_t number) {
   }
 }
 
+void lane::run_was_saved(std::uint64_t number) {
+  auto* const r = find_run(number);
+  if (r == nullptr || !r->is_saving)
+    return;
+  r->is_saving = false;
+  r->thread->check();
+  if (!fails_to_save(*r))
+    queue(*r);
+}
+
 /// The next task to be started: a second attempt that is due, or the next of the step.
 std::uint32_t lane::take_task(run& r) noexcept {
   if (r.again.empty())
@@ -233,7 +245,7 @@ std::uint32_t lane::take_task(run& r) noexcept {
 
 /// Drives a run until it waits, ends or has had its turn.
 lane::kept lane::drive(run& r) {
-  if (r.paused)
+  if (r.paused || r.is_saving)
     return kept::yes;
   if (r.request.below)
     note_activity(r);
@@ -414,6 +426,43 @@ void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
   r.asked->insert(r.asked->end(), talk.asked.begin(), talk.asked.end());
 }
 
+namespace {
+
+run_error as_run_error(const error& e) {
+  return {e.code, e.text, {}, 0, {}, 1, {}};
+}
+
+/// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
+std::function<void(raw_result)> after_saving(const thread_run& thread,
+                                             std::function<void(raw_result)> done) {
+  if (!thread.keeper())
+    return done;
+  return [keeper = thread.keeper(), key = thread.key(), done = std::move(done)](raw_result raw) {
+    auto held = std::make_shared<raw_result>(std::move(raw));
+    const auto tell = [keeper, key, done, held] {
+      try {
+        keeper->check(key);
+      } catch (const saver_error& e) {
+        if (!held->error)
+          held->error = as_run_error({e.code(), e.what()});
+      }
+      done(std::move(*held));
+    };
+    if (!keeper->when_saved(key, tell))
+      tell();
+  };
+}
+
+/// What was held back until the end of the run is saved. The error that it ends with.
+std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
+  r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
+  if (!error && r.thread->failure())
+    error = as_run_error(*r.thread->failure());
+  return error;
+}
+
+} // namespace
+
 void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
   SUPERSTEP_ASSERT(error || r.to_parent || r.flights == 0);
@@ -427,7 +476,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   while (!r.open.empty())
     abandon(*r.open.back());
   if (r.thread)
-    r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
+    error = close_thread(r, std::move(error));
   auto result = raw_result{r.state.take_state(),       std::move(error),
                            std::exchange(r.stats, {}), std::exchange(r.asked, std::nullopt),
                            std::move(r.shown),         std::move(r.to_parent)};
@@ -441,7 +490,9 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   forget_run(r);
   if (!r.late.empty())
     cache_late(r, std::exchange(r.late, {}));
-  const auto done = std::exchange(r.request.done, nullptr);
+  auto done = std::exchange(r.request.done, nullptr);
+  if (done && r.thread && !r.request.below)
+    done = after_saving(*r.thread, std::move(done));
   r.request = {};
   r.state.clear();
   r.step.clear();

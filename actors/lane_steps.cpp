@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The coordinator's part of a lane: from one super-step to the next, and stops on the way.
+#include "engine_core.hpp"
 #include "lane.hpp"
 
 #include <algorithm>
@@ -32,13 +33,11 @@ bool lane::barrier(run& r) {
     fail_step(r, applied.error());
     return false;
   }
-  if (!r.is_plain)
-    finish_step(r);
-  return true;
+  return r.is_plain || finish_step(r);
 }
 
-/// A barrier has held: who streams or keeps the run is told.
-void lane::finish_step(run& r) {
+/// A barrier has held: who streams or keeps the run is told. False when the run has ended.
+bool lane::finish_step(run& r) {
   r.has_moved = true;
   for (auto& event : r.held)
     r.request.sink->push(std::move(event));
@@ -46,10 +45,33 @@ void lane::finish_step(run& r) {
   emit_values(r);
   if (r.thread)
     r.thread->save(r.state, checkpoint_source::loop);
+  if (fails_to_save(r))
+    return false;
   r.forget_step();
   r.stops_after = stops_at(r, run::stop_after);
   if (r.request.sink && r.request.sink->is_full())
     r.paused = true;
+  return true;
+}
+
+/// Whether a saver refused something of the run, which then ends.
+bool lane::fails_to_save(run& r) {
+  if (!r.thread || !r.thread->failure())
+    return false;
+  fail_step(r, *r.thread->failure());
+  return true;
+}
+
+/// Whether the run has to wait until what it gave is on the disk. Its lane goes on with others.
+bool lane::waits_for_saver(run& r) {
+  if (!r.thread || !r.thread->keeper() || r.thread->when() != durability::sync)
+    return false;
+  r.is_saving = r.thread->keeper()->when_saved(
+      r.thread->key(), [core = core_.weak_from_this(), number = r.number, lane = index_] {
+        if (const auto alive = core.lock())
+          alive->saved({number, lane});
+      });
+  return r.is_saving;
 }
 
 void lane::fail_step(run& r, const error& refused) {
@@ -139,7 +161,7 @@ bool lane::begin_step(run& r) {
   if (r.thread || r.cache != nullptr)
     begin_known(r);
   r.is_lone = is_lone(r);
-  return !r.paused;
+  return !waits_for_saver(r) && !r.paused;
 }
 
 void lane::end_out_of_steps(run& r) {

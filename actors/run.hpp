@@ -53,6 +53,7 @@ struct alignas(64) run {
   bool live = false;
   bool queued = false; ///< stands in the lane's queue
   bool paused = false; ///< waits for the reader of its stream
+  bool is_saving = false; ///< waits for its saver
   run_request request;
   run_state state;
   super_step step;

@@ -33,6 +33,8 @@ constexpr auto workloads = std::array{
     workload{"W4", "C=1 T=3 version=v2|v1 pay=0 runs=1: the ReAct agent", react},
     workload{"W5k", "M=300 S=100: M keys written in each of S steps", wide_state},
     workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
+    workload{"W8loop", "S=1000 saver=sqlite|mem|none dur=async|sync|exit dir=. runs=1", kept_loop},
+    workload{"W8chat", "H=100 saver=sqlite|mem dur=… dir=. keep=0: one thread of H turns", kept_chat},
     workload{"W9", "iters=2500000: 16 tools that compute", cpu_tools},
     workload{"W12", "one small run, for timing the process from outside", start_up},
     workload{"chain3", "fresh=0 runs=20000: whole runs of W1 with K=3", chain3},
@@ -53,6 +55,9 @@ Members beside those that all runners have:
   cpu_seconds_min   least CPU time of any repetition (cpu_seconds is that of the fastest)
   floor             call_ns, hop_ns, alloc_ns, loopback_us in CPU time; fdatasync_us in wall time
   W7                cpu_per_1000 (CPU s), rss_per_run_kb (conc=0)
+  W8loop            transactions and rows written; runs= are concurrent, one thread each
+  W8chat            bytes on disk after closing, bytes_per_turn; json_bytes of the messages;
+                    first_ms, last_ms and first_cpu_ms, last_cpu_ms: means of ten turns
   W9                speedup: time with one worker / with workers=; threads_speedup: the same calls
                     by one / by two bare std::threads, taken turn about in the same process;
                     seconds_1_worker, seconds_1_thread, seconds_2_threads

@@ -20,6 +20,8 @@ namespace superstep::bench {
 [[nodiscard]] report wide_step(parameters&);
 [[nodiscard]] report append(parameters&);     // append.cpp
 [[nodiscard]] report wide_state(parameters&); // wide_state.cpp: W5k
+[[nodiscard]] report kept_loop(parameters&);  // checkpoints.cpp: W8
+[[nodiscard]] report kept_chat(parameters&);
 [[nodiscard]] report cpu_tools(parameters&);  // cpu_tools.cpp: W9
 [[nodiscard]] report react(parameters&);      // react.cpp: W4
 [[nodiscard]] report batch(parameters&);      // W7

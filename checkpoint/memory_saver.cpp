@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "point_codec.hpp"
+#include "thread_text.hpp"
+
 #include <superstep/base/assert.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 
@@ -7,32 +10,76 @@
 
 namespace superstep {
 
-std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::string_view id) {
+using namespace detail;
+
+struct memory_saver::raw_point {
+  std::shared_ptr<const stored_layout> layout;
+  std::string layout_text;
+  point_head head;
+  held_point held;
+  struct task {
+    std::shared_ptr<const stored_layout> layout;
+    std::string layout_text;
+    json::value row;
+  };
+  std::vector<task> tasks;
+};
+
+namespace {
+
+void add_task(std::vector<task_record>& tasks, task_record record) {
+  const auto old = std::ranges::find(tasks, record.task, &task_record::task);
+  if (old == tasks.end())
+    tasks.push_back(std::move(record));
+  else
+    merge_into(*old, record);
+}
+
+} // namespace
+
+saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const thread_key& key) {
+  if (!e.raw)
+    return for_layout(e.typed, as, key);
+  const auto reader = point_reader{*e.raw->layout, as, key};
+  auto out = saved_checkpoint{reader.read(e.raw->head, e.raw->held), {}};
+  for (const auto& t : e.raw->tasks)
+    add_task(out.tasks, point_reader{*t.layout, as, key}.read_task(t.row));
+  for (const auto& record : e.typed.tasks)
+    add_task(out.tasks, record);
+  return out;
+}
+
+std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::string_view id,
+                                                   const layout_ptr& as) {
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end() || thread->second.empty())
     return std::nullopt;
-  const auto& points = thread->second;
+  auto& points = thread->second;
   const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
   if (found == points.end())
     return std::nullopt;
-  return found->second;
+  if (found->second.raw) // from now on it is one of this layout: so is what is told of its tasks
+    found->second = {read(found->second, as, key), {}};
+  return for_layout(found->second.typed, as, key);
 }
 
 std::vector<saved_checkpoint> memory_saver::list(const thread_key& key,
-                                                 const checkpoint_query& query) {
+                                                 const checkpoint_query& query,
+                                                 const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end())
     return out;
   for (auto i = thread->second.rbegin(); i != thread->second.rend(); ++i) {
-    const auto& point = *i->second.point;
-    if ((!query.before.empty() && point.id >= query.before) ||
-        (query.source && point.source != *query.source) ||
-        (query.step && point.step != *query.step))
+    const auto& e = i->second;
+    const auto source = e.raw ? e.raw->head.source : e.typed.point->source;
+    const auto step = e.raw ? e.raw->head.step : e.typed.point->step;
+    if ((!query.before.empty() && i->first >= query.before) ||
+        (query.source && source != *query.source) || (query.step && step != *query.step))
       continue;
-    out.push_back(i->second);
+    out.push_back(read(e, as, key));
     if (out.size() == query.limit)
       break;
   }
@@ -51,7 +98,7 @@ void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
   auto id = point->id;
-  threads_[key].insert_or_assign(std::move(id), saved_checkpoint{std::move(point), {}});
+  threads_[key].insert_or_assign(std::move(id), entry{{std::move(point), {}}, {}});
 }
 
 void memory_saver::put_task(const thread_key& key, std::string_view checkpoint_id,
@@ -61,19 +108,83 @@ void memory_saver::put_task(const thread_key& key, std::string_view checkpoint_i
   if (thread == threads_.end())
     return;
   const auto found = thread->second.find(checkpoint_id);
-  if (found == thread->second.end())
-    return;
-  auto& tasks = found->second.tasks;
-  const auto old = std::ranges::find(tasks, record.task, &task_record::task);
-  if (old == tasks.end())
-    tasks.push_back(std::move(record));
-  else
-    merge_into(*old, record);
+  if (found != thread->second.end())
+    add_task(found->second.typed.tasks, std::move(record));
 }
 
 void memory_saver::delete_thread(std::string_view thread_id) {
   const auto lock = std::scoped_lock{mutex_};
   std::erase_if(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; });
+}
+
+std::string memory_saver::export_thread(std::string_view thread_id) {
+  const auto lock = std::scoped_lock{mutex_};
+  auto out = exported_thread{};
+  const auto layout_number = [&](const std::string& text) {
+    const auto found = std::ranges::find(out.layouts, text);
+    if (found == out.layouts.end())
+      out.layouts.push_back(text);
+    return static_cast<std::size_t>(std::ranges::find(out.layouts, text) - out.layouts.begin());
+  };
+  for (const auto& [key, points] : threads_) {
+    if (key.thread_id != thread_id)
+      continue;
+    auto base = checkpoint_ptr{};
+    for (const auto& [id, e] : points) {
+      auto& to = out.points.emplace_back();
+      to.ns = key.ns;
+      if (e.raw) {
+        to.head = e.raw->head;
+        to.layout = layout_number(e.raw->layout_text);
+        to.row = to_text(e.raw->held.whole_row());
+        for (const auto& t : e.raw->tasks)
+          to.tasks.push_back({layout_number(t.layout_text), to_text(t.row)});
+        base.reset();
+        continue;
+      }
+      const auto& point = *e.typed.point;
+      const auto is_delta = base && base->layout == point.layout && base->id == point.parent;
+      to.head = {point.id, point.parent, point.source, point.step};
+      to.base = is_delta ? base->id : std::string{};
+      to.layout = layout_number(write_layout(*point.layout));
+      write_point(to.row, point, is_delta ? base.get() : nullptr);
+      for (const auto& record : e.typed.tasks) {
+        to.tasks.push_back({to.layout, {}});
+        write_task(to.tasks.back().row, record, *point.layout);
+      }
+      base = e.typed.point;
+    }
+  }
+  if (out.points.empty())
+    throw saver_error{make_error_code(saver_errc::failed),
+                      "there is no thread '" + std::string{thread_id} + "' to export"};
+  return write_thread(thread_id, out);
+}
+
+void memory_saver::import_thread(std::string_view thread_id, std::string_view bytes) {
+  const auto thread = read_thread(bytes);
+  auto layouts = std::vector<std::shared_ptr<const stored_layout>>{};
+  for (const auto& text : thread.layouts)
+    layouts.push_back(std::make_shared<const stored_layout>(read_layout(text)));
+  auto made = std::map<thread_key, line>{};
+  for (const auto& p : thread.points) {
+    auto raw = std::make_shared<raw_point>();
+    raw->layout = layouts[p.layout];
+    raw->layout_text = thread.layouts[p.layout];
+    raw->head = p.head;
+    auto& points = made[{std::string{thread_id}, p.ns}];
+    if (!p.base.empty())
+      raw->held = points.at(p.base).raw->held;
+    raw->held.fold(std::move(parse_row(p.row).as_object()));
+    for (const auto& t : p.tasks)
+      raw->tasks.push_back({layouts[t.layout], thread.layouts[t.layout], parse_row(t.row)});
+    points.emplace(p.head.id, entry{{}, std::move(raw)});
+  }
+  const auto lock = std::scoped_lock{mutex_};
+  if (std::ranges::any_of(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; }))
+    throw saver_error{make_error_code(saver_errc::failed),
+                      "there is a thread '" + std::string{thread_id} + "' already"};
+  threads_.merge(made);
 }
 
 } // namespace superstep

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store_labels.hpp"
+
 #include <superstep/checkpoint/store.hpp>
 
 #include <algorithm>
@@ -6,9 +8,7 @@
 
 namespace superstep {
 
-namespace {
-
-constexpr auto filter_depth_max = 32;
+namespace detail {
 
 void check_labels(const store_namespace& ns) {
   for (const auto& label : ns) {
@@ -19,6 +19,18 @@ void check_labels(const store_namespace& ns) {
                                   "': namespace labels cannot contain periods ('.') or NUL."};
   }
 }
+
+void check_target(const store_namespace& ns) {
+  if (ns.empty())
+    throw std::invalid_argument{"Namespace cannot be empty."};
+  check_labels(ns);
+}
+
+} // namespace detail
+
+namespace {
+
+constexpr auto filter_depth_max = 32;
 
 bool compare(std::string_view op, const json::value& held, const json::value& wanted) {
   if (op == "$eq")
@@ -73,7 +85,7 @@ bool fits(const json::object& filter, const json::object& value) {
 }
 
 std::optional<json::object> memory_store::get(const store_namespace& ns, std::string_view key) {
-  check_labels(ns);
+  detail::check_labels(ns);
   const auto lock = std::scoped_lock{mutex_};
   const auto space = items_.find(ns);
   if (space == items_.end())
@@ -85,15 +97,13 @@ std::optional<json::object> memory_store::get(const store_namespace& ns, std::st
 }
 
 void memory_store::put(const store_namespace& ns, std::string_view key, json::object value) {
-  if (ns.empty())
-    throw std::invalid_argument{"Namespace cannot be empty."};
-  check_labels(ns);
+  detail::check_target(ns);
   const auto lock = std::scoped_lock{mutex_};
   items_[ns].insert_or_assign(std::string{key}, std::move(value));
 }
 
 void memory_store::erase(const store_namespace& ns, std::string_view key) {
-  check_labels(ns);
+  detail::check_labels(ns);
   const auto lock = std::scoped_lock{mutex_};
   const auto space = items_.find(ns);
   if (space == items_.end())
@@ -105,7 +115,7 @@ void memory_store::erase(const store_namespace& ns, std::string_view key) {
 }
 
 std::vector<store_item> memory_store::search(const store_query& query) {
-  check_labels(query.prefix);
+  detail::check_labels(query.prefix);
   auto out = std::vector<store_item>{};
   auto skipped = std::size_t{0};
   const auto lock = std::scoped_lock{mutex_};

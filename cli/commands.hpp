@@ -14,5 +14,6 @@ using action = std::function<int()>;
 void add_run(CLI::App& program, action& chosen);
 void add_graph(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
+void add_threads(CLI::App& program, action& chosen);
 
 } // namespace superstep::cli

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   superstep::cli::add_run(program, chosen);
   superstep::cli::add_graph(program, chosen);
   superstep::cli::add_check(program, chosen);
+  superstep::cli::add_threads(program, chosen);
   program.require_subcommand(1);
   program.footer("superstep VERB --help says more, with examples.");
   try {

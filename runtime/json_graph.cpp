@@ -90,6 +90,7 @@ public:
   json::value show_input(const body_input& given) const override {
     return input_of(given, *layout_, *reads_);
   }
+  const value_form* input_form() const override { return form_of<json::value>(); }
 
 private:
   detail::json_body_function f_;
@@ -128,6 +129,7 @@ public:
   json::value show_input(const body_input& given) const override {
     return input_of(given, *layout_, *reads_);
   }
+  const value_form* input_form() const override { return form_of<json::value>(); }
   program_ptr nested() const override { return graph_.table(); }
 
 private:

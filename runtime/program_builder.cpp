@@ -36,10 +36,14 @@ program_ptr program_builder::compile(compile_options options) {
   auto table = std::make_shared<program>();
   table->options_ = std::move(options);
   table->entry_.name = start_node;
-  table->make_state_ = std::move(make_state_);
-  table->channels_ = std::move(channels_);
-  for (auto i = std::uint32_t{0}; i < table->channels_.size(); ++i) {
-    if (table->channels_[i]->wants_empty_update())
+  const auto layout = std::make_shared<graph_layout>();
+  layout->graph = table->options_.name;
+  layout->make_state = std::move(make_state_);
+  layout->channels = std::move(channels_);
+  layout->convert = table->options_.convert;
+  table->layout_ = layout;
+  for (auto i = std::uint32_t{0}; i < layout->channels.size(); ++i) {
+    if (layout->channels[i]->wants_empty_update())
       table->transient_.push_back(i);
   }
   // Nodes go by name: then their number is their place in every task path order.
@@ -55,6 +59,9 @@ program_ptr program_builder::compile(compile_options options) {
   if (auto faults = check(*table); !faults.empty())
     throw compile_error{std::move(faults)};
   connect(*table);
+  for (const auto& n : table->nodes_)
+    layout->nodes.push_back({n->name, n->body ? n->body->input_form() : nullptr});
+  layout->joins = table->joins_;
   return table;
 }
 
@@ -111,7 +118,7 @@ std::vector<fault> program_builder::check(const program& table) const {
       check_target(table, to, name, faults);
   }
   auto names = std::set<std::string_view>{};
-  for (const auto& c : table.channels_) {
+  for (const auto& c : table.channels()) {
     if (!names.insert(c->name()).second)
       faults.push_back(invalid({}, "Channel '" + c->name() + "' already exists"));
   }

@@ -31,13 +31,6 @@ const task_record* record_of(const saved_checkpoint& saved, std::string_view pat
   return found == saved.tasks.end() ? nullptr : &*found;
 }
 
-void require_same_table(const program_ptr& table, const saved_checkpoint& saved,
-                        std::string_view thread_id) {
-  if (saved.point->layout.get() != static_cast<const graph_layout*>(table.get()))
-    throw_graph_error(graph_errc::unknown_checkpoint,
-                      "thread '" + std::string{thread_id} + "' was made by another graph");
-}
-
 void apply_finished(run_state& run, super_step& step, const saved_checkpoint& saved) {
   auto any = false;
   for (auto i = std::uint32_t{0}; i < step.tasks.size(); ++i) {
@@ -86,7 +79,6 @@ public:
       : table_{table}, key_{key}, keeper_{keeper}, with_subgraphs_{with_subgraphs} {}
 
   state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
-    require_same_table(table_, saved, key_.thread_id);
     auto run = run_state{};
     run.reset(table_, key_.thread_id, 1);
     run.go_on(saved.point.get());
@@ -143,7 +135,7 @@ private:
     out.nested_ns = nested_ns_of(key_, *saved.point, *child, out.node, out.task);
     if (with_subgraphs_) {
       const auto below = thread_key{key_.thread_id, out.nested_ns};
-      const auto found = keeper_.load(below, "");
+      const auto found = keeper_.load(below, "", child->layout());
       out.nested = std::make_shared<const state_snapshot>(
           found ? reader{child, below, keeper_, true}.read(*found, is_live)
                 : state_snapshot{child, {}, {}, {}, {}});
@@ -190,7 +182,7 @@ std::vector<interrupt> state_snapshot::interrupts() const {
 state_snapshot get_state(const program_ptr& table, const thread_place& place, bool with_subgraphs) {
   auto& keeper = saver_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
-  const auto saved = keeper.load(key, place.checkpoint_id);
+  const auto saved = keeper.load(key, place.checkpoint_id, table->layout());
   if (!saved && !place.checkpoint_id.empty())
     throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place.thread_id +
                                                           "' has no checkpoint '" +
@@ -206,7 +198,7 @@ std::vector<state_snapshot> state_history(const program_ptr& table, const thread
   const auto key = thread_key{place.thread_id, place.ns};
   const auto r = reader{table, key, keeper, false};
   auto out = std::vector<state_snapshot>{};
-  for (const auto& saved : keeper.list(key, query))
+  for (const auto& saved : keeper.list(key, query, table->layout()))
     out.push_back(r.read(saved, false));
   return out;
 }

@@ -33,13 +33,11 @@ public:
 
 private:
   void load() {
-    saved_ = keeper_.load(key_, place_.checkpoint_id);
+    saved_ = keeper_.load(key_, place_.checkpoint_id, table_->layout());
     if (!saved_ && !place_.checkpoint_id.empty())
       throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place_.thread_id +
                                                             "' has no checkpoint '" +
                                                             place_.checkpoint_id + "'");
-    if (saved_)
-      require_same_table(table_, *saved_, place_.thread_id);
     run_.reset(table_, place_.thread_id, 1);
     run_.go_on(saved_ ? saved_->point.get() : nullptr);
     if (!saved_) // an edit is as good as an input: the step after it is the first
@@ -128,7 +126,7 @@ private:
     made->parent = saved_ ? saved_->point->id : std::string{};
     made->source = checkpoint_source::update;
     made->step = run_.step();
-    made->layout = {std::shared_ptr<const graph_layout>{}, table_.get()}; // see thread_run::save()
+    made->layout = table_->layout();
     made->state = run_.state();
     made->where = run_.where();
     auto id = made->id;

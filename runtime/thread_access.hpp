@@ -15,7 +15,6 @@ namespace superstep::detail {
 [[nodiscard]] saver& saver_of(const program&);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
 [[nodiscard]] const task_record* record_of(const saved_checkpoint&, std::string_view path);
-void require_same_table(const program_ptr&, const saved_checkpoint&, std::string_view thread_id);
 /// Applies what tasks of a prepared step gave before it broke off; nothing when none did.
 void apply_finished(run_state&, super_step&, const saved_checkpoint&);
 /// Applies what a caller wrote to the checkpoint.

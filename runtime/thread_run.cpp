@@ -73,11 +73,11 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
     const auto wanted =
         below == nullptr && config.thread ? config.thread->checkpoint_id : std::string{};
     if (below != nullptr && !below->replay_before.empty()) {
-      auto older = keeper_->list(key_, {below->replay_before, {}, {}, 1});
+      auto older = keeper_->list(key_, {below->replay_before, {}, {}, 1}, run.table().layout());
       if (!older.empty())
         saved = std::move(older.front());
     } else if (!last_id_.empty()) {
-      saved = keeper_->load(key_, wanted);
+      saved = keeper_->load(key_, wanted, run.table().layout());
     }
     if (!wanted.empty() && !saved)
       return refused(graph_errc::unknown_checkpoint,
@@ -87,9 +87,6 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
     at_ = saved->point;
     stored_ = at_->id;
     records_ = std::move(saved->tasks);
-    if (at_->layout.get() != static_cast<const graph_layout*>(&run.table()))
-      return refused(graph_errc::unknown_checkpoint,
-                     "thread '" + key_.thread_id + "' was made by another graph");
   }
   run.go_on(at_.get());
   return {};
@@ -132,9 +129,23 @@ result<void> thread_run::take_command(thread_command& c) {
 
 result<void> thread_run::open(run_state& run, run_input&& input, const run_config& config,
                               const nesting* below) {
+  try { // savers throw; a run has results
+    return take_up(run, std::move(input), config, below);
+  } catch (const saver_error& e) {
+    return error{e.code(), e.what()};
+  }
+}
+
+result<void> thread_run::take_up(run_state& run, run_input&& input, const run_config& config,
+                                 const nesting* below) {
   using kind = run_input::kind;
   if (auto loaded = load(run, config, below); !loaded)
     return loaded;
+  if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
+    return error{make_error_code(saver_errc::node_gone),
+                 "thread '" + key_.thread_id + "' stands before node '" + at_->lost_nodes.front() +
+                     "', which the graph no longer has: add it, start the thread over with an "
+                     "input, or go on from an older checkpoint"};
   is_nested_ = below != nullptr;
   if (is_nested_)
     answers_ = below->answers;
@@ -198,8 +209,7 @@ void thread_run::save(const run_state& run, checkpoint_source source) {
   made->parent = stored_;
   made->source = source;
   made->step = run.step();
-  // Names the table without holding it: the table holds the saver, and the saver this checkpoint.
-  made->layout = {std::shared_ptr<const graph_layout>{}, &run.table()};
+  made->layout = run.table().layout();
   made->state = run.state();
   made->where = run.where();
   at_ = std::move(made);
@@ -212,17 +222,34 @@ void thread_run::store() {
   if (!keeper_ || !at_ || stored_ == at_->id)
     return;
   stored_ = at_->id;
-  keeper_->put(key_, at_);
+  attempt([&] { keeper_->put(key_, at_); });
+}
+
+/// What a saver refuses fails the run, but only where a run can fail: see failure().
+template <class Call>
+void thread_run::attempt(Call call) {
+  if (failure_)
+    return;
+  try {
+    call();
+  } catch (const saver_error& e) {
+    failure_ = error{e.code(), e.what()};
+  }
 }
 
 void thread_run::tell(task_record record) {
   const auto old = std::ranges::find(records_, record.task, &task_record::task);
   if (keeper_ && at_ && when_ != durability::exit)
-    keeper_->put_task(key_, at_->id, record);
+    attempt([&] { keeper_->put_task(key_, at_->id, record); });
   if (old == records_.end())
     records_.push_back(std::move(record));
   else
     merge_into(*old, record);
+}
+
+void thread_run::check() {
+  if (keeper_)
+    attempt([&] { keeper_->check(key_); });
 }
 
 const task_record* thread_run::find(std::string_view task) const noexcept {
@@ -250,7 +277,7 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
     return;
   store();
   for (const auto& record : records_)
-    keeper_->put_task(key_, at_->id, record);
+    attempt([&] { keeper_->put_task(key_, at_->id, record); });
 }
 
 } // namespace superstep

@@ -3,7 +3,6 @@
 
 #include "graph_cases/message_rule.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
@@ -152,7 +151,7 @@ public:
   builder(const json::object& test_case, std::shared_ptr<execution_counts> counts)
       : case_{test_case}, counts_{std::move(counts)} {
     if (is_true(member(test_case, "checkpointer")))
-      saver_ = std::make_shared<memory_saver>();
+      saver_ = case_saver::make();
     if (is_true(member(test_case, "store")))
       store_ = std::make_shared<memory_store>();
   }
@@ -160,7 +159,7 @@ public:
   case_graphs build_all() {
     for (const auto& [name, spec] : case_.at("graphs").as_object())
       build(std::string{name});
-    return {library_, store_};
+    return {library_, store_, saver_};
   }
 
 private:
@@ -171,7 +170,7 @@ private:
   const json::object& case_;
   std::shared_ptr<execution_counts> counts_;
   std::shared_ptr<graph_library> library_ = std::make_shared<graph_library>();
-  std::shared_ptr<memory_saver> saver_;
+  std::shared_ptr<case_saver> saver_;
   std::shared_ptr<memory_store> store_;
   std::shared_ptr<memory_cache> cache_ = std::make_shared<memory_cache>();
 };

@@ -40,6 +40,8 @@ public:
 
   json::object call(const json::object& what) {
     const auto verb = text_member(what, "do");
+    if (graphs_.saver)
+      graphs_.saver->reopen();
     auto out = json::object{};
     try {
       if (verb == "invoke") {

@@ -97,6 +97,27 @@ public:
            (a.spine_ == b.spine_ || std::equal(a.begin(), a.end(), b.begin()));
   }
 
+  /// How many elements from the front the two have in common; elements that are not the same object
+  /// are compared by `same`. Costs O(1) for a list and what was appended to a copy of it, amortised.
+  template <class Same>
+  [[nodiscard]] static std::size_t common_prefix(const shared_list& a, const shared_list& b,
+                                                 Same same) {
+    const auto both = std::min(a.size_, b.size_);
+    if (a.spine_ == b.spine_)
+      return both;
+    for (auto i = std::size_t{0}; i < both;) {
+      if (i % chunk_size == 0 &&
+          a.spine_->chunks[i / chunk_size] == b.spine_->chunks[i / chunk_size]) {
+        i += chunk_size;
+        continue;
+      }
+      if (!same(a[i], b[i]))
+        return i;
+      ++i;
+    }
+    return both;
+  }
+
 private:
   struct chunk : boost::intrusive_ref_counter<chunk, boost::thread_safe_counter> {
     std::atomic<std::size_t> claimed{0};

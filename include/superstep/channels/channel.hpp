@@ -4,12 +4,14 @@
 #include <superstep/base/cache_lines.hpp>
 #include <superstep/base/id_source.hpp>
 #include <superstep/base/result.hpp>
+#include <superstep/channels/stored_value.hpp>
 #include <superstep/channels/value.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +77,26 @@ public:
   [[nodiscard]] virtual bool is_available(const state_block&) const noexcept = 0;
   /// A channel whose value no checkpoint keeps empties it when a thread goes on.
   virtual void drop_unkept(state_block&) const {}
+
+  // What checkpoints keep of it. A kind that does not say how is not kept.
+
+  /// False: no checkpoint has its value.
+  [[nodiscard]] virtual bool is_kept() const noexcept { return false; }
+  /// How its writes are kept, and what its type is called; null: they cannot be.
+  [[nodiscard]] virtual const value_form* written_form() const noexcept { return nullptr; }
+  /// What the type of its value is called in checkpoints; empty: it cannot be written.
+  [[nodiscard]] virtual std::string stored_type() const { return {}; }
+  /// Appends how the value differs from an earlier one, or all of it when that is null. False: not
+  /// at all; nothing is appended then.
+  virtual bool write_change(std::string&, const state_block* /*before*/,
+                            const state_block& /*now*/) const {
+    return false;
+  }
+  /// Takes a value that was kept; nothing: it was empty.
+  [[nodiscard]] virtual result<void> read_kept(state_block&,
+                                               const std::optional<json::value>&) const {
+    return {};
+  }
 
 protected:
   /// Two values in one step for a channel that takes one (the reference's text).

@@ -29,19 +29,88 @@ struct holder<std::optional<T>> {
   static bool has(const std::optional<T>& t) noexcept { return t.has_value(); }
 };
 
+/// What all kinds share: the place of the value, and how a checkpoint keeps it. `Written` is what is
+/// written to the channel; a place that may be absent holds std::optional of what is kept.
+template <class Place, class Written>
+class placed_channel : public channel {
+public:
+  placed_channel(std::string name, Place place) : channel{std::move(name)}, place_{place} {}
+
+  bool is_kept() const noexcept override { return true; }
+  const value_form* written_form() const noexcept override { return form_of<Written>(); }
+  std::string stored_type() const override {
+    if constexpr (storable<kept_type>)
+      return superstep::stored_type<kept_type>();
+    else
+      return {};
+  }
+  bool write_change([[maybe_unused]] std::string& out, [[maybe_unused]] const state_block* before,
+                    [[maybe_unused]] const state_block& now) const override {
+    if constexpr (storable<kept_type>) {
+      const auto* const is = kept(place_.of(now));
+      const auto* const was = before != nullptr ? kept(place_.of(*before)) : nullptr;
+      if (is != nullptr && was != nullptr)
+        return detail::write_change(out, *was, *is);
+      if (is != nullptr) {
+        write_whole(out, *is);
+        return true;
+      }
+      if (before != nullptr && was == nullptr)
+        return false;
+      out += "[]";
+      return true;
+    } else {
+      return false;
+    }
+  }
+  result<void> read_kept([[maybe_unused]] state_block& into,
+                         [[maybe_unused]] const std::optional<json::value>& from) const override {
+    if constexpr (storable<kept_type>) {
+      auto& held = place_.of(into);
+      if constexpr (may_be_absent) {
+        if (!from) {
+          held.reset();
+          return {};
+        }
+        return read_stored(*from, held.emplace(), "value");
+      } else if (from) {
+        return read_stored(*from, held, "value");
+      }
+    }
+    return {};
+  }
+
+protected:
+  using held_type = typename Place::value_type;
+  static constexpr bool may_be_absent = std::is_same_v<held_type, std::optional<Written>>;
+  using kept_type = std::conditional_t<may_be_absent, Written, held_type>;
+
+  static const kept_type* kept(const held_type& held) noexcept {
+    if constexpr (may_be_absent)
+      return held ? &*held : nullptr;
+    else
+      return &held;
+  }
+
+  Place place_;
+};
+
 } // namespace detail
 
 /// Two writes in one step are refused: without a reducer the node that happened to finish last
 /// would decide, and a step must not depend on timing.
 template <class Place, class Value>
-class last_value final : public channel {
+class last_value final : public detail::placed_channel<Place, Value> {
+  using base = detail::placed_channel<Place, Value>;
+  using base::place_;
+
 public:
-  last_value(std::string name, Place place) : channel{std::move(name)}, place_{place} {}
+  using base::base;
 
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (writes.size() > 1)
-      return one_value_only();
+      return this->one_value_only();
     if (writes.empty())
       return changed::no;
     place_.of(state) = writes.front()->content.template take<Value>();
@@ -51,22 +120,23 @@ public:
     return detail::holder<typename Place::value_type>::has(place_.of(state));
   }
 
-private:
-  Place place_;
 };
 
 /// The same, but for what is not worth keeping: savers leave it out. Without a guard several writes
 /// in one step are allowed and the last one, in task order, stays.
 template <class Place, class Value>
-class untracked_value final : public channel {
+class untracked_value final : public detail::placed_channel<Place, Value> {
+  using base = detail::placed_channel<Place, Value>;
+  using base::place_;
+
 public:
   untracked_value(std::string name, Place place, bool guard = true)
-      : channel{std::move(name)}, place_{place}, guard_{guard} {}
+      : base{std::move(name), place}, guard_{guard} {}
 
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (guard_ && writes.size() > 1)
-      return guarded_value_only("UntrackedValue");
+      return this->guarded_value_only("UntrackedValue");
     if (writes.empty())
       return changed::no;
     place_.of(state) = writes.back()->content.template take<Value>();
@@ -75,12 +145,12 @@ public:
   bool is_available(const state_block& state) const noexcept override {
     return detail::holder<typename Place::value_type>::has(place_.of(state));
   }
+  bool is_kept() const noexcept override { return false; }
   void drop_unkept(state_block& state) const override {
     place_.of(state) = typename Place::value_type{};
   }
 
 private:
-  Place place_;
   bool guard_;
 };
 
@@ -88,10 +158,13 @@ private:
 /// starts so, and the first write ever is kept as it is.
 /// An overwrite replaces the value: writes before it are lost, those after it are skipped.
 template <class Place, class Value, reducer_for<Value> Fn>
-class binary_operator_aggregate final : public channel {
+class binary_operator_aggregate final : public detail::placed_channel<Place, Value> {
+  using base = detail::placed_channel<Place, Value>;
+  using base::place_;
+
 public:
   binary_operator_aggregate(std::string name, Place place, Fn fn = {})
-      : channel{std::move(name)}, place_{place}, fn_{std::move(fn)} {}
+      : base{std::move(name), place}, fn_{std::move(fn)} {}
 
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source& ids) const override {
@@ -100,7 +173,7 @@ public:
     auto* overwrite = static_cast<write*>(nullptr);
     for (auto* w : writes) {
       if (w->overwrite && std::exchange(overwrite, w) != nullptr)
-        return one_overwrite_only();
+        return this->one_overwrite_only();
     }
     auto& held = place_.of(state);
     try {
@@ -118,7 +191,7 @@ public:
         fold(fn_, value_of(held), w->content.template take<Value>(), ids);
     } catch (const std::exception& e) { // a reducer is user code
       return error{channel_errc::reducer_failed,
-                   "the reducer of '" + name() + "' failed: " + e.what()};
+                   "the reducer of '" + this->name() + "' failed: " + e.what()};
     }
     return changed::yes;
   }
@@ -130,8 +203,7 @@ public:
   }
 
 private:
-  static constexpr bool may_be_absent =
-      std::is_same_v<typename Place::value_type, std::optional<Value>>;
+  using base::may_be_absent;
   static Value& value_of(typename Place::value_type& held) noexcept {
     if constexpr (may_be_absent)
       return *held;
@@ -139,23 +211,25 @@ private:
       return held;
   }
 
-  Place place_;
   Fn fn_;
 };
 
 /// Lives exactly one step. With a guard two writes in one step are refused, else the last one wins.
 template <class Place, class Value>
-class ephemeral_value final : public channel {
+class ephemeral_value final : public detail::placed_channel<Place, Value> {
+  using base = detail::placed_channel<Place, Value>;
+  using base::place_;
+
 public:
   ephemeral_value(std::string name, Place place, bool guard = true)
-      : channel{std::move(name)}, place_{place}, guard_{guard} {}
+      : base{std::move(name), place}, guard_{guard} {}
 
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (writes.empty())
       return update_empty(state);
     if (guard_ && writes.size() > 1)
-      return guarded_value_only("EphemeralValue");
+      return this->guarded_value_only("EphemeralValue");
     place_.of(state) = writes.back()->content.template take<Value>();
     return changed::yes;
   }
@@ -177,7 +251,6 @@ public:
   }
 
 private:
-  Place place_;
   bool guard_;
 };
 
@@ -195,10 +268,13 @@ struct listed_items {
 /// Collects the items written in one step (or, accumulating, in all steps), in task order.
 /// A write is a list of items, or what `Items` makes one.
 template <class Place, class Item, class Items = detail::listed_items<Item>>
-class topic final : public channel {
+class topic final : public detail::placed_channel<Place, typename Items::written> {
+  using base = detail::placed_channel<Place, typename Items::written>;
+  using base::place_;
+
 public:
   topic(std::string name, Place place, bool accumulate = false)
-      : channel{std::move(name)}, place_{place}, accumulate_{accumulate} {}
+      : base{std::move(name), place}, accumulate_{accumulate} {}
 
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
@@ -224,7 +300,6 @@ public:
   }
 
 private:
-  Place place_;
   bool accumulate_;
 };
 

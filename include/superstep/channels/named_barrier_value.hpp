@@ -28,6 +28,11 @@ public:
     ++arrived_;
     return changed::yes;
   }
+  [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
+  [[nodiscard]] bool has_arrived(std::uint32_t member) const noexcept {
+    SUPERSTEP_ASSERT(member < members_);
+    return (seen_[member / 64] >> (member % 64) & 1U) != 0;
+  }
   [[nodiscard]] bool is_available() const noexcept { return arrived_ == members_; }
   changed consume() noexcept {
     if (!is_available())

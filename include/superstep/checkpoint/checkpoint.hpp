@@ -3,6 +3,7 @@
 
 #include <superstep/base/json.hpp>
 #include <superstep/channels/named_barrier_value.hpp>
+#include <superstep/checkpoint/graph_layout.hpp>
 
 #include <compare>
 #include <cstdint>
@@ -26,15 +27,6 @@ struct send {
 struct interrupt {
   std::string id;
   json::value value;
-};
-
-/// What the numbers in a checkpoint mean: the table that a graph was compiled to.
-class graph_layout {
-public:
-  virtual ~graph_layout() = default;
-  [[nodiscard]] virtual const std::vector<std::unique_ptr<const channel>>& channels() const = 0;
-  [[nodiscard]] virtual std::string_view node_name(std::uint32_t node) const = 0;
-  [[nodiscard]] virtual std::size_t node_count() const = 0;
 };
 
 /// Why a node is to run next; combined as bits. Causes differ in what an edit of the state clears.
@@ -79,9 +71,11 @@ struct checkpoint {
   std::string parent; ///< empty: the first
   checkpoint_source source = checkpoint_source::input;
   std::int64_t step = 0; ///< the super-step that it follows, -1 for the first input
-  std::shared_ptr<const graph_layout> layout;
+  layout_ptr layout;
   state_view state;
   position where;
+  /// Nodes that the thread stood before and that the graph it was loaded for does not have.
+  std::vector<std::string> lost_nodes;
 };
 using checkpoint_ptr = std::shared_ptr<const checkpoint>;
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace superstep {
@@ -13,15 +14,27 @@ namespace superstep {
 /// copied.
 class memory_saver final : public saver {
 public:
-  std::optional<saved_checkpoint> load(const thread_key&, std::string_view id) override;
-  std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&) override;
+  std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
+                                       const layout_ptr& as) override;
+  std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&,
+                                     const layout_ptr& as) override;
   std::string head(const thread_key&) override;
   void put(const thread_key&, checkpoint_ptr) override;
   void put_task(const thread_key&, std::string_view checkpoint_id, task_record) override;
   void delete_thread(std::string_view thread_id) override;
+  std::string export_thread(std::string_view thread_id) override;
+  void import_thread(std::string_view thread_id, std::string_view bytes) override;
 
 private:
-  using line = std::map<std::string, saved_checkpoint, std::less<>>; // by id
+  struct raw_point; // an imported one, which no layout has read yet
+  struct entry {
+    saved_checkpoint typed; ///< of a raw one: what was told of its tasks since
+    std::shared_ptr<const raw_point> raw;
+  };
+  using line = std::map<std::string, entry, std::less<>>; // by id
+
+  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as,
+                                             const thread_key&);
 
   std::mutex mutex_;
   std::map<thread_key, line> threads_;

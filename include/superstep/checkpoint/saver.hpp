@@ -2,8 +2,12 @@
 #pragma once
 
 #include <superstep/checkpoint/checkpoint.hpp>
+#include <superstep/checkpoint/fwd.hpp>
+#include <superstep/checkpoint/saver_error.hpp>
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,11 +23,31 @@ struct checkpoint_query {
   std::size_t limit = 0; ///< 0: all
 };
 
+/// The right to write to a thread, for as long as it is held.
+class thread_lease {
+public:
+  thread_lease() = default;
+  thread_lease(const thread_lease&) = delete;
+  thread_lease& operator=(const thread_lease&) = delete;
+  virtual ~thread_lease() = default;
+};
+using lease_ptr = std::shared_ptr<thread_lease>;
+
 /// Keeps the checkpoints of threads.
 ///
 /// A checkpoint is put once and never changed; what becomes known of the tasks that follow it is
-/// added under its id. put() of a checkpoint and the task records before it belong together: a
-/// saver on disk commits them in one transaction, in the order in which they were given.
+/// added under its id. All that is given for one thread becomes durable in the order in which it
+/// was given, and what was given is seen by whoever loads after. A checkpoint and the task records
+/// before it are committed together.
+///
+/// `as` is the layout that a checkpoint is read for: channels, nodes and joins are matched by name.
+/// An added channel has the value that it starts with, that of a removed one is lost, one of
+/// another type is refused unless the layout converts it. A node that is gone is listed in
+/// `lost_nodes`.
+///
+/// Errors: saver_error, saying what failed, of which thread, and what is safe. A failed write is
+/// told by the next call for the thread and by check(); the thread stays as it was.
+/// tests/checkpoint/saver_contract.hpp is this contract as tests.
 /// @par Threads
 /// All members may be called from any thread. One thread id is written by one run at a time.
 class saver {
@@ -34,16 +58,39 @@ public:
   virtual ~saver() = default;
 
   /// A checkpoint by id, the newest without one; nothing when there is none.
-  [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&,
-                                                             std::string_view id) = 0;
-  [[nodiscard]] virtual std::vector<saved_checkpoint> list(const thread_key&,
-                                                           const checkpoint_query&) = 0;
+  [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
+                                                             const layout_ptr& as) = 0;
+  [[nodiscard]] virtual std::vector<saved_checkpoint>
+  list(const thread_key&, const checkpoint_query&, const layout_ptr& as) = 0;
   /// The id of the newest checkpoint; empty when there is none.
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
   virtual void put_task(const thread_key&, std::string_view checkpoint_id, task_record) = 0;
   /// Forgets a thread and its subgraphs.
   virtual void delete_thread(std::string_view thread_id) = 0;
+
+  /// Calls back once all that was given for the thread so far is durable or has failed, from a
+  /// thread of the saver's, which must not be kept. False: nothing is to be waited for, and `done`
+  /// is not called.
+  [[nodiscard]] virtual bool when_saved(const thread_key&, std::function<void()> /*done*/) {
+    return false;
+  }
+  /// Throws saver_error when something given for the thread earlier could not be saved.
+  virtual void check(const thread_key&) {}
+
+  /// A thread and its subgraphs as bytes, which any saver, in any process, can import.
+  /// Throws saver_error, also when there is no such thread.
+  [[nodiscard]] virtual std::string export_thread(std::string_view thread_id) = 0;
+  /// Takes an exported thread under a name that is free. Throws saver_error: it is taken, or the
+  /// bytes are damaged, cut or of a newer format; nothing is taken then.
+  virtual void import_thread(std::string_view thread_id, std::string_view bytes) = 0;
+
+  /// Takes the thread for one run, its subgraphs included. Calls back with the lease, null where
+  /// the saver keeps none, or with saver_errc::in_use; at once or from a thread of the saver's.
+  virtual void take(const std::string& /*thread_id*/, when_in_use,
+                    std::function<void(result<lease_ptr>)> done) {
+    done(lease_ptr{});
+  }
 };
 
 } // namespace superstep

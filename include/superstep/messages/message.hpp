@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
+#include <superstep/base/stored_form.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -79,5 +80,25 @@ inline constexpr std::string_view remove_all_messages = "__remove_all__";
 
 /// The text of a message: `content`, or the text blocks joined.
 [[nodiscard]] std::string text_of(const message&);
+
+/// How messages and their parts are kept in checkpoints: as in message_json.hpp, read strictly.
+template <>
+struct stored_form<message> {
+  static std::string type() { return "message"; }
+  static void write(std::string& out, const message& from);
+  static result<void> read(const json::value& from, message& into);
+};
+template <>
+struct stored_form<tool_call> {
+  static std::string type() { return "tool call"; }
+  static void write(std::string& out, const tool_call& from);
+  static result<void> read(const json::value& from, tool_call& into);
+};
+template <>
+struct stored_form<token_usage> {
+  static std::string type() { return "token usage"; }
+  static void write(std::string& out, const token_usage& from);
+  static result<void> read(const json::value& from, token_usage& into);
+};
 
 } // namespace superstep

@@ -53,6 +53,9 @@ public:
 
   /// Same messages in the same order, compared by value.
   friend bool operator==(const message_list&, const message_list&);
+  /// How many messages from the front the two have in common. O(1) for a list and what was appended
+  /// to a copy of it, amortised.
+  [[nodiscard]] static std::size_t common_prefix(const message_list&, const message_list&);
 
 private:
   friend struct add_messages;
@@ -126,6 +129,14 @@ inline message_list::const_iterator message_list::end() const noexcept {
 /// Throws std::invalid_argument when a message to delete does not exist; `into` keeps its messages.
 struct add_messages {
   void operator()(message_list& into, message_list&& more, id_source& ids) const;
+};
+
+/// A conversation in checkpoints: a list of messages in the message form.
+template <>
+struct stored_form<message_list> {
+  static std::string type() { return "messages"; }
+  static void write(std::string& out, const message_list& from, std::size_t first = 0);
+  static result<void> read(const json::value& from, message_list& into);
 };
 
 } // namespace superstep

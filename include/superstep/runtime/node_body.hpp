@@ -96,6 +96,8 @@ public:
   virtual void run(const body_input&, outcome&) const = 0;
   /// What the body reads, for streams and as the default key of a cache; null: it cannot be shown.
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }
+  /// How the input of a Send to this node is kept; null: it cannot be, or there is none.
+  [[nodiscard]] virtual const value_form* input_form() const { return nullptr; }
   /// The graph that this node is, if it is one.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };

@@ -61,6 +61,8 @@ struct compile_options {
   /// Nodes that a run stops before or after; `*`: all.
   std::vector<std::string> interrupt_before{};
   std::vector<std::string> interrupt_after{};
+  /// Turns values of checkpoints whose channels have another type now; empty: they are refused.
+  value_converter convert{};
   /// Channels that a caller of the graph sees, by number; empty: all.
   std::vector<std::uint32_t> output{};
   /// As a subgraph.
@@ -94,26 +96,23 @@ struct node_entry {
   mutable std::atomic<int> slowness{0};
 };
 
-struct join_entry {
-  std::vector<std::string> sources;
-  std::uint32_t target;
-};
+using join_entry = graph_layout::join;
 
 /// The one table that every front end fills and the engine runs: channels, nodes, edges, branches.
 /// Immutable and shared by all runs; nodes stand in the order of their names.
 /// Aligned, because its shared_ptr's count is written by every run that starts or ends.
-class alignas(64) program final : public graph_layout {
+class alignas(64) program final {
 public:
   static constexpr std::uint32_t no_node = ~std::uint32_t{0};
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
   [[nodiscard]] const compile_options& options() const noexcept { return options_; }
   [[nodiscard]] const std::vector<std::unique_ptr<const channel>>&
-  channels() const noexcept override {
-    return channels_;
+  channels() const noexcept {
+    return layout_->channels;
   }
-  [[nodiscard]] std::string_view node_name(std::uint32_t i) const override { return node(i).name; }
-  [[nodiscard]] std::size_t node_count() const override { return nodes_.size(); }
+  /// What checkpoints of this table refer to.
+  [[nodiscard]] const layout_ptr& layout() const noexcept { return layout_; }
   [[nodiscard]] const std::vector<std::unique_ptr<node_entry>>& nodes() const noexcept {
     return nodes_;
   }
@@ -128,7 +127,7 @@ public:
   [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept {
     return transient_;
   }
-  [[nodiscard]] state_ptr make_state() const { return make_state_(); }
+  [[nodiscard]] state_ptr make_state() const { return layout_->make_state(); }
   [[nodiscard]] bool ignores_unknown_targets() const noexcept {
     return options_.ignore_unknown_targets;
   }
@@ -151,13 +150,12 @@ private:
   [[nodiscard]] std::uint32_t target(std::string_view name) const;
 
   compile_options options_;
-  std::vector<std::unique_ptr<const channel>> channels_;
+  layout_ptr layout_;
   std::vector<std::unique_ptr<node_entry>> nodes_;
   std::vector<join_entry> joins_;
   node_entry entry_;
   std::vector<std::uint32_t> transient_;
   std::vector<std::uint32_t> declared_;
-  std::function<state_ptr()> make_state_;
 };
 
 using program_ptr = std::shared_ptr<const program>;

@@ -24,6 +24,7 @@ enum class durability : std::uint8_t {
 struct thread_options {
   std::string checkpoint_id{}; ///< where the thread goes on; empty: its newest checkpoint
   durability when = durability::async;
+  when_in_use in_use = when_in_use::wait;
   /// Nodes that the run stops before or after, instead of those of compile(); `*`: all.
   std::optional<std::vector<std::string>> interrupt_before{};
   std::optional<std::vector<std::string>> interrupt_after{};

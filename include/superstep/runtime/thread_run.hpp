@@ -72,6 +72,10 @@ public:
   [[nodiscard]] const task_record* find(std::string_view task) const noexcept;
   /// The run ends; what was held back until then is saved.
   void close(bool ended_well, bool keep_anyway);
+  /// Asks the saver whether all that was given to it was saved; see failure().
+  void check();
+  /// Set: the saver refused something, and the run must fail.
+  [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
 
   [[nodiscard]] const checkpoint_ptr& at() const noexcept { return at_; }
   [[nodiscard]] const std::shared_ptr<saver>& keeper() const noexcept { return keeper_; }
@@ -85,7 +89,10 @@ public:
 private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
   [[nodiscard]] result<void> take_command(thread_command&);
+  [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
   void store();
+  template <class Call>
+  void attempt(Call call);
 
   std::shared_ptr<saver> keeper_;
   thread_key key_;
@@ -98,6 +105,7 @@ private:
   std::string last_id_; ///< drawn last
   std::string replay_before_;
   std::vector<std::string> replayed_;
+  std::optional<error> failure_;
   bool is_nested_ = false;
   bool is_resuming_ = false;
   bool is_first_step_ = false;

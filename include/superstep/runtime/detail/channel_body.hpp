@@ -100,6 +100,7 @@ public:
       throw_wrong_input(given);
     run_channel_body(f_, *layout_, given, out, given.payload->as<In>());
   }
+  const value_form* input_form() const override { return form_of<In>(); }
 
 private:
   F f_;

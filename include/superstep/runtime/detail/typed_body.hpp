@@ -95,6 +95,7 @@ public:
     else
       into_output(call_body(f_, given, in), *given.table, out.output);
   }
+  const value_form* input_form() const override { return form_of<In>(); }
 
 private:
   F f_;

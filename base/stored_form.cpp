@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/stored_form.hpp>
+
+namespace superstep::detail {
+
+error unfit_stored(const std::string& path, std::string_view wanted, const json::value& got) {
+  constexpr auto shown_max = std::size_t{80};
+  auto text = to_text(got);
+  if (text.size() > shown_max)
+    text = text.substr(0, shown_max - 3) + "...";
+  return {errc::parse_failed, path + ": wanted " + std::string{wanted} + ", found " + text};
+}
+
+// JSON has no word for these; a checkpoint must not turn them into null.
+void append_stored_number(std::string& out, double n) {
+  if (std::isnan(n))
+    out += "\"nan\"";
+  else if (std::isinf(n))
+    out += n > 0 ? "\"inf\"" : "\"-inf\"";
+  else
+    append_text(out, json::value(n));
+}
+
+result<double> read_stored_number(const json::value& from, const std::string& path) {
+  if (from.is_number())
+    return from.to_number<double>();
+  constexpr auto infinite = std::numeric_limits<double>::infinity();
+  if (from == "nan")
+    return std::numeric_limits<double>::quiet_NaN();
+  if (from == "inf")
+    return infinite;
+  if (from == "-inf")
+    return -infinite;
+  return unfit_stored(path, "a number", from);
+}
+
+} // namespace superstep::detail

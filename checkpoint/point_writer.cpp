@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "point_codec.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/channels/stored_value.hpp>
+
+namespace superstep::detail {
+
+namespace {
+
+/// Appends the members of one object; the keys need no escapes.
+class members {
+public:
+  explicit members(std::string& out) : out_{out} { out_ += '{'; }
+  members(const members&) = delete;
+  members& operator=(const members&) = delete;
+  ~members() { out_ += '}'; }
+
+  std::string& add(std::string_view key) {
+    if (!std::exchange(is_first_, false))
+      out_ += ',';
+    out_ += '"';
+    out_ += key;
+    out_ += "\":";
+    return out_;
+  }
+  /// A list of what `write_item` appends, left out when it is empty.
+  template <class List, class WriteItem>
+  void add_list(std::string_view key, const List& list, WriteItem write_item) {
+    if (list.empty())
+      return;
+    add(key) += '[';
+    auto first = true;
+    for (const auto& item : list) {
+      if (!std::exchange(first, false))
+        out_ += ',';
+      write_item(item);
+    }
+    out_ += ']';
+  }
+
+private:
+  std::string& out_;
+  bool is_first_ = true;
+};
+
+saver_error not_storable(const std::string& what) {
+  return {make_error_code(saver_errc::not_storable),
+          what + " has a type that cannot be kept in a checkpoint: describe it "
+                 "(BOOST_DESCRIBE_STRUCT) or specialise superstep::stored_form for it"};
+}
+
+void write_one(std::string& out, const write& w, const graph_layout& layout) {
+  const auto& channel = *layout.channels[w.channel];
+  const auto* form = channel.written_form();
+  if (form == nullptr)
+    throw not_storable("what is written to channel '" + channel.name() + "'");
+  out += '[';
+  append_count(out, w.channel);
+  out += ',';
+  form->write(out, w.content);
+  out += w.overwrite ? ",1]" : "]";
+}
+
+void write_one(std::string& out, const send& s, const graph_layout& layout) {
+  const auto& node = layout.nodes[s.node];
+  if (node.input == nullptr)
+    throw not_storable("the input of node '" + node.name + "'");
+  out += '[';
+  append_count(out, s.node);
+  out += ',';
+  node.input->write(out, s.input);
+  out += ']';
+}
+
+void write_channels(members& row, const checkpoint& now, const checkpoint* base) {
+  auto changes = std::string{};
+  auto change = std::string{};
+  for (const auto& channel : now.layout->channels) {
+    if (!channel->is_kept())
+      continue;
+    if (channel->stored_type().empty())
+      throw not_storable("the value of channel '" + channel->name() + "'");
+    change.clear();
+    if (!channel->write_change(change, base != nullptr ? base->state.get() : nullptr, *now.state))
+      continue;
+    changes += changes.empty() ? '{' : ',';
+    append_quoted(changes, channel->name());
+    changes += ':' + change;
+  }
+  if (!changes.empty())
+    row.add("c") += changes + '}';
+}
+
+/// Rows of [number, written, seen]: those that differ from the base.
+void write_seen(members& row, std::string_view key, const std::vector<std::uint64_t>& written,
+                const std::vector<std::uint64_t>& seen, const std::vector<std::uint64_t>* old,
+                const std::vector<std::uint64_t>* old_seen) {
+  auto list = std::string{};
+  for (auto i = std::size_t{0}; i < written.size(); ++i) {
+    const auto was = old != nullptr && i < old->size() ? (*old)[i] : 0;
+    const auto was_seen = old_seen != nullptr && i < old_seen->size() ? (*old_seen)[i] : 0;
+    if (written[i] == was && seen[i] == was_seen)
+      continue;
+    list += list.empty() ? "[" : ",";
+    list += '[';
+    append_count(list, i);
+    list += ',';
+    append_count(list, written[i]);
+    list += ',';
+    append_count(list, seen[i]);
+    list += ']';
+  }
+  if (!list.empty())
+    row.add(key) += list + ']';
+}
+
+void write_versions(members& row, const seen_versions& now, const seen_versions* old) {
+  auto& out = row.add("v") += '[';
+  append_count(out, now.last);
+  out += ',';
+  append_count(out, now.entry);
+  out += ',';
+  append_count(out, now.entry_seen);
+  out += ']';
+  write_seen(row, "b", now.branch, now.branch_seen, old != nullptr ? &old->branch : nullptr,
+             old != nullptr ? &old->branch_seen : nullptr);
+  write_seen(row, "k", now.join, now.join_seen, old != nullptr ? &old->join : nullptr,
+             old != nullptr ? &old->join_seen : nullptr);
+}
+
+void write_joins(members& row, std::string& out, const std::vector<named_barrier_value>& joins) {
+  auto arrived = std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>>{};
+  for (auto j = std::size_t{0}; j < joins.size(); ++j) {
+    auto who = std::vector<std::uint32_t>{};
+    for (auto m = std::uint32_t{0}; m < joins[j].members(); ++m)
+      if (joins[j].has_arrived(m))
+        who.push_back(m);
+    if (!who.empty())
+      arrived.emplace_back(j, std::move(who));
+  }
+  row.add_list("j", arrived, [&](const auto& join) {
+    out += '[';
+    append_count(out, join.first);
+    out += ',';
+    write_stored(out, join.second);
+    out += ']';
+  });
+}
+
+void write_triggers(members& row, std::string& out, std::string_view key,
+                    const std::vector<trigger>& list) {
+  row.add_list(key, list, [&](const trigger& t) {
+    out += '[';
+    append_count(out, t.node);
+    out += ',';
+    append_count(out, t.causes);
+    out += ']';
+  });
+}
+
+} // namespace
+
+std::string write_layout(const graph_layout& layout) {
+  auto out = std::string{};
+  {
+    auto row = members{out};
+    append_quoted(row.add("graph"), layout.graph);
+    row.add_list("channels", layout.channels, [&](const auto& c) {
+      write_stored(out, std::pair{c->name(), c->is_kept() ? c->stored_type() : std::string{}});
+    });
+    row.add_list("nodes", layout.nodes, [&](const auto& n) {
+      write_stored(out, std::pair{n.name, n.input != nullptr ? n.input->type() : std::string{}});
+    });
+    row.add_list("joins", layout.joins,
+                 [&](const auto& j) { write_stored(out, std::pair{j.sources, j.target}); });
+  }
+  return out;
+}
+
+void write_point(std::string& out, const checkpoint& now, const checkpoint* base) {
+  SUPERSTEP_ASSERT(now.layout && now.state && (base == nullptr || base->layout == now.layout));
+  const auto& at = now.where;
+  const auto& layout = *now.layout;
+  auto row = members{out};
+  write_channels(row, now, base);
+  if (at.input) // an empty input is one, too
+    row.add("h") += '1';
+  if (at.input)
+    row.add_list("i", *at.input, [&](const write& w) { write_one(out, w, layout); });
+  row.add_list("g", at.input_targets, [&](std::uint32_t n) { append_count(out, n); });
+  write_triggers(row, out, "t", at.triggered);
+  write_triggers(row, out, "d", at.deferred);
+  write_joins(row, out, at.joins);
+  row.add_list("s", at.sends, [&](const send& s) { write_one(out, s, layout); });
+  write_versions(row, at.versions, base != nullptr ? &base->where.versions : nullptr);
+}
+
+void write_task(std::string& out, const task_record& record, const graph_layout& layout) {
+  auto row = members{out};
+  append_quoted(row.add("t"), record.task);
+  if (record.output) {
+    auto& into = row.add("o");
+    auto output = members{into};
+    output.add_list("w", record.output->writes,
+                    [&](const write& w) { write_one(out, w, layout); });
+    output.add_list("g", record.output->targets, [&](std::uint32_t n) { append_count(out, n); });
+    output.add_list("s", record.output->sends, [&](const send& s) { write_one(out, s, layout); });
+  }
+  if (record.asked) {
+    auto& into = row.add("q") += '[';
+    for (const auto& question : *record.asked) {
+      if (into.back() != '[')
+        into += ',';
+      write_stored(into, std::pair{question.id, question.value});
+    }
+    into += ']';
+  }
+  row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
+  if (!record.error.empty())
+    append_quoted(row.add("e"), record.error);
+  if (record.resume)
+    write_stored(row.add("m"), *record.resume);
+}
+
+} // namespace superstep::detail

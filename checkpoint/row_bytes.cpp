@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row_bytes.hpp"
+
+#include "point_codec.hpp"
+
+#include <array>
+
+#include <zlib.h>
+
+namespace superstep::detail {
+
+namespace {
+
+constexpr auto header_size = std::size_t{5};
+
+/// One stream for all rows of a thread: its tables cost more to make than a row to compress.
+class deflater {
+public:
+  deflater() { is_ready_ = deflateInit(&stream_, Z_BEST_SPEED) == Z_OK; }
+  deflater(const deflater&) = delete;
+  deflater& operator=(const deflater&) = delete;
+  ~deflater() {
+    if (is_ready_)
+      deflateEnd(&stream_);
+  }
+
+  /// Empty: it would not become shorter.
+  std::string pack(std::string_view text) {
+    auto out = std::string(text.size(), '\0');
+    if (!is_ready_ || deflateReset(&stream_) != Z_OK)
+      return {};
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream_.avail_in = static_cast<uInt>(text.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data() + header_size);
+    stream_.avail_out = static_cast<uInt>(out.size() - header_size);
+    if (deflate(&stream_, Z_FINISH) != Z_STREAM_END)
+      return {};
+    out[0] = 'z';
+    for (auto i = 0U; i < 4; ++i)
+      out[1 + i] = static_cast<char>(text.size() >> (8 * i) & 0xffU);
+    out.resize(out.size() - stream_.avail_out);
+    return out;
+  }
+
+private:
+  z_stream stream_{};
+  bool is_ready_ = false;
+};
+
+} // namespace
+
+std::string pack_row(std::string text) {
+  if (text.size() < packed_min)
+    return text;
+  thread_local auto packer = deflater{};
+  auto packed = packer.pack(text);
+  return packed.empty() ? std::move(text) : packed;
+}
+
+result<std::string> unpack_row(std::string_view bytes) {
+  if (!bytes.starts_with('z'))
+    return std::string{bytes};
+  auto size = std::size_t{0};
+  for (auto i = std::size_t{0}; i < 4 && bytes.size() >= header_size; ++i)
+    size |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[1 + i])) << (8 * i);
+  if (size == 0 || size > row_bytes_max)
+    return error{errc::parse_failed, "the length of a compressed row is wrong"};
+  auto out = std::string(size, '\0');
+  auto length = static_cast<uLongf>(size);
+  const auto code = uncompress(reinterpret_cast<Bytef*>(out.data()), &length,
+                               reinterpret_cast<const Bytef*>(bytes.data()) + header_size,
+                               static_cast<uLong>(bytes.size() - header_size));
+  if (code != Z_OK || length != size)
+    return error{errc::parse_failed, "a compressed row cannot be unpacked"};
+  return out;
+}
+
+std::uint32_t checksum_of(std::initializer_list<std::string_view> parts) noexcept {
+  auto sum = crc32(0, nullptr, 0);
+  for (const auto part : parts) {
+    sum = crc32(sum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(part.size()));
+    sum = crc32(sum, reinterpret_cast<const Bytef*>("\0"), 1);
+  }
+  return static_cast<std::uint32_t>(sum);
+}
+
+} // namespace superstep::detail

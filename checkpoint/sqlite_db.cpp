@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_db.hpp"
+
+#include <superstep/base/assert.hpp>
+
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+saver_errc code_of(int code) noexcept {
+  switch (code & 0xff) {
+  case SQLITE_CORRUPT:
+  case SQLITE_NOTADB:
+    return saver_errc::corrupt;
+  default:
+    return saver_errc::failed;
+  }
+}
+
+/// What to do about it; what was committed before is safe in every case.
+const char* advice(int code) noexcept {
+  switch (code & 0xff) {
+  case SQLITE_FULL:
+    return "the disk or its quota is full: make room; what was saved before is safe";
+  case SQLITE_READONLY:
+  case SQLITE_PERM:
+  case SQLITE_CANTOPEN:
+    return "the file or its folder cannot be written: check its path and permissions";
+  case SQLITE_CORRUPT:
+  case SQLITE_NOTADB:
+    return "the file is damaged or no database: keep a copy, export the threads that can still be "
+           "read, and start a new file; nothing was overwritten";
+  case SQLITE_BUSY:
+  case SQLITE_LOCKED:
+    return "another process has held the file for longer than the busy timeout";
+  case SQLITE_IOERR:
+    return "the disk failed to read or write; what was saved before is safe";
+  default:
+    return "nothing of this was saved; what was saved before is safe";
+  }
+}
+
+[[noreturn]] void throw_failed(sqlite3* db, int code, const std::string& path) {
+  const auto* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  throw saver_error{make_error_code(code_of(code)),
+                    "checkpoints in '" + path + "': " + text + " (" + advice(code) + ")"};
+}
+
+void check(sqlite3_stmt* s, int code, const std::string& path) {
+  if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+    throw_failed(sqlite3_db_handle(s), code, path);
+}
+
+} // namespace
+
+void statement::finish(sqlite3_stmt* s) noexcept {
+  sqlite3_finalize(s);
+}
+
+void statement::bind(int place, std::int64_t n) {
+  check(at_.get(), sqlite3_bind_int64(at_.get(), place, n), *path_);
+}
+
+void statement::bind_text(int place, std::string_view text) {
+  check(at_.get(),
+        sqlite3_bind_text64(at_.get(), place, text.empty() ? "" : text.data(), text.size(),
+                            SQLITE_STATIC, SQLITE_UTF8),
+        *path_);
+}
+
+void statement::bind_bytes(int place, std::string_view bytes) {
+  check(at_.get(),
+        sqlite3_bind_blob64(at_.get(), place, bytes.empty() ? "" : bytes.data(), bytes.size(),
+                            SQLITE_STATIC),
+        *path_);
+}
+
+void statement::bind_null(int place) {
+  check(at_.get(), sqlite3_bind_null(at_.get(), place), *path_);
+}
+
+bool statement::step() {
+  const auto code = sqlite3_step(at_.get());
+  check(at_.get(), code, *path_);
+  return code == SQLITE_ROW;
+}
+
+void statement::run() {
+  const auto use = statement_use{*this};
+  while (step()) {
+  }
+}
+
+void statement::reset() noexcept {
+  sqlite3_reset(at_.get());
+}
+
+std::int64_t statement::number(int column) const noexcept {
+  return sqlite3_column_int64(at_.get(), column);
+}
+
+bool statement::is_null(int column) const noexcept {
+  return sqlite3_column_type(at_.get(), column) == SQLITE_NULL;
+}
+
+std::string_view statement::text(int column) const noexcept {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(at_.get(), column));
+  return data == nullptr
+             ? std::string_view{}
+             : std::string_view{data,
+                                static_cast<std::size_t>(sqlite3_column_bytes(at_.get(), column))};
+}
+
+std::string_view statement::bytes(int column) const noexcept {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(at_.get(), column));
+  return data == nullptr
+             ? std::string_view{}
+             : std::string_view{data,
+                                static_cast<std::size_t>(sqlite3_column_bytes(at_.get(), column))};
+}
+
+void database::close(sqlite3* db) noexcept {
+  sqlite3_close_v2(db);
+}
+
+database::database(std::string path, access how, std::chrono::milliseconds busy_timeout)
+    : path_{std::move(path)}, at_{nullptr, &close} {
+  const auto flags = how == access::read_only ? SQLITE_OPEN_READONLY
+                                              : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  auto* db = static_cast<sqlite3*>(nullptr);
+  const auto code = sqlite3_open_v2(path_.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  at_.reset(db);
+  if (code != SQLITE_OK)
+    throw_failed(db, code, path_);
+  sqlite3_extended_result_codes(db, 1);
+  sqlite3_busy_timeout(db, static_cast<int>(busy_timeout.count()));
+}
+
+void database::exec(const char* sql) {
+  if (const auto code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
+    throw_failed(at_.get(), code, path_);
+}
+
+statement database::prepare(std::string_view sql) {
+  auto* s = static_cast<sqlite3_stmt*>(nullptr);
+  const auto code = sqlite3_prepare_v3(at_.get(), sql.data(), static_cast<int>(sql.size()),
+                                       SQLITE_PREPARE_PERSISTENT, &s, nullptr);
+  if (code != SQLITE_OK)
+    throw_failed(at_.get(), code, path_);
+  return statement{s, path_};
+}
+
+std::int64_t database::pragma(const char* sql) {
+  auto s = prepare(sql);
+  return s.step() ? s.number(0) : 0;
+}
+
+std::int64_t database::last_row() const noexcept {
+  return sqlite3_last_insert_rowid(at_.get());
+}
+
+std::int64_t database::changes() const noexcept {
+  return sqlite3_changes64(at_.get());
+}
+
+void database::roll_back() noexcept {
+  if (sqlite3_get_autocommit(at_.get()) == 0)
+    sqlite3_exec(at_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/checkpoint/saver_error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+// A small skin over SQLite: statements that are finished and reset by scope, errors that say which
+// file. Throws saver_error.
+namespace superstep::detail {
+
+class statement {
+public:
+  explicit statement(sqlite3_stmt* prepared, const std::string& path)
+      : at_{prepared, &finish}, path_{&path} {}
+
+  void bind(int place, std::int64_t n);
+  /// The bytes must stay until the statement is reset.
+  void bind_text(int place, std::string_view text);
+  void bind_bytes(int place, std::string_view bytes);
+  void bind_null(int place);
+
+  /// True: a row is there.
+  [[nodiscard]] bool step();
+  /// Steps to the end and makes it ready for the next use.
+  void run();
+  void reset() noexcept;
+
+  [[nodiscard]] std::int64_t number(int column) const noexcept;
+  [[nodiscard]] bool is_null(int column) const noexcept;
+  /// Valid until the next step.
+  [[nodiscard]] std::string_view text(int column) const noexcept;
+  [[nodiscard]] std::string_view bytes(int column) const noexcept;
+
+private:
+  static void finish(sqlite3_stmt*) noexcept;
+  std::unique_ptr<sqlite3_stmt, void (*)(sqlite3_stmt*)> at_;
+  const std::string* path_;
+};
+
+/// Resets a statement when its use is over, whatever happens.
+class statement_use {
+public:
+  explicit statement_use(statement& s) noexcept : s_{s} {}
+  statement_use(const statement_use&) = delete;
+  statement_use& operator=(const statement_use&) = delete;
+  ~statement_use() { s_.reset(); }
+  statement* operator->() noexcept { return &s_; }
+
+private:
+  statement& s_;
+};
+
+class database {
+public:
+  enum class access : bool { read_only, read_write };
+  database(std::string path, access, std::chrono::milliseconds busy_timeout);
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  void exec(const char* sql);
+  [[nodiscard]] statement prepare(std::string_view sql);
+  [[nodiscard]] std::int64_t pragma(const char* sql);
+  [[nodiscard]] std::int64_t last_row() const noexcept;
+  [[nodiscard]] std::int64_t changes() const noexcept;
+  /// Ends a transaction that is open, if one is.
+  void roll_back() noexcept;
+
+private:
+  static void close(sqlite3*) noexcept;
+  const std::string path_;
+  std::unique_ptr<sqlite3, void (*)(sqlite3*)> at_;
+};
+
+/// Brings the file to the schema of today, in one transaction a version. Refuses files of others
+/// and of a later superstep, without writing to them.
+void open_schema(database&);
+
+} // namespace superstep::detail

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_reader.hpp"
+
+#include "row_bytes.hpp"
+
+#include <superstep/base/assert.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+constexpr auto columns = "no, id, parent, base, step, source, layout, chain, whole, sum, row";
+
+saver_error damaged(const thread_key& key, std::string_view id, std::string_view why) {
+  return {make_error_code(saver_errc::corrupt),
+          "thread '" + key.thread_id + "': checkpoint " + std::string{id} + " is damaged (" +
+              std::string{why} +
+              "); nothing was overwritten, older and other threads' checkpoints can be read"};
+}
+
+std::string unpacked(statement& s, int column, const thread_key& key, std::string_view id) {
+  auto text = unpack_row(s.bytes(column));
+  if (!text)
+    throw damaged(key, id, text.error().text);
+  return std::move(*text);
+}
+
+} // namespace
+
+sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout)
+    : db_{path, database::access::read_only, busy_timeout},
+      find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
+      find_head_{
+          db_.prepare("SELECT p.no, p.id FROM threads t JOIN points p ON p.thread = t.no WHERE "
+                      "t.thread = ?1 AND t.ns = ?2 ORDER BY p.id DESC LIMIT 1")},
+      chain_{db_.prepare(std::string{"SELECT "} + columns +
+                         " FROM points WHERE thread = ?1 AND id <= ?2 ORDER BY id DESC")},
+      next_{db_.prepare(std::string{"SELECT "} + columns +
+                        " FROM points WHERE thread = ?1 AND id > ?2 ORDER BY id LIMIT 1")},
+      tasks_{db_.prepare("SELECT sum, row, layout FROM tasks WHERE thread = ?1 AND point = ?2 ORDER BY "
+                         "no")},
+      layout_{db_.prepare("SELECT text FROM layouts WHERE no = ?1")} {}
+
+std::int64_t sqlite_reader::thread_no(const thread_key& key) {
+  auto s = statement_use{find_thread_};
+  s->bind_text(1, key.thread_id);
+  s->bind_text(2, key.ns);
+  return s->step() ? s->number(0) : 0;
+}
+
+sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
+  auto s = statement_use{find_head_};
+  s->bind_text(1, key.thread_id);
+  s->bind_text(2, key.ns);
+  if (!s->step())
+    return {};
+  return {s->number(0), std::string{s->text(1)}};
+}
+
+const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
+  if (const auto known = layouts_.find(no); known != layouts_.end())
+    return known->second;
+  auto s = statement_use{layout_};
+  s->bind(1, no);
+  if (!s->step())
+    throw saver_error{make_error_code(saver_errc::corrupt),
+                      "checkpoints in '" + db_.path() + "': a layout is missing"};
+  auto text = std::string{s->text(0)};
+  auto names = read_layout(text);
+  return layouts_.emplace(no, known_layout{std::move(text), std::move(names)}).first->second;
+}
+
+stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
+  auto out = stored_point{};
+  out.no = s.number(0);
+  out.head.id = s.text(1);
+  out.base = s.text(3);
+  out.head.parent = s.is_null(2) ? out.base : std::string{s.text(2)};
+  out.head.step = s.number(4);
+  out.head.source = static_cast<checkpoint_source>(s.number(5));
+  out.layout = s.number(6);
+  out.chain = s.number(7);
+  out.whole = s.number(8);
+  const auto sum = checksum_of({out.head.id, out.head.parent, out.base,
+                                std::to_string(out.head.step), s.bytes(10)});
+  if (s.number(9) != static_cast<std::int64_t>(sum))
+    throw damaged(key, out.head.id, "its checksum does not fit");
+  auto row = parse_row(unpacked(s, 10, key, out.head.id));
+  if (!row.is_object())
+    throw damaged(key, out.head.id, "its row is no object");
+  out.row = std::move(row.get_object());
+  return out;
+}
+
+std::vector<stored_point> sqlite_reader::chain_of(std::int64_t thread, std::string_view id,
+                                                  std::string_view known, const thread_key& key) {
+  auto out = std::vector<stored_point>{};
+  auto s = statement_use{chain_};
+  s->bind(1, thread);
+  const auto newest = std::string{id.empty() ? std::string_view{"\x7f"} : id};
+  s->bind_text(2, newest);
+  auto wanted = std::string{id};
+  // Rows of other branches stand in between; a base is always older than what is based on it.
+  while (s->step()) {
+    if (!wanted.empty() && s->text(1) != wanted)
+      continue;
+    out.push_back(row_of(chain_, key));
+    wanted = out.back().base;
+    if (wanted.empty() || wanted == known) {
+      std::ranges::reverse(out);
+      return out;
+    }
+    if (wanted >= out.back().head.id)
+      throw damaged(key, out.back().head.id, "it is based on a newer one");
+  }
+  if (!out.empty())
+    throw damaged(key, out.front().head.id, "checkpoint " + wanted + " that it needs is missing");
+  return out;
+}
+
+/// What is known of the tasks after a checkpoint: rows of their own, then what came with the next
+/// checkpoint.
+std::vector<sqlite_reader::stored_task>
+sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread_key& key) {
+  auto out = std::vector<stored_task>{};
+  {
+    auto s = statement_use{tasks_};
+    s->bind(1, thread);
+    s->bind_text(2, id);
+    while (s->step()) {
+      if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
+        throw damaged(key, id, "the checksum of a task does not fit");
+      out.push_back({s->number(2), parse_row(unpacked(tasks_, 1, key, id))});
+    }
+  }
+  auto s = statement_use{next_};
+  s->bind(1, thread);
+  s->bind_text(2, id);
+  if (!s->step() || (s->is_null(2) ? s->text(3) : s->text(2)) != id)
+    return out;
+  auto next = row_of(next_, key);
+  if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
+    for (auto& t : tasks->get_array())
+      out.push_back({next.layout, std::move(t)});
+  return out;
+}
+
+saved_checkpoint sqlite_reader::read(const stored_point& row, const held_point& held,
+                                     std::int64_t thread, const layout_ptr& as,
+                                     const thread_key& key) {
+  const auto reader = point_reader{layout(row.layout).names, as, key};
+  auto out = saved_checkpoint{reader.read(row.head, held), {}};
+  for (const auto& task : tasks_of(thread, row.head.id, key)) {
+    auto record = task.layout == row.layout
+                      ? reader.read_task(task.row)
+                      : point_reader{layout(task.layout).names, as, key}.read_task(task.row);
+    const auto old = std::ranges::find(out.tasks, record.task, &task_record::task);
+    if (old == out.tasks.end())
+      out.tasks.push_back(std::move(record));
+    else
+      merge_into(*old, record);
+  }
+  return out;
+}
+
+std::optional<loaded_point> sqlite_reader::load(const thread_key& key, std::string_view id,
+                                                const layout_ptr& as) {
+  const auto thread = thread_no(key);
+  if (thread == 0)
+    return std::nullopt;
+  auto chain = chain_of(thread, id, {}, key);
+  if (chain.empty())
+    return std::nullopt;
+  auto held = held_point{};
+  for (auto& row : chain)
+    held.fold(std::move(row.row));
+  const auto& last = chain.back();
+  return loaded_point{read(last, held, thread, as, key), last.no, last.chain, last.whole,
+                      layout(last.layout).text == write_layout(*as)};
+}
+
+stored_point sqlite_reader::whole_row(const thread_key& key, std::string_view id) {
+  auto chain = chain_of(thread_no(key), id, {}, key);
+  SUPERSTEP_ASSERT(!chain.empty());
+  auto out = std::move(chain.back());
+  auto held = held_point{};
+  chain.pop_back();
+  for (auto& row : chain)
+    held.fold(std::move(row.row));
+  auto tasks = out.row.if_contains("r") != nullptr ? out.row.at("r") : json::value{};
+  held.fold(std::move(out.row));
+  out.row = held.whole_row();
+  if (!tasks.is_null()) // of the one before it, which may stay
+    out.row["r"] = std::move(tasks);
+  return out;
+}
+
+std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkpoint_query& query) {
+  auto sql = std::string{"SELECT id FROM points WHERE thread = ?1"};
+  if (!query.before.empty())
+    sql += " AND id < ?2";
+  if (query.source)
+    sql += " AND source = ?3";
+  if (query.step)
+    sql += " AND step = ?4";
+  sql += " ORDER BY id DESC";
+  if (query.limit != 0)
+    sql += " LIMIT " + std::to_string(query.limit);
+  auto s = db_.prepare(sql);
+  s.bind(1, thread);
+  if (!query.before.empty())
+    s.bind_text(2, query.before);
+  if (query.source)
+    s.bind(3, static_cast<std::int64_t>(*query.source));
+  if (query.step)
+    s.bind(4, *query.step);
+  auto out = std::vector<std::string>{};
+  while (s.step())
+    out.emplace_back(s.text(0));
+  return out;
+}
+
+std::vector<saved_checkpoint> sqlite_reader::list(const thread_key& key,
+                                                  const checkpoint_query& query,
+                                                  const layout_ptr& as) {
+  auto out = std::vector<saved_checkpoint>{};
+  const auto thread = thread_no(key);
+  if (thread == 0)
+    return out;
+  const auto ids = ids_of(thread, query);
+  // From the oldest on: what was folded for one is where most of the others begin.
+  auto held = held_point{};
+  auto at = std::string{};
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    auto chain = chain_of(thread, *id, at, key);
+    SUPERSTEP_ASSERT(!chain.empty());
+    if (chain.front().base.empty())
+      held = {};
+    for (auto& row : chain)
+      held.fold(std::move(row.row));
+    at = *id;
+    out.push_back(read(chain.back(), held, thread, as, key));
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
+  auto out = exported_thread{};
+  auto spaces = std::vector<std::pair<std::int64_t, std::string>>{};
+  {
+    auto s = db_.prepare("SELECT no, ns FROM threads WHERE thread = ?1 ORDER BY ns");
+    s.bind_text(1, thread_id);
+    while (s.step())
+      spaces.emplace_back(s.number(0), std::string{s.text(1)});
+  }
+  auto numbers = std::map<std::int64_t, std::size_t>{};
+  const auto number_of = [&](std::int64_t no) {
+    const auto [at, is_new] = numbers.emplace(no, out.layouts.size());
+    if (is_new)
+      out.layouts.push_back(layout(no).text);
+    return at->second;
+  };
+  for (const auto& [no, ns] : spaces) {
+    const auto key = thread_key{std::string{thread_id}, ns};
+    auto s = db_.prepare(std::string{"SELECT "} + columns +
+                         " FROM points WHERE thread = ?1 ORDER BY id");
+    s.bind(1, no);
+    while (s.step()) {
+      auto row = row_of(s, key);
+      row.row.erase("r");
+      auto& to = out.points.emplace_back();
+      to.ns = ns;
+      to.head = row.head;
+      to.base = row.base;
+      to.layout = number_of(row.layout);
+      to.row = to_text(row.row);
+      for (const auto& task : tasks_of(no, row.head.id, key))
+        to.tasks.push_back({number_of(task.layout), to_text(task.row)});
+    }
+  }
+  return out;
+}
+
+std::vector<thread_summary> sqlite_reader::threads(std::string_view after, std::size_t limit) {
+  auto s = db_.prepare(
+      "SELECT t.thread, min(t.created), count(p.no), ifnull(sum(length(p.row)), 0), ifnull(max("
+      "CASE t.ns WHEN '' THEN p.id END), '') FROM threads t LEFT JOIN points p ON p.thread = t.no "
+      "WHERE t.thread > ?1 GROUP BY t.thread ORDER BY t.thread LIMIT ?2");
+  s.bind_text(1, after);
+  s.bind(2, static_cast<std::int64_t>(limit));
+  auto out = std::vector<thread_summary>{};
+  while (s.step())
+    out.push_back({std::string{s.text(0)}, s.number(1), s.number(2), s.number(3),
+                   std::string{s.text(4)}});
+  return out;
+}
+
+} // namespace superstep::detail

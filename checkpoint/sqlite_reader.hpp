@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "point_codec.hpp"
+#include "sqlite_db.hpp"
+#include "thread_text.hpp"
+
+#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace superstep::detail {
+
+/// A row of `points`.
+struct stored_point {
+  std::int64_t no = 0;
+  point_head head;
+  std::string base; ///< empty: the row is whole
+  std::int64_t layout = 0;
+  std::int64_t chain = 0; ///< bytes of the rows from the last whole one to this one
+  std::int64_t whole = 0; ///< about as many bytes as a whole row would have
+  json::object row;
+};
+
+/// A checkpoint as it was loaded, and what the next delta on it needs to know.
+struct loaded_point {
+  saved_checkpoint saved;
+  std::int64_t no = 0;
+  std::int64_t chain = 0;
+  std::int64_t whole = 0;
+  bool is_same_layout = false; ///< its row has the layout that it was read for
+};
+
+/// Reads the tables. Its own connection; used by one thread at a time.
+class sqlite_reader {
+public:
+  sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout);
+
+  [[nodiscard]] std::optional<loaded_point> load(const thread_key&, std::string_view id,
+                                                 const layout_ptr& as);
+  [[nodiscard]] std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&,
+                                                   const layout_ptr& as);
+  struct head_row {
+    std::int64_t no = 0;
+    std::string id;
+  };
+  /// The newest row; no == 0: none.
+  [[nodiscard]] head_row head(const thread_key&);
+  /// A checkpoint with all deltas applied, as the row of one that is based on no other.
+  /// @pre it is there
+  [[nodiscard]] stored_point whole_row(const thread_key&, std::string_view id);
+  [[nodiscard]] std::optional<json::object> show(const thread_key&, std::string_view id);
+  [[nodiscard]] std::vector<json::object> history(const thread_key&, const checkpoint_query&);
+  [[nodiscard]] exported_thread export_rows(std::string_view thread_id);
+  [[nodiscard]] std::vector<thread_summary> threads(std::string_view after, std::size_t limit);
+
+private:
+  [[nodiscard]] std::int64_t thread_no(const thread_key&);
+  [[nodiscard]] stored_point row_of(statement&, const thread_key&);
+  /// The rows that make up a checkpoint, oldest first, or those after `known` if that is among
+  /// them; empty: there is none.
+  [[nodiscard]] std::vector<stored_point> chain_of(std::int64_t thread, std::string_view id,
+                                                   std::string_view known, const thread_key&);
+  struct stored_task {
+    std::int64_t layout;
+    json::value row;
+  };
+  [[nodiscard]] std::vector<stored_task> tasks_of(std::int64_t thread, const std::string& id,
+                                                  const thread_key&);
+  [[nodiscard]] std::vector<std::string> ids_of(std::int64_t thread, const checkpoint_query&);
+  [[nodiscard]] saved_checkpoint read(const stored_point&, const held_point&, std::int64_t thread,
+                                      const layout_ptr& as, const thread_key&);
+  struct known_layout {
+    std::string text;
+    stored_layout names;
+  };
+  [[nodiscard]] const known_layout& layout(std::int64_t no);
+  [[nodiscard]] json::object describe(const thread_key&, const stored_point&);
+
+  database db_;
+  statement find_thread_;
+  statement find_head_;
+  statement chain_;
+  statement next_;
+  statement tasks_;
+  statement layout_;
+  std::map<std::int64_t, known_layout> layouts_;
+};
+
+} // namespace superstep::detail

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "point_codec.hpp"
+#include "sqlite_reader.hpp"
+#include "sqlite_upkeep.hpp"
+#include "sqlite_writer.hpp"
+#include "thread_text.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+using namespace detail;
+
+namespace {
+
+constexpr auto sides_max = std::size_t{8};
+constexpr auto idle_cursors_max = std::size_t{256}; // of one thread
+// A chain of deltas is read as a whole: it ends when it is this much longer than a whole row, which
+// keeps a list that only grows in one chain, and the chain of a small state that changes short.
+constexpr auto chain_factor = std::int64_t{4};
+constexpr auto chain_min = std::int64_t{32} << 10U;
+constexpr auto row_overhead = std::int64_t{64};
+
+/// Lists and objects inside one another, strings left out.
+std::size_t depth_of(std::string_view row) noexcept {
+  auto depth = std::size_t{0};
+  auto deepest = std::size_t{0};
+  for (auto i = std::size_t{0}; i < row.size(); ++i) {
+    const auto c = row[i];
+    if (c == '"') {
+      for (++i; i < row.size() && row[i] != '"'; ++i)
+        i += row[i] == '\\' ? 1 : 0;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+void check_row(const std::string& row, const thread_key& key) {
+  if (row.size() > row_bytes_max || depth_of(row) > row_depth_max)
+    throw saver_error{make_error_code(saver_errc::not_storable),
+                      "thread '" + key.thread_id +
+                          "': a checkpoint is larger than 512 MB or nests deeper than " +
+                          std::to_string(row_depth_max) + " lists and objects"};
+}
+
+bool is_at(const loaded_point& p, std::string_view id) noexcept {
+  return p.saved.point && p.saved.point->id == id;
+}
+
+} // namespace
+
+class sqlite_saver::impl {
+public:
+  impl(const std::string& path, const sqlite_saver_options& options)
+      : options_{options}, writer_{sqlite_writer::start(path, options)},
+        reader_{path, options.busy_timeout} {}
+  ~impl() { writer_->stop(); }
+
+  std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,
+                                       const layout_ptr& as);
+  std::vector<saved_checkpoint> list(const thread_key& key, const checkpoint_query& query,
+                                     const layout_ptr& as);
+  std::string head(const thread_key& key);
+  void put(const thread_key& key, checkpoint_ptr point);
+  void put_task(const thread_key& key, std::string_view id, task_record&& record);
+  bool when_saved(const thread_key& key, std::function<void()> done);
+  void check(const thread_key& key);
+  void settle(std::string_view thread_id);
+  void forget(std::string_view thread_id);
+  [[nodiscard]] sqlite_writer& writer() noexcept { return *writer_; }
+  template <class Read>
+  auto reading(Read read) {
+    const auto lock = std::scoped_lock{read_mutex_};
+    return read(reader_);
+  }
+
+private:
+  using lock_type = std::unique_lock<std::mutex>;
+
+  [[nodiscard]] book_ptr& book_of(std::string_view thread_id);
+  [[nodiscard]] static cursor& cursor_of(book& of, const thread_key& key);
+  void start_over(const thread_key& key);
+  void sweep();
+  [[nodiscard]] bool is_current(lock_type&, const book_ptr&, cursor&);
+  [[nodiscard]] static const loaded_point* base_for(const cursor&, const checkpoint&);
+  void write(job&, const checkpoint&, const loaded_point* base) const;
+
+  const sqlite_saver_options options_;
+  std::shared_ptr<sqlite_writer> writer_;
+  std::mutex read_mutex_;
+  sqlite_reader reader_;
+  std::map<std::string, book_ptr, std::less<>> books_; // under the writer's lock
+  std::uint64_t uses_ = 0;
+};
+
+book_ptr& sqlite_saver::impl::book_of(std::string_view thread_id) {
+  auto found = books_.find(thread_id);
+  if (found == books_.end()) {
+    if (books_.size() >= options_.threads_max)
+      sweep();
+    found = books_.emplace(thread_id, std::make_shared<book>()).first;
+    found->second->thread_id = thread_id;
+  }
+  found->second->last_used = ++uses_;
+  return found->second;
+}
+
+/// Forgets the older half of the threads that nothing is written of.
+void sqlite_saver::impl::sweep() {
+  const auto limit = uses_ - options_.threads_max / 2;
+  std::erase_if(books_, [&](const auto& b) {
+    const auto& of = *b.second;
+    return of.last_used < limit && of.saved == of.given && !of.failed &&
+           b.second.use_count() == 1 &&
+           std::ranges::all_of(of.cursors, [](const auto& c) { return c.second.tasks.empty(); });
+  });
+}
+
+cursor& sqlite_saver::impl::cursor_of(book& of, const thread_key& key) {
+  if (const auto found = of.cursors.find(key.ns); found != of.cursors.end())
+    return found->second;
+  if (of.cursors.size() >= idle_cursors_max && of.saved == of.given)
+    std::erase_if(of.cursors, [&](const auto& c) {
+      return c.second.tasks.empty() && !c.first.empty() && !key.ns.starts_with(c.first);
+    });
+  auto& made = of.cursors[key.ns];
+  made.key = key;
+  return made;
+}
+
+/// A run takes the thread up: what failed for an earlier one is over.
+void sqlite_saver::impl::start_over(const thread_key& key) {
+  if (const auto found = books_.find(key.thread_id);
+      key.ns.empty() && found != books_.end() && found->second->failed)
+    books_.erase(found);
+}
+
+/// Whether what is known of a thread is what the database has: another process may have written.
+bool sqlite_saver::impl::is_current(lock_type& lock, const book_ptr& of, cursor& at) {
+  if (!at.is_known)
+    return false;
+  if (of->saved != of->given || !at.tasks.empty())
+    return true; // what we are about to write is checked then
+  const auto known = at.head.saved.point ? at.head.saved.point->id : std::string{};
+  lock.unlock();
+  const auto found = reading([&](sqlite_reader& r) { return r.head(at.key); });
+  lock.lock();
+  return found.id == known;
+}
+
+std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key,
+                                                         std::string_view id,
+                                                         const layout_ptr& as) {
+  auto lock = std::unique_lock{writer_->mutex()};
+  start_over(key);
+  const auto of = book_of(key.thread_id);
+  auto& at = cursor_of(*of, key);
+  if (is_current(lock, of, at)) {
+    if (!at.head.saved.point)
+      return std::nullopt;
+    if (id.empty() || is_at(at.head, id))
+      if (at.head.saved.point->layout == as)
+        return at.head.saved;
+  }
+  writer_->wait_for(lock, of);
+  lock.unlock();
+  auto found = reading([&](sqlite_reader& r) { return r.load(key, id, as); });
+  const auto newest = reading([&](sqlite_reader& r) { return r.head(key); });
+  lock.lock();
+  if (!found) {
+    if (id.empty()) {
+      at.is_known = true;
+      at.head = {};
+    }
+    return std::nullopt;
+  }
+  if (found->saved.point->id == newest.id) {
+    at.is_known = true;
+    at.head = *found;
+  } else {
+    at.sides.push_front(*found);
+    if (at.sides.size() > sides_max)
+      at.sides.pop_back();
+  }
+  return std::move(found->saved);
+}
+
+std::vector<saved_checkpoint> sqlite_saver::impl::list(const thread_key& key,
+                                                       const checkpoint_query& query,
+                                                       const layout_ptr& as) {
+  settle(key.thread_id);
+  auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
+  if (query.limit == 1 && !out.empty()) { // somebody looks for one to go on from
+    const auto lock = std::scoped_lock{writer_->mutex()};
+    auto& at = cursor_of(*book_of(key.thread_id), key);
+    at.sides.push_front({out.front(), 0, 0, 0, false});
+    if (at.sides.size() > sides_max)
+      at.sides.pop_back();
+  }
+  return out;
+}
+
+std::string sqlite_saver::impl::head(const thread_key& key) {
+  auto lock = std::unique_lock{writer_->mutex()};
+  start_over(key);
+  const auto of = book_of(key.thread_id);
+  auto& at = cursor_of(*of, key);
+  if (is_current(lock, of, at))
+    return at.head.saved.point ? at.head.saved.point->id : std::string{};
+  writer_->wait_for(lock, of);
+  lock.unlock();
+  const auto found = reading([&](sqlite_reader& r) { return r.head(key); });
+  lock.lock();
+  if (found.id.empty()) {
+    at.is_known = true;
+    at.head = {};
+  }
+  return found.id;
+}
+
+/// What a checkpoint is written as a difference from; null: it is written whole.
+const loaded_point* sqlite_saver::impl::base_for(const cursor& at, const checkpoint& point) {
+  const auto* base = static_cast<const loaded_point*>(nullptr);
+  if (is_at(at.head, point.parent))
+    base = &at.head;
+  for (const auto& side : at.sides)
+    if (base == nullptr && is_at(side, point.parent))
+      base = &side;
+  if (base == nullptr || !base->is_same_layout || base->saved.point->layout != point.layout ||
+      base->chain > chain_factor * base->whole + chain_min)
+    return nullptr;
+  return base;
+}
+
+void sqlite_saver::impl::write(job& j, const checkpoint& point, const loaded_point* base) const {
+  write_point(j.row, point, base != nullptr ? base->saved.point.get() : nullptr);
+  check_row(j.row, j.at->key);
+  const auto size = static_cast<std::int64_t>(j.row.size()) + row_overhead;
+  j.base = base != nullptr ? base->saved.point->id : std::string{};
+  j.chain = base != nullptr ? base->chain + size : size;
+  // What a delta adds to the state is at most what its row holds.
+  j.whole = base != nullptr ? std::min(base->whole + size - row_overhead, j.chain) : size;
+  j.head = {point.id, point.parent, point.source, point.step};
+  j.is_point = true;
+}
+
+void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
+  SUPERSTEP_ASSERT(point != nullptr && !point->id.empty() && point->layout);
+  auto lock = std::unique_lock{writer_->mutex()};
+  writer_->wait_for_room(lock);
+  const auto of = book_of(key.thread_id);
+  auto& at = cursor_of(*of, key);
+  if (of->failed)
+    throw saver_error{*of->failed};
+  auto newest = at.head.saved.point ? at.head.saved.point->id : std::string{};
+  if (!at.is_known) { // put without a look before: what is there must be older
+    lock.unlock();
+    newest = head(key);
+    lock.lock();
+  }
+  auto base = base_for(at, *point) != nullptr ? std::optional{*base_for(at, *point)} : std::nullopt;
+  auto j = job{};
+  j.of = of;
+  j.at = &at;
+  lock.unlock(); // a run writes its thread alone: what it is written from stays
+  write(j, *point, base ? &*base : nullptr);
+  lock.lock();
+  if (newest >= point->id || (at.head.saved.point && at.head.saved.point->id != newest))
+    throw saver_error{make_error_code(saver_errc::conflict),
+                      "thread '" + key.thread_id + "' already has checkpoint " + point->id +
+                          ": another run is on it; nothing was overwritten"};
+  j.before = newest;
+  j.layout = writer_->text_of(point->layout);
+  const auto follows = is_at(at.head, point->parent);
+  if (follows)
+    j.tasks = std::exchange(at.tasks, {});
+  else
+    writer_->flush(of);
+  at.head = {{std::move(point), {}}, 0, j.chain, j.whole, true};
+  at.is_known = true;
+  writer_->give(std::move(j));
+}
+
+void sqlite_saver::impl::put_task(const thread_key& key, std::string_view id,
+                                  task_record&& record) {
+  auto lock = std::unique_lock{writer_->mutex()};
+  const auto of = book_of(key.thread_id);
+  auto& at = cursor_of(*of, key);
+  if (of->failed)
+    throw saver_error{*of->failed};
+  auto* known = is_at(at.head, id) ? &at.head : nullptr;
+  for (auto& side : at.sides)
+    if (known == nullptr && is_at(side, id))
+      known = &side;
+  if (known == nullptr)
+    return;
+  const auto point = known->saved.point;
+  lock.unlock();
+  auto text = std::string{};
+  write_task(text, record, *point->layout);
+  check_row(text, key);
+  lock.lock();
+  if (!is_at(at.head, id)) { // of an older one: by itself
+    auto j = job{};
+    j.of = of;
+    j.at = &at;
+    j.head.id = id;
+    j.layout = writer_->text_of(point->layout);
+    j.tasks.push_back(std::move(text));
+    writer_->give(std::move(j));
+    std::erase_if(at.sides, [&](const auto& side) { return is_at(side, id); });
+    at.sides.push_front({{point, {}}, 0, 0, 0, false});
+    return;
+  }
+  if (at.tasks.empty())
+    writer_->linger(of, at);
+  at.tasks.push_back(std::move(text));
+  auto& tasks = at.head.saved.tasks;
+  const auto old = std::ranges::find(tasks, record.task, &task_record::task);
+  if (old == tasks.end())
+    tasks.push_back(std::move(record));
+  else
+    merge_into(*old, record);
+}
+
+bool sqlite_saver::impl::when_saved(const thread_key& key, std::function<void()> done) {
+  const auto lock = std::scoped_lock{writer_->mutex()};
+  const auto found = books_.find(key.thread_id);
+  if (found == books_.end())
+    return false;
+  auto& of = found->second;
+  writer_->flush(of);
+  if (of->saved == of->given)
+    return false;
+  of->waiting.emplace_back(of->given, std::move(done));
+  return true;
+}
+
+void sqlite_saver::impl::check(const thread_key& key) {
+  const auto lock = std::scoped_lock{writer_->mutex()};
+  if (const auto found = books_.find(key.thread_id); found != books_.end() && found->second->failed)
+    throw saver_error{*found->second->failed};
+}
+
+/// Waits until all that was given for a thread is written.
+void sqlite_saver::impl::settle(std::string_view thread_id) {
+  auto lock = std::unique_lock{writer_->mutex()};
+  if (const auto found = books_.find(thread_id); found != books_.end()) {
+    const auto of = found->second;
+    writer_->wait_for(lock, of);
+  }
+}
+
+void sqlite_saver::impl::forget(std::string_view thread_id) {
+  const auto lock = std::scoped_lock{writer_->mutex()};
+  if (thread_id.empty())
+    books_.clear();
+  else if (const auto found = books_.find(thread_id); found != books_.end())
+    books_.erase(found);
+}
+
+sqlite_saver::sqlite_saver(std::string path, sqlite_saver_options options)
+    : impl_{std::make_unique<impl>(path, options)} {}
+
+sqlite_saver::~sqlite_saver() = default;
+
+std::optional<saved_checkpoint> sqlite_saver::load(const thread_key& key, std::string_view id,
+                                                   const layout_ptr& as) {
+  return impl_->load(key, id, as);
+}
+
+std::vector<saved_checkpoint> sqlite_saver::list(const thread_key& key,
+                                                 const checkpoint_query& query,
+                                                 const layout_ptr& as) {
+  return impl_->list(key, query, as);
+}
+
+std::string sqlite_saver::head(const thread_key& key) {
+  return impl_->head(key);
+}
+
+void sqlite_saver::put(const thread_key& key, checkpoint_ptr point) {
+  impl_->put(key, std::move(point));
+}
+
+void sqlite_saver::put_task(const thread_key& key, std::string_view checkpoint_id,
+                            task_record record) {
+  impl_->put_task(key, checkpoint_id, std::move(record));
+}
+
+bool sqlite_saver::when_saved(const thread_key& key, std::function<void()> done) {
+  return impl_->when_saved(key, std::move(done));
+}
+
+void sqlite_saver::check(const thread_key& key) {
+  impl_->check(key);
+}
+
+void sqlite_saver::delete_thread(std::string_view thread_id) {
+  impl_->settle(thread_id);
+  impl_->writer().run([&](database& db) {
+    for (const auto* sql : {"DELETE FROM points WHERE thread IN (SELECT no FROM threads WHERE "
+                            "thread = ?1)",
+                            "DELETE FROM tasks WHERE thread IN (SELECT no FROM threads WHERE "
+                            "thread = ?1)",
+                            "DELETE FROM threads WHERE thread = ?1"}) {
+      auto s = db.prepare(sql);
+      s.bind_text(1, thread_id);
+      s.run();
+    }
+  });
+  impl_->forget(thread_id);
+}
+
+std::string sqlite_saver::export_thread(std::string_view thread_id) {
+  impl_->settle(thread_id);
+  const auto rows = impl_->reading([&](sqlite_reader& r) { return r.export_rows(thread_id); });
+  if (rows.points.empty())
+    throw saver_error{make_error_code(saver_errc::failed),
+                      "there is no thread '" + std::string{thread_id} + "' to export"};
+  return write_thread(thread_id, rows);
+}
+
+void sqlite_saver::import_thread(std::string_view thread_id, std::string_view bytes) {
+  const auto thread = read_thread(bytes);
+  impl_->settle(thread_id);
+  impl_->writer().run([&](database& db) { import_rows(db, thread_id, thread); });
+  impl_->forget(thread_id);
+}
+
+std::vector<thread_summary> sqlite_saver::threads(std::string_view after, std::size_t limit) {
+  return impl_->reading([&](sqlite_reader& r) { return r.threads(after, limit); });
+}
+
+std::optional<json::object> sqlite_saver::show(const thread_key& key, std::string_view id) {
+  impl_->settle(key.thread_id);
+  return impl_->reading([&](sqlite_reader& r) { return r.show(key, id); });
+}
+
+std::vector<json::object> sqlite_saver::history(const thread_key& key,
+                                                const checkpoint_query& query) {
+  impl_->settle(key.thread_id);
+  return impl_->reading([&](sqlite_reader& r) { return r.history(key, query); });
+}
+
+std::size_t sqlite_saver::prune(const prune_options& what) {
+  impl_->settle(what.thread_id);
+  auto gone = std::size_t{0};
+  impl_->writer().run([&](database& db) {
+    gone = prune_rows(db, what);
+    impl_->forget(what.thread_id); // what it knows may just have gone
+  });
+  return gone;
+}
+
+sqlite_saver::counts sqlite_saver::written() const noexcept {
+  return impl_->writer().counts();
+}
+
+} // namespace superstep

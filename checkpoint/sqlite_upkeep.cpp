@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_upkeep.hpp"
+
+#include "row_bytes.hpp"
+#include "sqlite_reader.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace superstep::detail {
+
+namespace {
+
+std::int64_t number_of_layout(database& db, const std::string& text) {
+  auto add = db.prepare("INSERT OR IGNORE INTO layouts (text) VALUES (?1)");
+  add.bind_text(1, text);
+  add.run();
+  auto find = db.prepare("SELECT no FROM layouts WHERE text = ?1");
+  find.bind_text(1, text);
+  return find.step() ? find.number(0) : 0;
+}
+
+std::int64_t add_thread(database& db, std::string_view thread_id, const std::string& ns) {
+  auto s = db.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)");
+  s.bind_text(1, thread_id);
+  s.bind_text(2, ns);
+  s.bind(3, now_in_seconds());
+  s.run();
+  return db.last_row();
+}
+
+std::uint32_t point_sum(const point_head& head, std::string_view base, std::string_view row) {
+  return checksum_of({head.id, head.parent, base, std::to_string(head.step), row});
+}
+
+struct row_size {
+  std::int64_t chain = 0;
+  std::int64_t whole = 0;
+};
+
+} // namespace
+
+std::int64_t now_in_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void import_rows(database& db, std::string_view thread_id, const exported_thread& thread) {
+  auto taken = db.prepare("SELECT 1 FROM threads WHERE thread = ?1");
+  taken.bind_text(1, thread_id);
+  if (taken.step())
+    throw saver_error{make_error_code(saver_errc::failed),
+                      "there is a thread '" + std::string{thread_id} + "' already"};
+  auto layouts = std::vector<std::int64_t>{};
+  for (const auto& text : thread.layouts)
+    layouts.push_back(number_of_layout(db, text));
+  auto spaces = std::map<std::string, std::int64_t>{};
+  auto sizes = std::map<std::pair<std::string, std::string>, row_size>{};
+  auto point = db.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
+                          "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+                          "?9, ?10, ?11, ?12)");
+  auto task = db.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, ?3, "
+                         "?4, ?5)");
+  for (const auto& p : thread.points) {
+    const auto [space, is_new] = spaces.emplace(p.ns, 0);
+    if (is_new)
+      space->second = add_thread(db, thread_id, p.ns);
+    const auto own = static_cast<std::int64_t>(p.row.size());
+    auto size = row_size{own, own};
+    if (!p.base.empty()) {
+      const auto& base = sizes[{p.ns, p.base}];
+      size = {base.chain + own, base.whole + own};
+    }
+    sizes[{p.ns, p.head.id}] = size;
+    const auto row = pack_row(p.row);
+    point.bind(1, space->second);
+    point.bind_text(2, p.head.id);
+    point.bind_text(3, p.head.parent);
+    if (p.base.empty())
+      point.bind_null(4);
+    else
+      point.bind_text(4, p.base);
+    point.bind(5, p.head.step);
+    point.bind(6, static_cast<std::int64_t>(p.head.source));
+    point.bind(7, layouts[p.layout]);
+    point.bind(8, size.chain);
+    point.bind(9, size.whole);
+    point.bind(10, now_in_seconds());
+    point.bind(11, point_sum(p.head, p.base, row));
+    point.bind_bytes(12, row);
+    point.run();
+    for (const auto& t : p.tasks) {
+      const auto text = pack_row(t.row);
+      task.bind(1, space->second);
+      task.bind_text(2, p.head.id);
+      task.bind(3, layouts[t.layout]);
+      task.bind(4, checksum_of({p.head.id, text}));
+      task.bind_bytes(5, text);
+      task.run();
+    }
+  }
+}
+
+namespace {
+
+/// Prunes one thread, its namespaces from the outermost inwards.
+class pruner {
+public:
+  pruner(database& db, sqlite_reader& reader, const prune_options& what)
+      : db_{db}, reader_{reader}, what_{what} {}
+
+  std::size_t prune(const std::string& thread_id) {
+    auto gone = std::size_t{0};
+    auto spaces = std::map<std::string, std::int64_t>{}; // a parent's name is a prefix: it is first
+    auto s = db_.prepare("SELECT ns, no FROM threads WHERE thread = ?1");
+    s.bind_text(1, thread_id);
+    while (s.step())
+      spaces.emplace(s.text(0), s.number(1));
+    const auto goes = what_.whole_threads && is_old(thread_id);
+    for (const auto& [ns, no] : spaces) {
+      if (goes || is_orphan(ns, spaces))
+        gone += remove_all(no);
+      else
+        gone += prune_space({thread_id, ns}, no);
+    }
+    return gone;
+  }
+
+private:
+  /// Whether nothing of a thread was written lately.
+  bool is_old(const std::string& thread_id) {
+    auto s = db_.prepare("SELECT ifnull(max(p.made), 0) FROM points p JOIN threads t ON t.no = "
+                         "p.thread WHERE t.thread = ?1");
+    s.bind_text(1, thread_id);
+    return s.step() && s.number(0) <= now_in_seconds() - what_.older_than.count();
+  }
+
+  /// A subgraph that keeps nothing between calls belongs to one checkpoint of its parent.
+  bool is_orphan(const std::string& ns, const std::map<std::string, std::int64_t>& spaces) {
+    const auto bar = ns.rfind('|');
+    const auto at = ns.rfind('@');
+    if (at == std::string::npos || (bar != std::string::npos && at < bar))
+      return false;
+    const auto parent = spaces.find(bar == std::string::npos ? std::string{} : ns.substr(0, bar));
+    if (parent == spaces.end())
+      return true;
+    auto id = ns.substr(at + 1);
+    auto s = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2");
+    s.bind(1, parent->second);
+    s.bind_text(2, id);
+    if (s.step())
+      return false;
+    // A second call of one task: its name ends with its number.
+    if (const auto dot = id.rfind('.'); dot != std::string::npos) {
+      s.reset();
+      s.bind_text(2, std::string_view{id}.substr(0, dot));
+      return !s.step();
+    }
+    return true;
+  }
+
+  std::size_t remove_all(std::int64_t no) {
+    auto gone = remove_before(no, "\x7f");
+    auto s = db_.prepare("DELETE FROM threads WHERE no = ?1");
+    s.bind(1, no);
+    s.run();
+    return gone;
+  }
+
+  std::size_t remove_before(std::int64_t no, const std::string& first) {
+    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point < ?2");
+    tasks.bind(1, no);
+    tasks.bind_text(2, first);
+    tasks.run();
+    auto points = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id < ?2");
+    points.bind(1, no);
+    points.bind_text(2, first);
+    points.run();
+    return static_cast<std::size_t>(db_.changes());
+  }
+
+  /// The oldest checkpoint that stays; empty: all do.
+  std::string first_kept(std::int64_t no) {
+    auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1 OFFSET "
+                         "?2");
+    s.bind(1, no);
+    s.bind(2, static_cast<std::int64_t>(std::max(what_.keep_last, std::size_t{1}) - 1));
+    if (!s.step())
+      return {};
+    auto first = std::string{s.text(0)};
+    if (what_.older_than.count() == 0)
+      return first;
+    auto young = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND made > ?2 ORDER BY id "
+                             "LIMIT 1");
+    young.bind(1, no);
+    young.bind(2, now_in_seconds() - what_.older_than.count());
+    return young.step() ? std::min(first, std::string{young.text(0)}) : first;
+  }
+
+  std::size_t prune_space(const thread_key& key, std::int64_t no) {
+    const auto first = first_kept(no);
+    if (first.empty())
+      return 0;
+    auto based = std::vector<std::string>{};
+    {
+      auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND id >= ?2 AND base < ?2");
+      s.bind(1, no);
+      s.bind_text(2, first);
+      while (s.step())
+        based.emplace_back(s.text(0));
+    }
+    for (const auto& id : based)
+      make_whole(key, no, id);
+    return remove_before(no, first);
+  }
+
+  void make_whole(const thread_key& key, std::int64_t no, const std::string& id) {
+    const auto whole = reader_.whole_row(key, id);
+    const auto row = pack_row(to_text(whole.row));
+    auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
+                         "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
+    s.bind(1, no);
+    s.bind_text(2, id);
+    s.bind_text(3, whole.head.parent);
+    s.bind(4, static_cast<std::int64_t>(row.size()));
+    s.bind(5, point_sum(whole.head, {}, row));
+    s.bind_bytes(6, row);
+    s.run();
+  }
+
+  database& db_;
+  sqlite_reader& reader_;
+  const prune_options& what_;
+};
+
+} // namespace
+
+std::size_t prune_rows(database& db, const prune_options& what) {
+  auto names = std::set<std::string>{};
+  if (!what.thread_id.empty()) {
+    names.insert(what.thread_id);
+  } else {
+    auto s = db.prepare("SELECT DISTINCT thread FROM threads");
+    while (s.step())
+      names.emplace(s.text(0));
+  }
+  // Reads what was there before this transaction, which is what is to be made whole.
+  auto reader = sqlite_reader{db.path(), std::chrono::seconds{30}};
+  auto gone = std::size_t{0};
+  for (const auto& name : names)
+    gone += pruner{db, reader, what}.prune(name);
+  return gone;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sqlite_db.hpp"
+#include "thread_text.hpp"
+
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <chrono>
+#include <string_view>
+
+// What changes many rows at once; each inside one transaction of the writer.
+namespace superstep::detail {
+
+/// Throws saver_error when there is a thread of this name.
+void import_rows(database&, std::string_view thread_id, const exported_thread&);
+/// The number of checkpoints that went.
+[[nodiscard]] std::size_t prune_rows(database&, const prune_options&);
+
+[[nodiscard]] std::int64_t now_in_seconds();
+
+} // namespace superstep::detail

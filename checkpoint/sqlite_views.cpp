@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads as people look at them: JSON, without the graph that wrote them.
+#include "sqlite_reader.hpp"
+
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// The nodes that a list of the row names, each part being a number or starting with one.
+void add_nodes(json::array& to, const json::object& row, const char* key,
+               const stored_layout& layout) {
+  const auto* list = row.if_contains(key);
+  if (list == nullptr || !list->is_array())
+    return;
+  for (const auto& item : list->get_array()) {
+    const auto& number =
+        item.is_array() && !item.get_array().empty() ? item.get_array()[0] : item;
+    if (number.is_int64() && number.get_int64() >= 0 &&
+        static_cast<std::size_t>(number.get_int64()) < layout.nodes.size())
+      to.emplace_back(layout.nodes[static_cast<std::size_t>(number.get_int64())].name);
+  }
+}
+
+} // namespace
+
+json::object sqlite_reader::describe(const thread_key& key, const stored_point& point) {
+  const auto& names = layout(point.layout).names;
+  auto next = json::array{};
+  if (point.row.contains("h"))
+    next.emplace_back("__start__");
+  add_nodes(next, point.row, "s", names);
+  add_nodes(next, point.row, "t", names);
+  return {{"thread", key.thread_id},
+          {"ns", key.ns},
+          {"id", point.head.id},
+          {"parent", point.head.parent},
+          {"source", to_text(point.head.source)},
+          {"step", point.head.step},
+          {"graph", names.graph},
+          {"next", std::move(next)}};
+}
+
+std::optional<json::object> sqlite_reader::show(const thread_key& key, std::string_view id) {
+  const auto thread = thread_no(key);
+  const auto wanted = id.empty() ? head(key).id : std::string{id};
+  if (thread == 0 || wanted.empty() || chain_of(thread, wanted, {}, key).empty())
+    return std::nullopt;
+  const auto point = whole_row(key, wanted);
+  auto out = describe(key, point);
+  auto values = json::object{};
+  for (const auto& [name, held] : point.row.at("c").as_object())
+    if (held.is_array() && held.get_array().size() == 1)
+      values[name] = held.get_array()[0];
+  out["values"] = std::move(values);
+  auto tasks = json::array{};
+  for (auto& t : tasks_of(thread, wanted, key))
+    tasks.push_back(std::move(t.row));
+  out["tasks"] = std::move(tasks);
+  return out;
+}
+
+std::vector<json::object> sqlite_reader::history(const thread_key& key,
+                                                 const checkpoint_query& query) {
+  auto out = std::vector<json::object>{};
+  const auto thread = thread_no(key);
+  if (thread == 0)
+    return out;
+  auto s = db_.prepare("SELECT no, id, parent, base, step, source, layout, chain, whole, sum, row "
+                       "FROM points WHERE thread = ?1 AND id = ?2");
+  for (const auto& id : ids_of(thread, query)) {
+    const auto use = statement_use{s};
+    s.bind(1, thread);
+    s.bind_text(2, id);
+    if (s.step())
+      out.push_back(describe(key, row_of(s, key)));
+  }
+  return out;
+}
+
+} // namespace superstep::detail

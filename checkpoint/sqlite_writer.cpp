@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_writer.hpp"
+
+#include "row_bytes.hpp"
+#include "sqlite_upkeep.hpp"
+
+#include <superstep/base/assert.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// A file of ours, ready to be written.
+database open_for_writing(const std::string& path, const sqlite_saver_options& options) {
+  auto db = database{path, database::access::read_write, options.busy_timeout};
+  open_schema(db);
+  db.exec("PRAGMA journal_mode = WAL");
+  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db.exec("PRAGMA foreign_keys = OFF");
+  return db;
+}
+
+} // namespace
+
+std::size_t job::bytes() const noexcept {
+  auto sum = sizeof(job) + row.size();
+  for (const auto& t : tasks)
+    sum += t.size();
+  return sum;
+}
+
+sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options& options)
+    : options_{options}, db_{open_for_writing(path, options)},
+      find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
+      add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
+      find_layout_{db_.prepare("SELECT no FROM layouts WHERE text = ?1")},
+      add_layout_{db_.prepare("INSERT INTO layouts (text) VALUES (?1)")},
+      add_point_{db_.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
+                             "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+                             "?8, ?9, ?10, ?11, ?12)")},
+      has_point_{db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2")},
+      add_tasks_{db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, "
+                             "?3, ?4, ?5)")},
+      find_head_{db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1")},
+      version_{db_.prepare("PRAGMA data_version")} {}
+
+std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
+                                                    const sqlite_saver_options& options) {
+  auto made = std::make_shared<sqlite_writer>(path, options);
+  made->thread_ = std::thread{[made] { made->work(); }};
+  return made;
+}
+
+void sqlite_writer::stop() {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    is_stopping_ = true;
+  }
+  work_.notify_all();
+  if (thread_.get_id() == std::this_thread::get_id())
+    thread_.detach(); // joining itself it would wait for ever; it holds all that it needs
+  else
+    thread_.join();
+}
+
+std::shared_ptr<const std::string> sqlite_writer::text_of(const layout_ptr& layout) {
+  constexpr auto texts_max = std::size_t{64};
+  if (const auto known = texts_.find(layout); known != texts_.end())
+    return known->second;
+  if (texts_.size() >= texts_max)
+    texts_.clear();
+  return texts_.emplace(layout, std::make_shared<const std::string>(write_layout(*layout)))
+      .first->second;
+}
+
+void sqlite_writer::give(job&& j) {
+  SUPERSTEP_ASSERT(j.of != nullptr && j.at != nullptr);
+  j.number = ++j.of->given;
+  queued_bytes_ += j.bytes();
+  queue_.push_back(std::move(j));
+  work_.notify_one();
+}
+
+void sqlite_writer::linger(const book_ptr& of, cursor& at) {
+  lingering_.push_back({clock::now() + options_.linger, of, &at});
+  if (lingering_.size() == 1)
+    work_.notify_one();
+}
+
+namespace {
+
+/// What is known of tasks and was not saved with a checkpoint, as a job of its own.
+std::optional<job> job_of_tasks(sqlite_writer& to, const book_ptr& of, cursor& at) {
+  if (at.tasks.empty())
+    return std::nullopt;
+  auto j = job{};
+  j.layout = to.text_of(at.head.saved.point->layout);
+  j.of = of;
+  j.at = &at;
+  j.head.id = at.head.saved.point->id;
+  j.tasks = std::exchange(at.tasks, {});
+  return j;
+}
+
+} // namespace
+
+void sqlite_writer::flush(const book_ptr& of) {
+  for (auto& [ns, at] : of->cursors)
+    if (auto j = job_of_tasks(*this, of, at))
+      give(std::move(*j));
+}
+
+void sqlite_writer::take_lingering(clock::time_point now) {
+  while (!lingering_.empty() && (lingering_.front().due <= now || is_stopping_)) {
+    auto& l = lingering_.front();
+    if (auto j = job_of_tasks(*this, l.of, *l.at))
+      give(std::move(*j));
+    lingering_.pop_front();
+  }
+}
+
+void sqlite_writer::wait_for_room(std::unique_lock<std::mutex>& lock) {
+  written_.wait(lock, [&] { return queued_bytes_ < options_.queue_bytes_max; });
+}
+
+void sqlite_writer::wait_for(std::unique_lock<std::mutex>& lock, const book_ptr& of) {
+  flush(of);
+  written_.wait(lock, [&, until = of->given] { return of->saved >= until; });
+}
+
+void sqlite_writer::run(const std::function<void(database&)>& what) {
+  auto lock = std::unique_lock{mutex_};
+  auto e = errand{&what, {}, false};
+  errands_.push_back(&e);
+  work_.notify_one();
+  written_.wait(lock, [&] { return e.is_done; });
+  if (e.failed)
+    std::rethrow_exception(e.failed);
+}
+
+/// False: it is time to go.
+bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  while (true) {
+    take_lingering(clock::now());
+    if (!queue_.empty() || !errands_.empty())
+      return true;
+    if (is_stopping_)
+      return false;
+    if (lingering_.empty())
+      work_.wait(lock);
+    else
+      work_.wait_until(lock, lingering_.front().due);
+  }
+}
+
+std::vector<job> sqlite_writer::take_batch() {
+  auto batch = std::vector<job>{};
+  while (!queue_.empty() && batch.size() < options_.batch_rows_max) {
+    batch.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return batch;
+}
+
+void sqlite_writer::work() {
+  auto lock = std::unique_lock{mutex_};
+  while (wait_for_work(lock)) {
+    if (queue_.empty()) { // what was given before an errand is written before it
+      run_errand();
+      continue;
+    }
+    auto batch = take_batch();
+    auto bytes = std::size_t{0};
+    for (const auto& j : batch)
+      bytes += j.bytes();
+    lock.unlock();
+    auto failed = std::optional<error>{};
+    try {
+      write_batch(batch);
+    } catch (const saver_error& e) {
+      failed = error{e.code(), e.what()};
+      db_.roll_back();
+    }
+    lock.lock();
+    queued_bytes_ -= bytes;
+    if (failed)
+      forget_numbers();
+    auto done = std::vector<std::function<void()>>{};
+    finish(batch, failed);
+    for (const auto& j : batch) {
+      auto& waiting = j.of->waiting;
+      const auto later = std::stable_partition(
+          waiting.begin(), waiting.end(), [&](const auto& w) { return w.first > j.of->saved; });
+      for (auto w = later; w != waiting.end(); ++w)
+        done.push_back(std::move(w->second));
+      waiting.erase(later, waiting.end());
+    }
+    written_.notify_all();
+    lock.unlock();
+    for (const auto& f : done)
+      f();
+    batch.clear();
+    lock.lock();
+  }
+}
+
+/// Rolled back: numbers that the transaction gave are not there.
+void sqlite_writer::forget_numbers() {
+  layouts_.clear();
+  seen_version_ = -1;
+}
+
+void sqlite_writer::finish(std::vector<job>& batch, const std::optional<error>& failed) {
+  for (auto& j : batch) {
+    auto& of = *j.of;
+    of.saved = std::max(of.saved, j.number);
+    if (failed) {
+      j.at->thread_no = 0;
+      if (!of.failed)
+        of.failed = failed;
+    }
+    if (!of.failed && j.is_point)
+      j.at->written = j.head.id;
+  }
+}
+
+void sqlite_writer::write_batch(std::vector<job>& batch) {
+  db_.exec("BEGIN IMMEDIATE");
+  check_heads(batch);
+  auto rows = std::uint64_t{0};
+  for (auto& j : batch) {
+    if (j.of->failed)
+      continue;
+    insert(j);
+    ++rows;
+  }
+  db_.exec("COMMIT");
+  ++transactions_;
+  rows_ += rows;
+  seen_version_ = version_now_;
+}
+
+/// Compare and set: a thread is written only where nobody else has written since we looked. All of
+/// a thread's rows are looked at before the first of them is written.
+void sqlite_writer::check_heads(std::vector<job>& batch) {
+  {
+    auto s = statement_use{version_}; // changes when another connection commits, not when we do
+    version_now_ = s->step() ? s->number(0) : -1;
+  }
+  const auto is_ours = version_now_ == seen_version_;
+  auto seen = std::set<const cursor*>{};
+  for (auto& j : batch) {
+    if (!j.is_point || !seen.insert(j.at).second)
+      continue;
+    if (is_ours && j.at->thread_no != 0 && j.at->written == j.before)
+      continue;
+    const auto found = thread_no(*j.at);
+    const auto head = found == 0 ? std::string{} : head_of(found);
+    const auto lock = std::scoped_lock{mutex_};
+    if (head != j.before && !j.of->failed)
+      j.of->failed = error{saver_errc::conflict,
+                           "thread '" + j.of->thread_id +
+                               "' was written by somebody else meanwhile: its newest checkpoint is " +
+                               (head.empty() ? "gone" : head) + ", not " +
+                               (j.before.empty() ? "none" : j.before) +
+                               "; nothing was overwritten: run again to go on from there"};
+  }
+}
+
+std::string sqlite_writer::head_of(std::int64_t no) {
+  auto s = statement_use{find_head_};
+  s->bind(1, no);
+  return s->step() ? std::string{s->text(0)} : std::string{};
+}
+
+/// The number of a thread, 0 when it has none.
+std::int64_t sqlite_writer::thread_no(cursor& at) {
+  auto s = statement_use{find_thread_};
+  s->bind_text(1, at.key.thread_id);
+  s->bind_text(2, at.key.ns);
+  at.thread_no = s->step() ? s->number(0) : 0;
+  return at.thread_no;
+}
+
+std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& text) {
+  if (const auto known = layouts_.find(*text); known != layouts_.end())
+    return known->second;
+  auto no = std::int64_t{0};
+  {
+    auto s = statement_use{find_layout_};
+    s->bind_text(1, *text);
+    no = s->step() ? s->number(0) : 0;
+  }
+  if (no == 0) {
+    add_layout_.bind_text(1, *text);
+    add_layout_.run();
+    no = db_.last_row();
+  }
+  layouts_.emplace(*text, no);
+  return no;
+}
+
+void sqlite_writer::insert(job& j) {
+  if (j.at->thread_no == 0 && thread_no(*j.at) == 0) {
+    add_thread_.bind_text(1, j.at->key.thread_id);
+    add_thread_.bind_text(2, j.at->key.ns);
+    add_thread_.bind(3, now_in_seconds());
+    add_thread_.run();
+    j.at->thread_no = db_.last_row();
+  }
+  if (j.is_point)
+    insert_point(j);
+  else
+    insert_tasks(j);
+}
+
+/// A branch from an older checkpoint: it may have been pruned since it was loaded.
+void sqlite_writer::check_base(const job& j) {
+  if (j.base.empty() || j.base == j.before)
+    return;
+  auto s = statement_use{has_point_};
+  s->bind(1, j.at->thread_no);
+  s->bind_text(2, j.base);
+  if (!s->step())
+    throw saver_error{make_error_code(saver_errc::conflict),
+                      "thread '" + j.of->thread_id + "': checkpoint " + j.base +
+                          " was removed while a run went on from it; nothing was overwritten"};
+}
+
+void sqlite_writer::insert_point(job& j) {
+  check_base(j);
+  if (!j.tasks.empty()) { // the row ends with a brace
+    j.row.pop_back();
+    j.row += j.row.size() > 1 ? ",\"r\":[" : "\"r\":[";
+    for (auto i = std::size_t{0}; i < j.tasks.size(); ++i)
+      j.row += (i == 0 ? "" : ",") + j.tasks[i];
+    j.row += "]}";
+  }
+  const auto row = pack_row(std::move(j.row));
+  const auto sum = checksum_of(
+      {j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
+  auto s = statement_use{add_point_};
+  s->bind(1, j.at->thread_no);
+  s->bind_text(2, j.head.id);
+  if (!j.base.empty() && j.base == j.head.parent)
+    s->bind_null(3);
+  else
+    s->bind_text(3, j.head.parent);
+  if (j.base.empty())
+    s->bind_null(4);
+  else
+    s->bind_text(4, j.base);
+  s->bind(5, j.head.step);
+  s->bind(6, static_cast<std::int64_t>(j.head.source));
+  s->bind(7, layout_no(j.layout));
+  s->bind(8, j.chain);
+  s->bind(9, j.whole);
+  s->bind(10, now_in_seconds());
+  s->bind(11, sum);
+  s->bind_bytes(12, row);
+  (void)s->step();
+}
+
+void sqlite_writer::insert_tasks(const job& j) {
+  for (const auto& task : j.tasks) {
+    const auto row = pack_row(task);
+    auto s = statement_use{add_tasks_};
+    s->bind(1, j.at->thread_no);
+    s->bind_text(2, j.head.id);
+    s->bind(3, layout_no(j.layout));
+    s->bind(4, checksum_of({j.head.id, row}));
+    s->bind_bytes(5, row);
+    (void)s->step();
+  }
+}
+
+/// Under the lock, which it gives up meanwhile.
+void sqlite_writer::run_errand() {
+  auto& e = *errands_.front();
+  errands_.pop_front();
+  mutex_.unlock();
+  try {
+    db_.exec("BEGIN IMMEDIATE");
+    (*e.what)(db_);
+    db_.exec("COMMIT");
+    ++transactions_;
+  } catch (const std::exception&) {
+    db_.roll_back();
+    e.failed = std::current_exception();
+  }
+  mutex_.lock();
+  forget_numbers();
+  e.is_done = true;
+  written_.notify_all();
+}
+
+} // namespace superstep::detail

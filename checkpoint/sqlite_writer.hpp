@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sqlite_db.hpp"
+#include "sqlite_reader.hpp"
+
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace superstep::detail {
+
+struct book;
+
+/// What is known of one thread_key.
+struct cursor {
+  thread_key key;
+  bool is_known = false;  ///< `head` is what the database and the queue have
+  loaded_point head;      ///< the newest, with its tasks; null: none
+  std::deque<loaded_point> sides; ///< older ones that were loaded lately, to start branches from
+  std::vector<std::string> tasks; ///< JSON, given and not queued yet; of the head
+  // Of the writer, under the lock.
+  std::int64_t thread_no = 0;
+  std::string written; ///< id of the newest row in the database
+};
+
+/// What is known of one thread: its graph's cursor and those of its subgraphs. It fails as one: a
+/// row is not to be written after one that could not be.
+struct book {
+  std::string thread_id;
+  std::map<std::string, cursor, std::less<>> cursors; // by namespace
+  std::uint64_t given = 0;
+  std::uint64_t saved = 0;
+  std::uint64_t last_used = 0;
+  std::optional<error> failed;
+  std::vector<std::pair<std::uint64_t, std::function<void()>>> waiting;
+};
+using book_ptr = std::shared_ptr<book>;
+
+/// Something to be written.
+struct job {
+  book_ptr of;
+  cursor* at = nullptr; ///< of the book
+  std::uint64_t number = 0;
+  bool is_point = false;
+  point_head head; ///< of tasks: the id alone
+  std::string base;
+  std::string before; ///< the newest id there must be
+  std::shared_ptr<const std::string> layout;
+  std::int64_t chain = 0;
+  std::int64_t whole = 0;
+  std::string row;                ///< of a point
+  std::vector<std::string> tasks; ///< of a point: those of the step before it
+
+  [[nodiscard]] std::size_t bytes() const noexcept;
+};
+
+/// The one thread that writes, and its queue.
+class sqlite_writer {
+public:
+  using clock = std::chrono::steady_clock;
+
+  sqlite_writer(const std::string& path, const sqlite_saver_options& options);
+  /// Starts the thread, which keeps the writer until stop().
+  static std::shared_ptr<sqlite_writer> start(const std::string& path,
+                                              const sqlite_saver_options& options);
+  /// Writes what is left and ends the thread. Also from a callback, which runs on that thread and
+  /// may hold the last reference to the saver: the thread then ends after it.
+  void stop();
+  sqlite_writer(const sqlite_writer&) = delete;
+  sqlite_writer& operator=(const sqlite_writer&) = delete;
+
+  /// Guards books and queue.
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+
+  // Under the lock.
+  void give(job&&);
+  /// The text of a layout, made once.
+  [[nodiscard]] std::shared_ptr<const std::string> text_of(const layout_ptr&);
+  /// Tasks of a cursor are to be written by themselves if nothing takes them along in time.
+  void linger(const book_ptr&, cursor&);
+  /// Hands over what still lingers of a thread.
+  void flush(const book_ptr&);
+  /// Waits until there is room in the queue.
+  void wait_for_room(std::unique_lock<std::mutex>&);
+  /// Waits until all that was given for a thread was written or has failed.
+  void wait_for(std::unique_lock<std::mutex>&, const book_ptr&);
+
+  /// Runs something in a transaction of its own and waits for it. Throws what it throws.
+  void run(const std::function<void(database&)>&);
+  [[nodiscard]] sqlite_saver::counts counts() const noexcept {
+    return {transactions_.load(), rows_.load()};
+  }
+
+private:
+  struct errand {
+    const std::function<void(database&)>* what;
+    std::exception_ptr failed;
+    bool is_done = false;
+  };
+  struct lingering {
+    clock::time_point due;
+    book_ptr of;
+    cursor* at;
+  };
+
+  void work();
+  [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>&);
+  void take_lingering(clock::time_point now);
+  [[nodiscard]] std::vector<job> take_batch();
+  void write_batch(std::vector<job>&);
+  void check_heads(std::vector<job>&);
+  void insert(job&);
+  void insert_point(job&);
+  void check_base(const job&);
+  void insert_tasks(const job&);
+  [[nodiscard]] std::int64_t thread_no(cursor&);
+  [[nodiscard]] std::string head_of(std::int64_t thread_no);
+  [[nodiscard]] std::int64_t layout_no(const std::shared_ptr<const std::string>&);
+  void finish(std::vector<job>&, const std::optional<error>& failed);
+  void run_errand();
+  void forget_numbers();
+
+  const sqlite_saver_options options_;
+  database db_;
+  statement find_thread_;
+  statement add_thread_;
+  statement find_layout_;
+  statement add_layout_;
+  statement add_point_;
+  statement has_point_;
+  statement add_tasks_;
+  statement find_head_;
+  statement version_;
+  std::map<std::string, std::int64_t, std::less<>> layouts_;
+  std::int64_t version_now_ = -1;  ///< of the file, in this transaction
+  std::int64_t seen_version_ = -1; ///< of the file, when we last wrote: others have not since
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable written_;
+  std::deque<job> queue_;
+  std::deque<lingering> lingering_;
+  std::deque<errand*> errands_;
+  std::size_t queued_bytes_ = 0;
+  bool is_stopping_ = false;
+  std::map<layout_ptr, std::shared_ptr<const std::string>> texts_;
+  std::atomic<std::uint64_t> transactions_{0};
+  std::atomic<std::uint64_t> rows_{0};
+  std::thread thread_;
+};
+
+} // namespace superstep::detail

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thread_text.hpp"
+
+#include "row_bytes.hpp"
+
+#include <superstep/base/stored_form.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace superstep::detail {
+
+namespace {
+
+constexpr auto format_version = std::int64_t{1};
+
+saver_error unreadable(std::string_view why) {
+  return {make_error_code(saver_errc::corrupt),
+          "an exported thread cannot be read: " + std::string{why} + "; nothing was imported"};
+}
+
+void append_member(std::string& out, std::string_view key, std::string_view text) {
+  out += ",\"";
+  out += key;
+  out += "\":";
+  append_quoted(out, text);
+}
+
+void append_point(std::string& out, const exported_point& p) {
+  out += "{\"ns\":";
+  append_quoted(out, p.ns);
+  append_member(out, "id", p.head.id);
+  append_member(out, "parent", p.head.parent);
+  append_member(out, "base", p.base);
+  append_member(out, "source", to_text(p.head.source));
+  out += ",\"step\":" + std::to_string(p.head.step) + ",\"layout\":" + std::to_string(p.layout) +
+         ",\"row\":" + p.row + ",\"tasks\":[";
+  for (auto i = std::size_t{0}; i < p.tasks.size(); ++i)
+    out += (i == 0 ? "[" : ",[") + std::to_string(p.tasks[i].layout) + ',' + p.tasks[i].row + ']';
+  out += "]}\n";
+}
+
+std::string text_in(const json::object& line, const char* key) {
+  const auto* found = line.if_contains(key);
+  if (found == nullptr || !found->is_string())
+    throw unreadable(std::string{"a line has no text '"} + key + "'");
+  return std::string{found->get_string()};
+}
+
+std::int64_t number_in(const json::object& line, const char* key) {
+  const auto* found = line.if_contains(key);
+  if (found == nullptr || !found->is_int64())
+    throw unreadable(std::string{"a line has no number '"} + key + "'");
+  return found->get_int64();
+}
+
+checkpoint_source source_in(const json::object& line) {
+  const auto text = text_in(line, "source");
+  for (const auto s : {checkpoint_source::input, checkpoint_source::loop, checkpoint_source::update,
+                       checkpoint_source::fork})
+    if (to_text(s) == text)
+      return s;
+  throw unreadable("the source '" + text + "' is unknown");
+}
+
+exported_point read_point(const json::object& line) {
+  auto out = exported_point{};
+  out.ns = text_in(line, "ns");
+  out.head = {text_in(line, "id"), text_in(line, "parent"), source_in(line),
+              number_in(line, "step")};
+  out.base = text_in(line, "base");
+  out.layout = static_cast<std::size_t>(number_in(line, "layout"));
+  const auto* row = line.if_contains("row");
+  const auto* tasks = line.if_contains("tasks");
+  if (out.head.id.empty() || row == nullptr || !row->is_object() || tasks == nullptr ||
+      !tasks->is_array())
+    throw unreadable("a checkpoint has no id, row or tasks");
+  out.row = to_text(*row);
+  for (const auto& t : tasks->get_array()) {
+    if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
+      throw unreadable("a task is no list of its layout and its record");
+    out.tasks.push_back({static_cast<std::size_t>(t.get_array()[0].get_int64()),
+                         to_text(t.get_array()[1])});
+  }
+  return out;
+}
+
+/// The lines before the last, whose checksum and number the last one says.
+std::vector<std::string_view> checked_lines(std::string_view text) {
+  auto lines = std::vector<std::string_view>{};
+  for (auto from = std::size_t{0}; from < text.size();) {
+    const auto to = text.find('\n', from);
+    if (to == std::string_view::npos)
+      throw unreadable("its end is missing");
+    lines.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  if (lines.size() < 2)
+    throw unreadable("it is empty");
+  const auto last = parse_row(lines.back());
+  const auto body =
+      text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
+  lines.pop_back();
+  if (!last.is_object() || !last.get_object().contains("sum"))
+    throw unreadable("its end is missing");
+  if (number_in(last.get_object(), "sum") != static_cast<std::int64_t>(checksum_of({body})))
+    throw unreadable("its checksum does not fit");
+  return lines;
+}
+
+void check_order(const exported_thread& thread) {
+  auto seen = std::set<std::pair<std::string_view, std::string_view>>{};
+  for (const auto& p : thread.points) {
+    const auto has_layout = [&](const auto& x) { return x.layout < thread.layouts.size(); };
+    if (!has_layout(p) || !std::ranges::all_of(p.tasks, has_layout))
+      throw unreadable("checkpoint " + p.head.id + " has no layout");
+    if (!p.base.empty() && !seen.contains({p.ns, p.base}))
+      throw unreadable("the base of checkpoint " + p.head.id + " does not come before it");
+    if (!seen.emplace(p.ns, p.head.id).second)
+      throw unreadable("checkpoint " + p.head.id + " stands in it twice");
+  }
+}
+
+} // namespace
+
+json::value parse_row(std::string_view text) {
+  auto parsed = parse_json(text, {row_bytes_max, row_depth_max});
+  if (!parsed)
+    throw saver_error{make_error_code(saver_errc::corrupt),
+                      "a row is no JSON: " + parsed.error().text};
+  return std::move(*parsed);
+}
+
+std::string write_thread(std::string_view thread_id, const exported_thread& thread) {
+  auto out = "{\"superstep_thread\":" + std::to_string(format_version);
+  append_member(out, "thread", thread_id);
+  out += "}\n";
+  for (const auto& layout : thread.layouts)
+    out += "{\"layout\":" + layout + "}\n";
+  for (const auto& p : thread.points)
+    append_point(out, p);
+  out += "{\"sum\":" + std::to_string(checksum_of({out})) + "}\n";
+  return out;
+}
+
+exported_thread read_thread(std::string_view text) {
+  const auto lines = checked_lines(text);
+  const auto first = parse_row(lines.front());
+  if (!first.is_object() || !first.get_object().contains("superstep_thread"))
+    throw unreadable("it does not start as one");
+  if (const auto version = number_in(first.get_object(), "superstep_thread");
+      version > format_version)
+    throw saver_error{make_error_code(saver_errc::newer_format),
+                      "an exported thread has format " + std::to_string(version) +
+                          ", this superstep knows up to " + std::to_string(format_version) +
+                          "; nothing was imported"};
+  auto out = exported_thread{};
+  for (auto i = std::size_t{1}; i < lines.size(); ++i) {
+    const auto line = parse_row(lines[i]);
+    if (!line.is_object())
+      throw unreadable("line " + std::to_string(i + 1) + " is no object");
+    const auto& members = line.get_object();
+    if (const auto* layout = members.if_contains("layout");
+        layout != nullptr && layout->is_object()) {
+      out.layouts.push_back(to_text(*layout));
+      (void)read_layout(out.layouts.back());
+    } else {
+      out.points.push_back(read_point(members));
+    }
+  }
+  check_order(out);
+  return out;
+}
+
+} // namespace superstep::detail
+
+namespace superstep {
+
+std::string cut_thread(std::string_view exported, std::string_view at) {
+  auto thread = detail::read_thread(exported);
+  if (at.empty())
+    return std::string{exported};
+  const auto is_last = [&](const detail::exported_point& p) { return p.ns.empty() && p.head.id == at; };
+  if (std::ranges::none_of(thread.points, is_last))
+    throw saver_error{make_error_code(saver_errc::failed),
+                      "the thread has no checkpoint '" + std::string{at} + "'"};
+  // The ids of a subgraph start with the parent's checkpoint that it was called at.
+  std::erase_if(thread.points, [&](const detail::exported_point& p) {
+    return std::string_view{p.head.id}.substr(0, at.size()) > at;
+  });
+  return detail::write_thread("", thread);
+}
+
+} // namespace superstep

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep threads VERB DATABASE …: looks at saved threads and moves them about.
+#include "cli/commands.hpp"
+
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace superstep::cli {
+
+namespace {
+
+struct threads_arguments {
+  std::string database;
+  std::string thread;
+  std::string to;
+  std::string ns;
+  std::string at;
+  std::string file;
+  std::size_t limit = 100;
+  std::size_t keep_last = 1;
+  std::int64_t older_than_hours = 0;
+  bool whole_threads = false;
+};
+
+/// Looking at a path that does not exist must not make a database there.
+sqlite_saver open(const threads_arguments& given, bool may_be_new = false) {
+  if (!may_be_new && !std::filesystem::exists(given.database))
+    throw std::runtime_error{given.database + ": there is no such file"};
+  return sqlite_saver{given.database};
+}
+
+int list(const threads_arguments& given) {
+  auto saver = open(given);
+  for (auto after = std::string{};;) {
+    const auto page = saver.threads(after, 1'000);
+    for (const auto& t : page)
+      std::cout << to_text(json::object{{"thread", t.thread_id},
+                                        {"head", t.head},
+                                        {"checkpoints", t.checkpoints},
+                                        {"bytes", t.bytes},
+                                        {"created", t.created}})
+                << '\n';
+    if (page.empty())
+      return 0;
+    after = page.back().thread_id;
+  }
+}
+
+int show(const threads_arguments& given) {
+  auto saver = open(given);
+  const auto shown = saver.show({given.thread, given.ns}, given.at);
+  if (!shown)
+    throw std::runtime_error{"thread '" + given.thread + "' has no such checkpoint"};
+  std::cout << to_text(*shown) << '\n';
+  return 0;
+}
+
+int history(const threads_arguments& given) {
+  auto saver = open(given);
+  auto query = checkpoint_query{};
+  query.limit = given.limit;
+  query.before = given.at;
+  for (const auto& point : saver.history({given.thread, given.ns}, query))
+    std::cout << to_text(point) << '\n';
+  return 0;
+}
+
+int export_one(const threads_arguments& given) {
+  auto saver = open(given);
+  const auto bytes = saver.export_thread(given.thread);
+  if (given.file.empty()) {
+    std::cout << bytes;
+    return 0;
+  }
+  auto out = std::ofstream{given.file, std::ios::binary};
+  out << bytes << std::flush;
+  if (!out)
+    throw std::runtime_error{given.file + ": cannot be written"};
+  return 0;
+}
+
+int import_one(const threads_arguments& given) {
+  auto in = std::ifstream{given.file, std::ios::binary};
+  if (!in)
+    throw std::runtime_error{given.file + ": cannot be read"};
+  const auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
+  open(given, true).import_thread(given.thread, bytes);
+  return 0;
+}
+
+int fork(const threads_arguments& given) {
+  auto saver = open(given);
+  saver.import_thread(given.to, cut_thread(saver.export_thread(given.thread), given.at));
+  return 0;
+}
+
+int prune(const threads_arguments& given) {
+  auto saver = open(given);
+  auto what = prune_options{};
+  what.thread_id = given.thread;
+  what.keep_last = given.keep_last;
+  what.older_than = std::chrono::hours{given.older_than_hours};
+  what.whole_threads = given.whole_threads;
+  std::cout << to_text(json::object{{"removed", saver.prune(what)}}) << '\n';
+  return 0;
+}
+
+using arguments_ptr = std::shared_ptr<threads_arguments>;
+
+CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given, const char* name,
+                   const char* text, int (*run)(const threads_arguments&)) {
+  auto& verb = *threads.add_subcommand(name, text);
+  verb.add_option("DATABASE", given->database, "The file of the threads")->required();
+  verb.callback([given, run, &chosen] { chosen = [given, run] { return run(*given); }; });
+  return verb;
+}
+
+CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
+  verb.add_option("THREAD", given->thread, "The id of the thread")->required();
+  return verb;
+}
+
+constexpr auto footer = R"(Each line printed is a JSON object. Examples:
+  superstep threads list chat.db
+  superstep threads show chat.db conversation-17
+  superstep threads export chat.db conversation-17 --output thread.jsonl
+  superstep threads import other.db conversation-17 --input thread.jsonl
+  superstep threads fork chat.db conversation-17 second-try --at 00000012
+  superstep threads prune chat.db --keep 1 --older-than-hours 720)";
+
+} // namespace
+
+void add_threads(CLI::App& program, action& chosen) {
+  const auto given = std::make_shared<threads_arguments>();
+  auto& threads = *program.add_subcommand("threads", "Looks at saved threads and moves them");
+  threads.require_subcommand(1);
+  threads.footer(footer);
+  add_verb(threads, chosen, given, "list", "All threads, a line each", list);
+  const auto at = [&](CLI::App& verb, const char* text) {
+    verb.add_option("--at", given->at, text)->type_name("CHECKPOINT");
+  };
+  const auto ns = [&](CLI::App& verb) {
+    verb.add_option("--ns", given->ns, "Of a subgraph: its namespace");
+  };
+  auto& shown = with_thread(
+      add_verb(threads, chosen, given, "show", "Values, next nodes and questions", show), given);
+  at(shown, "Instead of the newest");
+  ns(shown);
+  auto& past = with_thread(
+      add_verb(threads, chosen, given, "history", "Checkpoints, newest first", history), given);
+  at(past, "Only older ones");
+  ns(past);
+  past.add_option("--limit", given->limit, "At most so many; 0: all")->capture_default_str();
+  with_thread(add_verb(threads, chosen, given, "export", "A thread as text", export_one), given)
+      .add_option("--output", given->file, "Instead of standard output");
+  with_thread(add_verb(threads, chosen, given, "import", "Takes an exported thread", import_one),
+              given)
+      .add_option("--input", given->file, "The exported thread")
+      ->required();
+  auto& forked = with_thread(
+      add_verb(threads, chosen, given, "fork", "A copy under another name", fork), given);
+  forked.add_option("TO", given->to, "The id of the copy")->required();
+  at(forked, "The copy ends with this checkpoint");
+  auto& pruned = add_verb(threads, chosen, given, "prune", "Forgets old checkpoints", prune);
+  pruned.add_option("--thread", given->thread, "This one instead of all");
+  pruned.add_option("--keep", given->keep_last, "The newest so many stay")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
+  pruned.add_option("--older-than-hours", given->older_than_hours, "Younger ones stay")
+      ->check(CLI::NonNegativeNumber);
+  pruned.add_flag("--whole-threads", given->whole_threads,
+                  "Threads whose newest checkpoint is old enough go as a whole");
+}
+
+} // namespace superstep::cli

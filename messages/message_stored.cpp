@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages in checkpoints. They are written in the message form, but read strictly: the lenient
+// reader of messages from outside refuses some, moves members of others and parses their calls,
+// while a checkpoint gives back what was saved.
+#include <superstep/messages/message_json.hpp>
+#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/token_usage.hpp>
+
+#include <array>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// A member that is text; empty when it is null or absent.
+std::string text_in(const json::object& from, std::string_view key) {
+  const auto* t = from.if_contains(key);
+  return t != nullptr && t->is_string() ? std::string{t->get_string()} : std::string{};
+}
+
+result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>& into) {
+  if (!from.is_array())
+    return detail::unfit_stored("invalid_tool_calls", "a list", from);
+  for (const auto& v : from.get_array()) {
+    const auto* call = v.if_object();
+    if (call == nullptr)
+      return detail::unfit_stored("invalid_tool_calls", "objects", v);
+    into.push_back({text_in(*call, "id"), text_in(*call, "name"), text_in(*call, "args"),
+                    text_in(*call, "error")});
+  }
+  return {};
+}
+
+result<message_type> read_type(const json::value& from) {
+  for (auto n = 0; n <= static_cast<int>(message_type::function); ++n)
+    if (from.is_string() && from.get_string() == to_string(static_cast<message_type>(n)))
+      return static_cast<message_type>(n);
+  return detail::unfit_stored("type", "a type of message", from);
+}
+
+result<void> read_member(std::string_view key, const json::value& from, message& into) {
+  if (key == "content" && from.is_array()) {
+    into.blocks = from.get_array();
+    return {};
+  }
+  const auto texts = std::array<std::pair<std::string_view, std::string message::*>, 5>{
+      {{"content", &message::content},
+       {"role", &message::role},
+       {"name", &message::name},
+       {"id", &message::id},
+       {"tool_call_id", &message::tool_call_id}}};
+  for (const auto& [name, member] : texts)
+    if (key == name)
+      return read_stored(from, into.*member, std::string{key});
+  if (key == "tool_calls")
+    return read_stored(from, into.tool_calls, "tool_calls");
+  if (key == "invalid_tool_calls")
+    return read_calls(from, into.invalid_tool_calls);
+  if (key == "additional_kwargs")
+    return read_stored(from, into.additional_kwargs, "additional_kwargs");
+  if (key == "response_metadata")
+    return read_stored(from, into.response_metadata, "response_metadata");
+  if (key == "status") {
+    into.is_error = from == "error";
+  } else if (key == "artifact") {
+    into.artifact = from;
+  } else if (key == "usage_metadata") {
+    return read_stored(from, into.usage, "usage_metadata");
+  } else if (key != "type") {
+    return error{errc::parse_failed, "a message has the unknown member '" + std::string{key} + "'"};
+  }
+  return {};
+}
+
+} // namespace
+
+void stored_form<message>::write(std::string& out, const message& from) {
+  append_json(out, from);
+}
+
+result<void> stored_form<message>::read(const json::value& from, message& into) {
+  const auto* members = from.if_object();
+  const auto* type = members != nullptr ? members->if_contains("type") : nullptr;
+  if (type == nullptr)
+    return detail::unfit_stored("message", "an object with a type", from);
+  auto kind = read_type(*type);
+  if (!kind)
+    return kind.error();
+  into = {};
+  into.type = *kind;
+  for (const auto& [key, v] : *members)
+    if (auto done = read_member(key, v, into); !done)
+      return done;
+  return {};
+}
+
+void stored_form<tool_call>::write(std::string& out, const tool_call& from) {
+  append_text(out, json::object{
+                       {"name", from.name}, {"args", from.args}, {"id", from.id}});
+}
+
+result<void> stored_form<tool_call>::read(const json::value& from, tool_call& into) {
+  const auto* call = from.if_object();
+  const auto* args = call != nullptr ? call->if_contains("args") : nullptr;
+  if (args == nullptr || !args->is_object())
+    return detail::unfit_stored("tool call", "an object with arguments", from);
+  into = {text_in(*call, "id"), text_in(*call, "name"), args->get_object()};
+  return {};
+}
+
+void stored_form<token_usage>::write(std::string& out, const token_usage& from) {
+  append_text(out, to_json(from));
+}
+
+result<void> stored_form<token_usage>::read(const json::value& from, token_usage& into) {
+  auto usage = usage_from_json(from, "token usage");
+  if (!usage)
+    return usage.error();
+  into = *std::move(usage);
+  return {};
+}
+
+void stored_form<message_list>::write(std::string& out, const message_list& from,
+                                      std::size_t first) {
+  out += '[';
+  for (auto i = first; i < from.size(); ++i) {
+    if (i != first)
+      out += ',';
+    append_json(out, from[i]);
+  }
+  out += ']';
+}
+
+result<void> stored_form<message_list>::read(const json::value& from, message_list& into) {
+  if (!from.is_array())
+    return detail::unfit_stored("messages", "a list", from);
+  into = {};
+  for (const auto& v : from.get_array()) {
+    auto one = message{};
+    if (auto done = stored_form<message>::read(v, one); !done)
+      return done;
+    into.push_back(std::move(one));
+  }
+  return {};
+}
+
+std::size_t message_list::common_prefix(const message_list& a, const message_list& b) {
+  return shared_list<message_ptr>::common_prefix(
+      a.items_, b.items_,
+      [](const message_ptr& x, const message_ptr& y) { return x == y || *x == *y; });
+}
+
+} // namespace superstep

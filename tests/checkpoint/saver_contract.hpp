@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/kinds.hpp>
+#include <superstep/channels/slots.hpp>
+#include <superstep/checkpoint/saver.hpp>
+
+#include <boost/describe/class.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The contract of superstep::saver as tests. For a saver of your own: a type with
+//   superstep::saver& get();   the saver
+//   void reopen();             gives it up and opens it again on what it kept, if it can
+// and BOOST_AUTO_TEST_CASE_TEMPLATEs that call the functions of saver_contract with it.
+namespace saver_contract {
+
+namespace ss = superstep;
+namespace json = boost::json;
+
+struct point_2d {
+  int x = 0;
+  std::optional<std::string> label;
+  friend bool operator==(const point_2d&, const point_2d&) = default;
+};
+BOOST_DESCRIBE_STRUCT(point_2d, (), (x, label))
+
+using log_type = std::vector<std::string>;
+struct append {
+  void operator()(log_type& into, log_type&& more) const {
+    into.insert(into.end(), more.begin(), more.end());
+  }
+};
+
+/// A graph of two nodes and a join by hand; what it holds is written through its channels.
+class test_layout {
+public:
+  test_layout() : made_{std::make_shared<ss::graph_layout>()} {
+    made_->graph = "g";
+    made_->nodes = {{"a", ss::form_of<int>()}, {"b", nullptr}};
+    made_->joins = {{{"a", "b"}, 1}};
+  }
+  /// A channel that may be empty.
+  template <class T>
+  test_layout& last(std::string name) {
+    using place = ss::slot_place<std::optional<T>>;
+    add<ss::last_value<place, T>>(std::move(name), std::optional<T>{}, place{blank_count_});
+    return *this;
+  }
+  test_layout& log(std::string name) {
+    using place = ss::slot_place<log_type>;
+    add<ss::binary_operator_aggregate<place, log_type, append>>(std::move(name), log_type{},
+                                                                place{blank_count_});
+    return *this;
+  }
+  test_layout& nodes(std::vector<ss::graph_layout::node> all) {
+    made_->nodes = std::move(all);
+    made_->joins.clear();
+    return *this;
+  }
+  test_layout& convert(ss::value_converter by) {
+    made_->convert = std::move(by);
+    return *this;
+  }
+  [[nodiscard]] ss::layout_ptr done() {
+    made_->make_state = [blank = blank_] { return blank->clone(); };
+    return made_;
+  }
+
+private:
+  template <class Channel, class Held, class Place>
+  void add(std::string name, Held initial, Place place) {
+    blank_->add(std::make_unique<ss::slot_block::slot_of<Held>>(std::move(initial)));
+    made_->channels.push_back(std::make_unique<Channel>(std::move(name), place));
+    ++blank_count_;
+  }
+
+  std::shared_ptr<ss::graph_layout> made_;
+  boost::intrusive_ptr<ss::slot_block> blank_{new ss::slot_block};
+  std::size_t blank_count_ = 0;
+};
+
+inline ss::layout_ptr usual_layout() {
+  return test_layout{}.last<int>("n").log("log").last<json::value>("any").last<point_2d>("p").done();
+}
+
+inline const auto key = ss::thread_key{"t", ""};
+
+inline std::string id_of(int number) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%08d", number);
+  return text;
+}
+
+/// Checkpoints of one thread, each made from an older one.
+class maker {
+public:
+  explicit maker(ss::layout_ptr layout, ss::thread_key of = key)
+      : layout_{std::move(layout)}, of_{std::move(of)} {}
+
+  /// Writes to channels of the usual layout and puts the result.
+  ss::checkpoint_ptr put(ss::saver& s, int number, const ss::checkpoint_ptr& parent,
+                         std::vector<ss::write> writes,
+                         ss::checkpoint_source source = ss::checkpoint_source::loop) {
+    auto point = std::make_shared<ss::checkpoint>();
+    point->id = id_of(number);
+    point->parent = parent ? parent->id : std::string{};
+    point->source = source;
+    point->step = number - 1;
+    point->layout = layout_;
+    const auto state = parent ? parent->state->clone() : layout_->make_state();
+    auto ids = ss::id_source{"r"};
+    for (auto& w : writes) {
+      auto* const one = &w;
+      BOOST_REQUIRE(layout_->channels[w.channel]->update(*state, std::span{&one, 1}, ids));
+    }
+    point->state = state;
+    point->where = where(number);
+    s.put(of_, point);
+    return point;
+  }
+
+  [[nodiscard]] ss::position where(int number) const {
+    auto at = ss::position{};
+    at.triggered = {{0, 1}};
+    for (const auto& join : layout_->joins)
+      at.joins.emplace_back(static_cast<std::uint32_t>(join.sources.size()));
+    at.versions.last = static_cast<std::uint64_t>(number);
+    at.versions.branch.assign(layout_->nodes.size(), 0);
+    at.versions.branch_seen = at.versions.branch;
+    at.versions.branch[0] = static_cast<std::uint64_t>(number);
+    at.versions.join.assign(layout_->joins.size(), 0);
+    at.versions.join_seen = at.versions.join;
+    return at;
+  }
+
+private:
+  ss::layout_ptr layout_;
+  ss::thread_key of_;
+};
+
+inline ss::write set_n(int n) {
+  return {0, false, ss::value{n}};
+}
+inline ss::write add_log(log_type lines) {
+  return {1, false, ss::value{std::move(lines)}};
+}
+inline ss::write set_any(json::value v) {
+  return {2, false, ss::value{std::move(v)}};
+}
+
+template <class T>
+const T& held(const ss::checkpoint_ptr& point, std::size_t slot) {
+  return static_cast<const ss::slot_block&>(*point->state).at<T>(slot);
+}
+inline int n_of(const ss::checkpoint_ptr& point) {
+  return held<std::optional<int>>(point, 0).value_or(-1);
+}
+inline const log_type& log_of(const ss::checkpoint_ptr& point) {
+  return held<log_type>(point, 1);
+}
+
+inline std::string ids(ss::saver& s, const ss::layout_ptr& as, const ss::checkpoint_query& query) {
+  auto out = std::string{};
+  for (const auto& c : s.list(key, query, as))
+    out += c.point->id.back();
+  return out;
+}
+
+inline ss::task_record ended(std::string task, std::uint32_t target) {
+  auto out = ss::task_record{};
+  out.task = std::move(task);
+  out.output.emplace().targets = {target};
+  return out;
+}
+
+inline bool has_code(const ss::saver_error& e, ss::saver_errc code) {
+  BOOST_TEST_MESSAGE(e.what());
+  return e.code() == make_error_code(code);
+}
+
+template <class Place>
+void the_newest_checkpoint_is_the_one_with_the_largest_id(Place& place) {
+  const auto layout = usual_layout();
+  BOOST_TEST(!place.get().load(key, "", layout));
+  BOOST_TEST(place.get().head(key).empty());
+  auto m = maker{layout};
+  const auto first = m.put(place.get(), 1, nullptr, {set_n(1)});
+  (void)m.put(place.get(), 2, first, {set_n(2)});
+  place.reopen();
+  BOOST_TEST(place.get().head(key) == id_of(2));
+  BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 2);
+  BOOST_TEST(n_of(place.get().load(key, id_of(1), layout)->point) == 1);
+  BOOST_TEST(!place.get().load(key, id_of(3), layout));
+}
+
+template <class Place>
+void a_list_is_newest_first_and_filtered_before_it_is_cut(Place& place) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  using source = ss::checkpoint_source;
+  auto at = m.put(place.get(), 1, nullptr, {set_n(1)}, source::input);
+  at = m.put(place.get(), 2, at, {set_n(2)});
+  at = m.put(place.get(), 3, at, {set_n(3)});
+  at = m.put(place.get(), 4, at, {set_n(4)}, source::update);
+  place.reopen();
+  auto& s = place.get();
+  BOOST_TEST(ids(s, layout, {}) == "4321");
+  BOOST_TEST(ids(s, layout, {.before = id_of(3), .source = {}, .step = {}, .limit = 0}) == "21");
+  BOOST_TEST(ids(s, layout, {{}, source::loop, {}, 1}) == "3");
+  BOOST_TEST(ids(s, layout, {{}, {}, 1, 0}) == "2");
+  auto all = std::string{};
+  for (const auto& c : s.list(key, {}, layout))
+    all += std::to_string(n_of(c.point));
+  BOOST_TEST(all == "4321");
+}
+
+template <class Place>
+void what_is_told_of_a_task_adds_up_and_an_output_is_written_once(Place& place) {
+  const auto layout = usual_layout();
+  (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(1)});
+  auto asked = ss::task_record{};
+  asked.task = "a";
+  asked.asked.emplace().push_back({"id", "why?"});
+  place.get().put_task(key, id_of(1), asked);
+  place.reopen();
+  (void)place.get().load(key, "", layout); // a run takes the thread up before it writes
+  place.get().put_task(key, id_of(1), ended("a", 1));
+  place.get().put_task(key, id_of(1), ended("a", 0));
+  place.reopen();
+  const std::vector<ss::task_record> tasks = place.get().load(key, "", layout)->tasks;
+  BOOST_REQUIRE(tasks.size() == 1U);
+  BOOST_TEST(tasks[0].output->targets.at(0) == 1U);
+  BOOST_TEST(tasks[0].asked->at(0).id == "id");
+}
+
+template <class Place>
+void what_the_caller_writes_to_a_checkpoint_adds_up(Place& place) {
+  const auto layout = usual_layout();
+  (void)maker{layout}.put(place.get(), 1, nullptr, {});
+  auto said = ended("", 1);
+  said.resume = json::value(nullptr);
+  place.get().put_task(key, id_of(1), said);
+  place.get().put_task(key, id_of(1), said);
+  place.reopen();
+  const std::vector<ss::task_record> tasks = place.get().load(key, "", layout)->tasks;
+  BOOST_TEST(tasks.at(0).output->targets.size() == 2U);
+  BOOST_TEST(tasks.at(0).resume->is_null());
+}
+
+template <class Place>
+void records_of_a_step_stay_with_the_checkpoint_before_it(Place& place) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  const auto first = m.put(place.get(), 1, nullptr, {set_n(1)});
+  auto wrote = ended("a", 1);
+  wrote.output->writes.push_back(set_n(2));
+  wrote.output->sends.push_back({0, ss::value{7}});
+  wrote.error = "no";
+  place.get().put_task(key, id_of(1), wrote);
+  (void)m.put(place.get(), 2, first, {set_n(2)});
+  place.reopen();
+  BOOST_TEST(place.get().load(key, "", layout)->tasks.empty());
+  const std::vector<ss::task_record> tasks = place.get().load(key, id_of(1), layout)->tasks;
+  BOOST_REQUIRE(tasks.size() == 1U);
+  BOOST_TEST(tasks[0].output->writes.at(0).content.as<int>() == 2);
+  BOOST_TEST(tasks[0].output->sends.at(0).input.as<int>() == 7);
+  BOOST_TEST(tasks[0].error == "no");
+}
+
+template <class Place>
+void a_thread_is_forgotten_with_its_subgraphs_and_no_other(Place& place) {
+  const auto layout = usual_layout();
+  const auto sub = ss::thread_key{"t", "sub"};
+  const auto other = ss::thread_key{"u", ""};
+  for (const auto& k : {key, sub, other})
+    (void)maker{layout, k}.put(place.get(), 1, nullptr, {});
+  place.get().delete_thread("t");
+  place.reopen();
+  BOOST_TEST(place.get().head(key).empty());
+  BOOST_TEST(place.get().head(sub).empty());
+  BOOST_TEST(place.get().head(other) == id_of(1));
+  (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(5)}); // the name is free again
+  BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 5);
+}
+
+template <class Place>
+void a_checkpoint_comes_back_as_it_was(Place& place) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  auto point = std::make_shared<ss::checkpoint>();
+  point->id = id_of(1);
+  point->step = -1;
+  point->source = ss::checkpoint_source::fork;
+  point->layout = layout;
+  const auto state = layout->make_state();
+  static_cast<ss::slot_block&>(*state).at<std::optional<point_2d>>(3) = point_2d{3, "three"};
+  static_cast<ss::slot_block&>(*state).at<std::optional<json::value>>(2) = json::value(nullptr);
+  point->state = state;
+  point->where = m.where(9);
+  auto& at = point->where;
+  at.input.emplace().push_back(set_n(4));
+  at.input_targets = {1};
+  at.triggered = {{1, 3}, {0, 4}};
+  at.deferred = {{1, 1}};
+  at.joins[0].arrive(1);
+  at.sends.push_back({0, ss::value{11}});
+  at.versions.branch_seen[1] = 5;
+  at.versions.join[0] = 6;
+  place.get().put(key, point);
+  place.reopen();
+  const ss::checkpoint_ptr back = place.get().load(key, "", layout)->point;
+  BOOST_TEST((back->source == point->source && back->step == -1 && back->parent.empty()));
+  BOOST_TEST((*held<std::optional<point_2d>>(back, 3) == point_2d{3, "three"}));
+  BOOST_TEST(held<std::optional<json::value>>(back, 2)->is_null());
+  BOOST_TEST(!held<std::optional<int>>(back, 0).has_value());
+  const auto& is = back->where;
+  BOOST_TEST(is.input->at(0).content.as<int>() == 4);
+  BOOST_TEST((is.input_targets == at.input_targets));
+  BOOST_TEST((is.triggered.size() == 2 && is.triggered[0].node == 1 && is.triggered[0].causes == 3));
+  BOOST_TEST((is.deferred.size() == 1 && is.deferred[0].node == 1));
+  BOOST_TEST((!is.joins.at(0).has_arrived(0) && is.joins.at(0).has_arrived(1)));
+  BOOST_TEST(is.sends.at(0).input.as<int>() == 11);
+  BOOST_TEST((is.versions.branch == at.versions.branch && is.versions.last == 9));
+  BOOST_TEST((is.versions.branch_seen == at.versions.branch_seen));
+  BOOST_TEST((is.versions.join == at.versions.join));
+}
+
+/// 300 steps of a list that grows, a text that grows and is cut, and a value that goes.
+template <class Place>
+void every_state_of_a_long_thread_comes_back(Place& place) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  auto made = std::vector<ss::checkpoint_ptr>{};
+  auto text = std::string{};
+  for (auto i = 1; i <= 300; ++i) {
+    text = i % 70 == 0 ? "ü" : text + "grows and grows, ä and on, ";
+    auto any = json::value(json::object{{"text", text}, {"i", i % 3}});
+    if (i % 5 == 0)
+      any = json::array{i, text, json::array{}};
+    made.push_back(m.put(place.get(), i, made.empty() ? nullptr : made.back(),
+                         {set_n(i), add_log({"line " + std::to_string(i)}), set_any(any)}));
+    if (i == 150)
+      place.reopen();
+  }
+  place.reopen();
+  const std::vector<ss::saved_checkpoint> all = place.get().list(key, {}, layout);
+  BOOST_REQUIRE(all.size() == made.size());
+  for (auto i = std::size_t{0}; i < made.size(); ++i) {
+    const auto& back = all[made.size() - 1 - i].point;
+    BOOST_TEST(n_of(back) == n_of(made[i]));
+    BOOST_TEST((log_of(back) == log_of(made[i])));
+    BOOST_TEST((held<std::optional<json::value>>(back, 2) ==
+                held<std::optional<json::value>>(made[i], 2)));
+  }
+  BOOST_TEST((log_of(place.get().load(key, id_of(77), layout)->point) == log_of(made[76])));
+}
+
+template <class Place>
+void branches_keep_their_own_states(Place& place) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  const auto first = m.put(place.get(), 1, nullptr, {add_log({"one"})});
+  const auto second = m.put(place.get(), 2, first, {add_log({"two"})});
+  place.reopen();
+  const auto old = place.get().load(key, id_of(1), layout)->point;
+  const auto third = m.put(place.get(), 3, old, {add_log({"three"})});
+  place.get().put_task(key, id_of(3), ended("a", 0));
+  const auto fourth = m.put(place.get(), 4, third, {add_log({"four"})});
+  place.reopen();
+  auto& s = place.get();
+  BOOST_TEST((log_of(s.load(key, "", layout)->point) == log_type{"one", "three", "four"}));
+  BOOST_TEST((log_of(s.load(key, second->id, layout)->point) == log_type{"one", "two"}));
+  BOOST_TEST(s.load(key, "", layout)->point->parent == third->id);
+  BOOST_TEST(s.load(key, fourth->parent, layout)->tasks.size() == 1U);
+}
+
+template <class Place>
+void a_graph_may_gain_and_lose_channels(Place& place) {
+  (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3), add_log({"x"})});
+  place.reopen();
+  const auto changed = test_layout{}.last<int>("fresh").log("log").last<int>("n").done();
+  ss::checkpoint_ptr back = place.get().load(key, "", changed)->point;
+  BOOST_TEST((!held<std::optional<int>>(back, 0) && held<std::optional<int>>(back, 2) == 3));
+  BOOST_TEST((held<log_type>(back, 1) == log_type{"x"}));
+  (void)maker{changed}.put(place.get(), 2, back, {{0, false, ss::value{8}}});
+  place.reopen();
+  back = place.get().load(key, "", changed)->point;
+  BOOST_TEST((held<std::optional<int>>(back, 0) == 8 && held<std::optional<int>>(back, 2) == 3));
+  BOOST_TEST(n_of(place.get().load(key, "", usual_layout())->point) == 3);
+}
+
+template <class Place>
+void a_channel_of_another_type_is_refused_or_converted(Place& place) {
+  (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3)});
+  place.reopen();
+  const auto text = test_layout{}.last<std::string>("n").done();
+  BOOST_CHECK_EXCEPTION((void)place.get().load(key, "", text), ss::saver_error, [](const auto& e) {
+    const auto what = std::string{e.what()};
+    return has_code(e, ss::saver_errc::type_changed) && what.find("'t'") != what.npos &&
+           what.find("'n'") != what.npos && what.find("text") != what.npos &&
+           what.find("integer") != what.npos;
+  });
+  const auto convert = [](const ss::outdated_value& v) {
+    return std::optional{json::value(json::string(ss::to_text(v.held) + " as text"))};
+  };
+  const auto converted = test_layout{}.last<std::string>("n").convert(convert).done();
+  const ss::checkpoint_ptr back = place.get().load(key, "", converted)->point;
+  BOOST_TEST(*held<std::optional<std::string>>(back, 0) == "3 as text");
+}
+
+template <class Place>
+void a_node_that_the_thread_stands_before_and_that_is_gone_is_named(Place& place) {
+  (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
+  place.reopen();
+  const auto other = test_layout{}.nodes({{"b", nullptr}, {"c", nullptr}}).done();
+  const ss::checkpoint_ptr back = place.get().load(key, "", other)->point;
+  BOOST_TEST((back->lost_nodes == std::vector<std::string>{"a"}));
+  BOOST_TEST(back->where.triggered.empty());
+}
+
+template <class Place, class Other>
+void an_exported_thread_is_the_same_elsewhere(Place& place, Other& other) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"one"})});
+  place.get().put_task(key, id_of(1), ended("a", 1));
+  (void)m.put(place.get(), 2, first, {add_log({"two"})});
+  const auto sub = ss::thread_key{"t", "a:x"};
+  (void)maker{layout, sub}.put(place.get(), 1, nullptr, {set_n(9)});
+  place.reopen();
+  const auto bytes = place.get().export_thread("t");
+  other.get().import_thread("moved", bytes);
+  other.reopen();
+  const auto moved = ss::thread_key{"moved", ""};
+  auto& s = other.get();
+  BOOST_TEST((log_of(s.load(moved, "", layout)->point) == log_type{"one", "two"}));
+  BOOST_TEST(s.load(moved, id_of(1), layout)->tasks.size() == 1U);
+  BOOST_TEST(n_of(s.load({"moved", "a:x"}, "", layout)->point) == 9);
+  BOOST_CHECK_THROW(s.import_thread("moved", bytes), ss::saver_error);
+  BOOST_CHECK_THROW((void)s.export_thread("nobody"), ss::saver_error);
+}
+
+template <class Place>
+void a_damaged_export_is_refused(Place& place) {
+  (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {add_log({"one"})});
+  const auto bytes = place.get().export_thread("t");
+  auto flipped = bytes;
+  flipped[flipped.find("one")] = 'O';
+  auto newer = bytes;
+  newer.replace(newer.find(":1"), 2, ":2");
+  for (const auto& bad : {std::string{}, std::string{"{}\n"}, bytes.substr(0, bytes.size() / 2),
+                          bytes.substr(0, bytes.size() - 3), flipped, newer})
+    BOOST_CHECK_EXCEPTION(place.get().import_thread("v", bad), ss::saver_error, [](const auto& e) {
+      return has_code(e, ss::saver_errc::corrupt);
+    });
+  BOOST_TEST(place.get().head({"v", ""}).empty());
+}
+
+} // namespace saver_contract

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <unistd.h>
+
+/// A folder that goes with its owner.
+class temporary_folder {
+public:
+  temporary_folder() {
+    auto name = (std::filesystem::temp_directory_path() / "superstep-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error{"no folder for a test"};
+    path_ = name;
+  }
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  ~temporary_folder() {
+    auto ignored = std::error_code{};
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string file(const std::string& name = "threads.db") const {
+    return (path_ / name).string();
+  }
+
+private:
+  std::filesystem::path path_;
+};
+
+/// A saver on a file, kept open; what is known of its threads stays in memory.
+class in_file {
+public:
+  in_file() { open(); }
+  superstep::saver& get() { return *saver_; }
+  void reopen() {}
+  superstep::sqlite_saver& sqlite() { return *saver_; }
+
+protected:
+  void open() { saver_ = std::make_unique<superstep::sqlite_saver>(folder_.file(), options()); }
+  static superstep::sqlite_saver_options options() {
+    auto out = superstep::sqlite_saver_options{};
+    out.survives_power_loss = false; // tests of the disk's speed are elsewhere
+    return out;
+  }
+  temporary_folder folder_;
+  std::unique_ptr<superstep::sqlite_saver> saver_;
+};
+
+/// The same, closed and opened again wherever the contract says so.
+class in_reopened_file : public in_file {
+public:
+  void reopen() {
+    saver_.reset();
+    open();
+  }
+};

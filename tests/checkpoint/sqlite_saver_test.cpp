@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/sqlite_places.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <string>
+
+#include <sqlite3.h>
+#include <sys/resource.h>
+
+namespace ss = superstep;
+using namespace saver_contract;
+
+namespace {
+
+std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_power_loss = false) {
+  auto options = ss::sqlite_saver_options{};
+  options.survives_power_loss = survives_power_loss;
+  options.busy_timeout = std::chrono::milliseconds{2'000};
+  return std::make_unique<ss::sqlite_saver>(path, options);
+}
+
+void wait_until_saved(ss::saver& s, const ss::thread_key& of = key) {
+  auto over = std::promise<void>{};
+  if (s.when_saved(of, [&over] { over.set_value(); }))
+    over.get_future().get();
+}
+
+/// Runs SQL on the file as somebody else would.
+void run_sql(const std::string& path, const std::string& sql) {
+  auto* db = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(path.c_str(), &db) == SQLITE_OK);
+  BOOST_TEST(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK,
+             sqlite3_errmsg(db));
+  sqlite3_close(db);
+}
+
+std::string bytes_of(const std::string& path) {
+  auto in = std::ifstream{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+auto with_code(ss::saver_errc code) {
+  return [code](const ss::saver_error& e) { return has_code(e, code); };
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(sqlite_saver)
+
+BOOST_AUTO_TEST_CASE(a_list_that_grows_takes_linear_space) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto bytes_after = [&](int steps) {
+    const auto path = folder.file(std::to_string(steps));
+    auto s = open(path);
+    auto m = maker{layout};
+    auto at = ss::checkpoint_ptr{};
+    for (auto i = 1; i <= steps; ++i)
+      at = m.put(*s, i, at, {add_log({"a line of some length, number " + std::to_string(i)})});
+    s.reset();
+    BOOST_TEST(!std::filesystem::exists(path + "-wal")); // the log is in the file
+    return static_cast<double>(std::filesystem::file_size(path));
+  };
+  const auto short_one = bytes_after(200);
+  const auto long_one = bytes_after(1'000);
+  BOOST_TEST(long_one < 5.5 * short_one);
+  BOOST_TEST(long_one / 1'000 < 250);
+}
+
+BOOST_AUTO_TEST_CASE(a_super_step_is_one_row_and_a_batch_of_runs_one_transaction) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file(), true);
+  const auto layout = usual_layout();
+  constexpr auto threads = 50;
+  auto at = std::vector<ss::checkpoint_ptr>(threads);
+  for (auto step = 1; step <= 5; ++step) {
+    for (auto t = 0; t < threads; ++t) {
+      const auto k = ss::thread_key{"t" + std::to_string(t), ""};
+      if (step > 1)
+        s->put_task(k, id_of(step - 1), ended("a", 1));
+      auto& last = at[static_cast<std::size_t>(t)];
+      last = maker{layout, k}.put(*s, step, last, {set_n(step)});
+    }
+  }
+  for (auto t = 0; t < threads; ++t)
+    wait_until_saved(*s, {"t" + std::to_string(t), ""});
+  BOOST_TEST(s->written().rows == 5U * threads);
+  BOOST_TEST(s->written().transactions < s->written().rows / 2);
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_that_write_one_thread_do_not_overwrite_each_other) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto ours = open(folder.file());
+  auto theirs = open(folder.file());
+  auto m = maker{layout};
+  const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
+  wait_until_saved(*ours);
+  const auto seen = theirs->load(key, "", layout)->point;
+  (void)m.put(*theirs, 2, seen, {set_n(22)});
+  wait_until_saved(*theirs);
+  (void)m.put(*ours, 2, first, {set_n(2)}); // it does not know yet
+  wait_until_saved(*ours);
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, with_code(ss::saver_errc::conflict));
+  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 22); // the next run sees what is there
+  ours->check(key);
+  (void)m.put(*ours, 3, ours->load(key, "", layout)->point, {set_n(3)});
+  wait_until_saved(*ours);
+  ours->check(key);
+  BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(two_runs_of_one_process_on_one_thread_do_not_overwrite_each_other) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  auto m = maker{usual_layout()};
+  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+  (void)m.put(*s, 2, first, {set_n(2)});
+  BOOST_CHECK_EXCEPTION((void)m.put(*s, 2, first, {set_n(3)}), ss::saver_error,
+                        with_code(ss::saver_errc::conflict));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_without_a_stored_form_is_refused_by_name) {
+  struct opaque {
+    int* p = nullptr;
+  };
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  const auto layout = test_layout{}.last<opaque>("o").done();
+  BOOST_CHECK_EXCEPTION((void)maker{layout}.put(*s, 1, nullptr, {}), ss::saver_error,
+                        [](const ss::saver_error& e) {
+                          return has_code(e, ss::saver_errc::not_storable) &&
+                                 std::string{e.what()}.find("'o'") != std::string::npos;
+                        });
+}
+
+BOOST_AUTO_TEST_CASE(files_of_a_later_version_or_of_others_are_left_alone) {
+  const auto folder = temporary_folder{};
+  (void)open(folder.file());
+  run_sql(folder.file(), "PRAGMA user_version = 99");
+  const auto before = bytes_of(folder.file());
+  BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error,
+                        with_code(ss::saver_errc::newer_format));
+  BOOST_TEST((bytes_of(folder.file()) == before));
+  run_sql(folder.file("other"), "CREATE TABLE mine (x)");
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("other")), ss::saver_error,
+                        with_code(ss::saver_errc::corrupt));
+  std::ofstream{folder.file("text")} << std::string(5'000, 'x');
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("text")), ss::saver_error,
+                        with_code(ss::saver_errc::corrupt));
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("no/folder/here")), ss::saver_error,
+                        with_code(ss::saver_errc::failed));
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_row_is_found_and_others_can_be_read) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto m = maker{layout};
+  const auto first = m.put(*s, 1, nullptr, {add_log({"first"})});
+  (void)m.put(*s, 2, first, {add_log({"second"})});
+  s.reset();
+  run_sql(folder.file(), "UPDATE points SET row = replace(row, 'second', 'SECOND') WHERE id = '" +
+                             id_of(2) + "'");
+  s = open(folder.file());
+  BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error,
+                        with_code(ss::saver_errc::corrupt));
+  BOOST_TEST((log_of(s->load(key, id_of(1), layout)->point) == log_type{"first"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto m = maker{layout};
+  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+  wait_until_saved(*s);
+  auto usual = rlimit{};
+  ::getrlimit(RLIMIT_FSIZE, &usual);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  auto tight = usual;
+  tight.rlim_cur = 200'000;
+  ::setrlimit(RLIMIT_FSIZE, &tight);
+  auto text = std::string{}; // that does not compress
+  for (auto i = 0U; i < 400'000; ++i)
+    text += static_cast<char>('a' + i * 2654435761U % 4294967291U / 7 % 26);
+  (void)m.put(*s, 2, first, {set_any(json::value(json::string(text)))});
+  wait_until_saved(*s);
+  ::setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, ignored);
+  BOOST_CHECK_EXCEPTION(s->check(key), ss::saver_error, with_code(ss::saver_errc::failed));
+  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+  (void)m.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)}); // there is room again
+  wait_until_saved(*s);
+  s->check(key);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_pruned_is_gone_and_what_stays_can_be_gone_on_from) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto m = maker{layout};
+  auto at = ss::checkpoint_ptr{};
+  for (auto i = 1; i <= 20; ++i)
+    at = m.put(*s, i, at, {add_log({std::to_string(i)})});
+  const auto lines = log_of(at);
+  const auto per_call = ss::thread_key{"t", "a:a@" + id_of(3)};
+  const auto per_thread = ss::thread_key{"t", "a"};
+  for (const auto& k : {per_call, per_thread})
+    (void)maker{layout, k}.put(*s, 1, nullptr, {set_n(1)});
+  s->put_task(key, id_of(20), ended("a", 1));
+  BOOST_TEST(s->prune({.thread_id = "t", .keep_last = 3, .older_than = {}, .whole_threads = false}) ==
+             18U);
+  BOOST_TEST(s->head(per_call).empty());
+  BOOST_TEST(s->head(per_thread) == id_of(1));
+  for (auto i = 0; i < 2; ++i) {
+    BOOST_TEST(s->list(key, {}, layout).size() == 3U);
+    const auto head = *s->load(key, "", layout);
+    BOOST_TEST((log_of(head.point) == lines && head.tasks.size() == 1));
+    BOOST_TEST((log_of(s->load(key, id_of(18), layout)->point).size() == 18));
+    s = open(folder.file());
+  }
+  (void)s->load(key, "", layout);
+  (void)m.put(*s, 21, at, {add_log({"21"})});
+  s = open(folder.file());
+  BOOST_TEST(log_of(s->load(key, "", layout)->point).size() == 21U);
+}
+
+BOOST_AUTO_TEST_CASE(threads_are_listed_shown_and_cut_without_their_graph) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  auto m = maker{usual_layout()};
+  const auto first = m.put(*s, 1, nullptr, {set_n(1), add_log({"one"})});
+  (void)m.put(*s, 2, first, {set_n(2), add_log({"two"})});
+  (void)maker{usual_layout(), {"u", ""}}.put(*s, 1, nullptr, {});
+  wait_until_saved(*s);
+  wait_until_saved(*s, {"u", ""});
+  const auto all = s->threads();
+  BOOST_REQUIRE(all.size() == 2U);
+  BOOST_TEST((all[0].thread_id == "t" && all[0].checkpoints == 2 && all[0].head == id_of(2)));
+  const auto shown = s->show(key).value();
+  BOOST_TEST(shown.at("values").at("n") == 2);
+  BOOST_TEST(shown.at("values").at("log").as_array().size() == 2U);
+  BOOST_TEST(shown.at("next").at(0).as_string() == "a");
+  BOOST_TEST(s->history(key, {}).size() == 2U);
+  s->import_thread("copy", ss::cut_thread(s->export_thread("t"), id_of(1)));
+  BOOST_TEST(s->show({"copy", ""})->at("values").at("n") == 1);
+  BOOST_CHECK_THROW((void)ss::cut_thread(s->export_thread("t"), "77"), ss::saver_error);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_saver_was_given_is_written_when_it_goes) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+  s->put_task(key, id_of(1), ended("a", 1));
+  s.reset();
+  const auto back = *open(folder.file())->load(key, "", layout);
+  BOOST_TEST((n_of(back.point) == 1 && back.tasks.size() == 1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_cases/case_saver.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+namespace superstep::graph_cases {
+
+namespace {
+
+/// Hands everything to a saver that can be made anew.
+class forwarding_saver : public case_saver {
+public:
+  std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,
+                                       const layout_ptr& as) override {
+    return to_->load(key, id, as);
+  }
+  std::vector<saved_checkpoint> list(const thread_key& key, const checkpoint_query& query,
+                                     const layout_ptr& as) override {
+    return to_->list(key, query, as);
+  }
+  std::string head(const thread_key& key) override { return to_->head(key); }
+  void put(const thread_key& key, checkpoint_ptr point) override {
+    to_->put(key, std::move(point));
+  }
+  void put_task(const thread_key& key, std::string_view id, task_record record) override {
+    to_->put_task(key, id, std::move(record));
+  }
+  void delete_thread(std::string_view thread_id) override { to_->delete_thread(thread_id); }
+  bool when_saved(const thread_key& key, std::function<void()> done) override {
+    return to_->when_saved(key, std::move(done));
+  }
+  void check(const thread_key& key) override { to_->check(key); }
+  std::string export_thread(std::string_view thread_id) override {
+    return to_->export_thread(thread_id);
+  }
+  void import_thread(std::string_view thread_id, std::string_view bytes) override {
+    to_->import_thread(thread_id, bytes);
+  }
+
+protected:
+  std::unique_ptr<saver> to_;
+};
+
+class kept_in_memory final : public forwarding_saver {
+public:
+  kept_in_memory() { to_ = std::make_unique<memory_saver>(); }
+  void reopen() override {}
+};
+
+class kept_in_file final : public forwarding_saver {
+public:
+  kept_in_file() : path_{fresh_path()} { open(); }
+  ~kept_in_file() override {
+    to_.reset();
+    std::filesystem::remove(path_);
+  }
+  void reopen() override {
+    to_.reset();
+    open();
+  }
+
+private:
+  static std::filesystem::path fresh_path() {
+    static auto number = std::atomic{0};
+    return std::filesystem::temp_directory_path() /
+           ("superstep-case-" + std::to_string(::getpid()) + '-' + std::to_string(++number));
+  }
+  void open() {
+    auto options = sqlite_saver_options{};
+    options.survives_power_loss = false;
+    to_ = std::make_unique<sqlite_saver>(path_.string(), options);
+  }
+
+  std::filesystem::path path_;
+};
+
+} // namespace
+
+std::shared_ptr<case_saver> case_saver::make() {
+  const auto* kind = std::getenv("SUPERSTEP_SAVER");
+  if (kind != nullptr && std::string_view{kind} == "sqlite")
+    return std::make_shared<kept_in_file>();
+  return std::make_shared<kept_in_memory>();
+}
+
+} // namespace superstep::graph_cases

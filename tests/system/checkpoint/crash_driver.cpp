@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kills a process at its writes to the database, or cuts its power there, lets another go on, and
+// compares what there is in the end with an uninterrupted run: state and history of every thread.
+//
+// SUPERSTEP_KILL_POINTS (80) is how many are tried; they are spread over all writes, both kinds of
+// crash and three durabilities. Each run is a process of its own, so that this one has no threads.
+#include "system/checkpoint/crashing_vfs.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/runtime/json_graph.hpp>
+#include <superstep/runtime/thread_state.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+namespace ss = superstep;
+namespace json = boost::json;
+using crash_test::crash_kind;
+
+constexpr auto threads = 2;
+
+ss::task<json::object> ask(json::value, ss::runtime rt) {
+  auto asked = rt.interrupt("go on?");
+  const auto answer = co_await asked;
+  co_return json::object{{"log", json::array{answer}}};
+}
+
+auto says(const char* line) {
+  return [line](const json::value&) { return json::object{{"log", json::array{line}}}; };
+}
+
+/// Parallel nodes and a join, Sends, a question, and a subgraph that asks as well.
+ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
+  auto inner = ss::json_graph{};
+  inner.channel("log", "append");
+  inner.node("one", says("inner one")).node("two", ask).node("three", says("inner three"));
+  inner.edge("__start__", "one").edge("one", "two").edge("two", "three");
+  auto g = ss::json_graph{};
+  g.channel("log", "append").channel("total", "add");
+  g.node("plan", says("plan")).node("left", says("left")).node("right", says("right"));
+  g.node("work", [](const json::value& in) {
+    return json::object{{"total", in.at("n")}, {"log", json::array{in.at("n")}}};
+  });
+  g.node("ask", ask).node("inner", inner.compile({.name = "inner"}));
+  g.edge("__start__", "plan").edge("plan", "left").edge("plan", "right");
+  g.branch("plan", [](const json::value&) {
+    auto to = std::vector<ss::json_target>{};
+    for (auto n = 1; n <= 3; ++n)
+      to.emplace_back("work", json::object{{"n", n}});
+    return to;
+  });
+  g.join({"left", "right"}, "ask").edge("ask", "inner");
+  auto options = ss::compile_options{};
+  options.checkpointer = std::move(keeper);
+  return g.compile(std::move(options));
+}
+
+/// Brings a thread to its end, from wherever it stands.
+void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
+            ss::durability when) {
+  auto config = ss::run_config{};
+  config.thread_id = thread;
+  config.thread.emplace().when = when;
+  for (auto tries = 0; tries < 20; ++tries) {
+    const auto at = ss::get_state(g.table(), {thread, {}, {}});
+    auto input = ss::run_input::go_on();
+    if (!at.point) {
+      input = g.input({{"total", 1}});
+    } else if (at.next.empty()) {
+      return;
+    } else if (!at.interrupts().empty()) {
+      auto said = ss::thread_command{};
+      said.resume = "yes";
+      input = std::move(said);
+    }
+    const auto done = e.wait_for(g.table(), std::move(input), config);
+    if (done.error)
+      throw std::runtime_error{done.error->text};
+  }
+  throw std::runtime_error{"thread '" + thread + "' does not come to its end"};
+}
+
+std::string describe(const ss::compiled_json_graph& g) {
+  auto out = std::string{};
+  for (auto t = 0; t < threads; ++t) {
+    const auto thread = "t" + std::to_string(t);
+    for (const auto& s : ss::state_history(g.table(), {thread, {}, {}})) {
+      auto next = json::array{};
+      for (const auto& n : s.next)
+        next.emplace_back(n);
+      out += ss::to_text(json::object{{"thread", thread},
+                                  {"id", s.point->id},
+                                  {"parent", s.point->parent},
+                                  {"step", s.point->step},
+                                  {"source", ss::to_text(s.point->source)},
+                                  {"next", next},
+                                  {"state", g.state(*s.state)}}) +
+             '\n';
+    }
+  }
+  return out;
+}
+
+void work(const std::string& path, ss::durability when) {
+  const auto saver = std::make_shared<ss::sqlite_saver>(path);
+  const auto g = make_graph(saver);
+  auto options = ss::engine_options{};
+  options.workers = 1;
+  auto e = ss::engine{options};
+  for (auto t = 0; t < threads; ++t)
+    finish(e, g, "t" + std::to_string(t), when);
+}
+
+void check_integrity(const std::string& path) {
+  auto* db = static_cast<sqlite3*>(nullptr);
+  auto* s = static_cast<sqlite3_stmt*>(nullptr);
+  auto text = std::string{"cannot be opened"};
+  if (sqlite3_open(path.c_str(), &db) == SQLITE_OK &&
+      sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &s, nullptr) == SQLITE_OK &&
+      sqlite3_step(s) == SQLITE_ROW)
+    text = reinterpret_cast<const char*>(sqlite3_column_text(s, 0));
+  sqlite3_finalize(s);
+  sqlite3_close(db);
+  if (text != "ok")
+    throw std::runtime_error{"the database fails its integrity check: " + text};
+}
+
+std::string text_of(const std::string& path) {
+  auto in = std::ifstream{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// Runs something in a process of its own; whether that ended by itself and well.
+template <class Run>
+bool in_child(Run run) {
+  const auto child = ::fork();
+  if (child == 0) {
+    auto code = 0;
+    try {
+      run();
+    } catch (const std::exception& e) {
+      std::cerr << e.what() << std::endl;
+      code = 1;
+    }
+    ::_exit(code);
+  }
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+class driver {
+public:
+  explicit driver(std::filesystem::path folder) : folder_{std::move(folder)} {}
+
+  int run(std::size_t points) {
+    constexpr auto durabilities =
+        std::array{ss::durability::sync, ss::durability::async, ss::durability::exit};
+    auto tried = std::size_t{0};
+    for (const auto when : durabilities) {
+      const auto writes = learn(when);
+      if (writes == 0)
+        return fail("the uninterrupted run failed", when, crash_kind::none, 0);
+      const auto each = std::max<std::size_t>(points / durabilities.size() / 2, 1);
+      for (const auto kind : {crash_kind::kill, crash_kind::power})
+        for (auto i = std::size_t{0}; i < each; ++i) {
+          const auto at = 1 + i * writes / each;
+          if (!crash_and_go_on(when, kind, at))
+            return fail("it does not end as it should", when, kind, at);
+          ++tried;
+        }
+    }
+    std::cout << tried << " crashes, all as without\n";
+    return 0;
+  }
+
+private:
+  /// The writes of an uninterrupted run, and in `expected_` what it leaves.
+  std::uint64_t learn(ss::durability when) {
+    clear();
+    const auto count = (folder_ / "count").string();
+    const auto is_well = in_child([&] {
+      crash_test::install_crashing_vfs(crash_kind::none, 0);
+      work(database(), when);
+      std::ofstream{count} << crash_test::writes_seen();
+    });
+    if (!is_well || !look())
+      return 0;
+    expected_ = text_of(result());
+    return std::stoull(text_of(count));
+  }
+
+  bool crash_and_go_on(ss::durability when, crash_kind kind, std::uint64_t at) {
+    clear();
+    static_cast<void>(in_child([&] {
+      crash_test::install_crashing_vfs(kind, at);
+      work(database(), when);
+    }));
+    const auto goes_on = in_child([&] {
+      if (std::filesystem::exists(database()))
+        check_integrity(database());
+      work(database(), when);
+      check_integrity(database());
+    });
+    return goes_on && look() && text_of(result()) == expected_;
+  }
+
+  bool look() {
+    return in_child([&] {
+      const auto g = make_graph(std::make_shared<ss::sqlite_saver>(database()));
+      std::ofstream{result()} << describe(g);
+    });
+  }
+
+  int fail(const char* what, ss::durability when, crash_kind kind, std::uint64_t at) {
+    std::cerr << what << ": durability " << static_cast<int>(when) << ", crash "
+              << static_cast<int>(kind) << " at write " << at << "\nwanted:\n"
+              << expected_ << "found:\n"
+              << text_of(result());
+    return 1;
+  }
+
+  void clear() {
+    for (const auto* suffix : {"", "-wal", "-shm"})
+      std::filesystem::remove(database() + suffix);
+    std::filesystem::remove(result());
+  }
+  [[nodiscard]] std::string database() const { return (folder_ / "threads.db").string(); }
+  [[nodiscard]] std::string result() const { return (folder_ / "result").string(); }
+
+  std::filesystem::path folder_;
+  std::string expected_;
+};
+
+} // namespace
+
+int main() {
+  const auto* wanted = std::getenv("SUPERSTEP_KILL_POINTS");
+  auto name = (std::filesystem::temp_directory_path() / "superstep-crash-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr)
+    return 1;
+  const auto code = driver{name}.run(wanted != nullptr ? std::stoull(wanted) : 80);
+  std::filesystem::remove_all(name);
+  return code;
+}
