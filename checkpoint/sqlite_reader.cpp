@@ -141,7 +141,12 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   s->bind_text(2, id);
   if (!s->step() || (s->is_null(2) ? s->text(3) : s->text(2)) != id)
     return out;
-  auto next = row_of(next_, key);
+  auto next = stored_point{};
+  try {
+    next = row_of(next_, key);
+  } catch (const saver_error&) { // what came with a damaged row is lost with it, no more
+    return out;
+  }
   if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
     for (auto& t : tasks->get_array())
       out.push_back({next.layout, std::move(t)});

@@ -186,8 +186,10 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   tight.rlim_cur = 200'000;
   ::setrlimit(RLIMIT_FSIZE, &tight);
   auto text = std::string{}; // that does not compress
-  for (auto i = 0U; i < 400'000; ++i)
-    text += static_cast<char>('a' + i * 2654435761U % 4294967291U / 7 % 26);
+  for (auto i = 0U, luck = 1U; i < 800'000; ++i) {
+    luck = luck * 1664525U + 1013904223U;
+    text += static_cast<char>('a' + (luck >> 24) % 26);
+  }
   (void)m.put(*s, 2, first, {set_any(json::value(json::string(text)))});
   wait_until_saved(*s);
   ::setrlimit(RLIMIT_FSIZE, &usual);
