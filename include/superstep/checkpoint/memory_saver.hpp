@@ -33,8 +33,7 @@ private:
   };
   using line = std::map<std::string, entry, std::less<>>; // by id
 
-  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as,
-                                             const thread_key&);
+  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as, const thread_key&);
 
   std::mutex mutex_;
   std::map<thread_key, line> threads_;

@@ -103,12 +103,12 @@ std::string describe(const ss::compiled_json_graph& g) {
       for (const auto& n : s.next)
         next.emplace_back(n);
       out += ss::to_text(json::object{{"thread", thread},
-                                  {"id", s.point->id},
-                                  {"parent", s.point->parent},
-                                  {"step", s.point->step},
-                                  {"source", ss::to_text(s.point->source)},
-                                  {"next", next},
-                                  {"state", g.state(*s.state)}}) +
+                                      {"id", s.point->id},
+                                      {"parent", s.point->parent},
+                                      {"step", s.point->step},
+                                      {"source", ss::to_text(s.point->source)},
+                                      {"next", next},
+                                      {"state", g.state(*s.state)}}) +
              '\n';
     }
   }
