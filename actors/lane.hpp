@@ -96,7 +96,6 @@ public:
   void cancel_run(std::uint64_t number);
   void resume_run(std::uint64_t number);
   void run_was_saved(std::uint64_t number);
-  void thread_was_taken(std::uint64_t number, result<lease_ptr> got);
   void actor_died(const tenancy& t);
   void call_came_home(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
@@ -157,8 +156,6 @@ private:
   void tell_update(run& r, std::uint32_t number, const node_output& output, bool is_cached = false);
   [[nodiscard]] run_error error_of(run& r, std::uint32_t number, graph_errc code,
                                    std::exception_ptr cause);
-  void take_thread(run& r);
-  void begin_with(run& r, result<lease_ptr> got);
   [[nodiscard]] bool open_run(run& r);
   [[nodiscard]] bool set_breakpoints(run& r);
   static void find_resources(run& r) noexcept;

@@ -112,7 +112,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
         keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
         set ? set->when : durability::async);
     r.keeps_writes = true;
-    take_thread(r);
+    if (open_run(r))
+      queue(r);
     return;
   }
   r.is_plain = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink;
@@ -126,62 +127,6 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     r.next_task = 1;
   }
   queue(r);
-}
-
-/// A run writes its thread alone, the runs below it included. Where another has the thread, this
-/// one waits, and its lane goes on.
-void lane::take_thread(run& r) {
-  const auto& keeper = r.thread->keeper();
-  if (!keeper || r.request.below) {
-    begin_with(r, lease_ptr{});
-    return;
-  }
-  struct arrival {
-    std::mutex mutex;
-    bool is_late = false;
-    std::optional<result<lease_ptr>> got;
-  };
-  const auto at = std::make_shared<arrival>();
-  const auto& set = r.request.config->thread;
-  keeper->take(r.thread->key().thread_id, set ? set->in_use : when_in_use::wait,
-               [at, core = core_.weak_from_this(), number = r.number,
-                index = index_](result<lease_ptr> got) {
-                 const auto lock = std::scoped_lock{at->mutex};
-                 if (!at->is_late) {
-                   at->got = std::move(got);
-                 } else if (const auto alive = core.lock()) {
-                   alive->on_lane(index, [number, held = std::move(got)](lane& l) mutable {
-                     l.thread_was_taken(number, std::move(held));
-                   });
-                 }
-               });
-  auto now = std::optional<result<lease_ptr>>{};
-  {
-    const auto lock = std::scoped_lock{at->mutex};
-    now = std::exchange(at->got, std::nullopt);
-    at->is_late = !now;
-  }
-  r.is_saving = !now;
-  if (now)
-    begin_with(r, std::move(*now));
-}
-
-void lane::thread_was_taken(std::uint64_t number, result<lease_ptr> got) {
-  auto* const r = find_run(number);
-  if (r == nullptr || !r->is_saving) // it has ended meanwhile: the lease goes to the next
-    return;
-  r->is_saving = false;
-  begin_with(*r, std::move(got));
-}
-
-void lane::begin_with(run& r, result<lease_ptr> got) {
-  if (!got) {
-    end_run(r, run_error{got.error().code, got.error().text, {}, 0, {}, 1, {}});
-    return;
-  }
-  r.thread->hold(std::move(*got));
-  if (open_run(r))
-    queue(r);
 }
 
 /// Takes up a thread. False when the run has ended.
@@ -488,26 +433,20 @@ run_error as_run_error(const error& e) {
 }
 
 /// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
-std::function<void(raw_result)> after_saving(thread_run& thread,
+std::function<void(raw_result)> after_saving(const thread_run& thread,
                                              std::function<void(raw_result)> done) {
   if (!thread.keeper())
     return done;
-  struct ending {
-    raw_result raw;
-    lease_ptr lease;
-  };
-  return [keeper = thread.keeper(), key = thread.key(), lease = thread.give_up_lease(),
-          done = std::move(done)](raw_result raw) mutable {
-    auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
+  return [keeper = thread.keeper(), key = thread.key(), done = std::move(done)](raw_result raw) {
+    auto held = std::make_shared<raw_result>(std::move(raw));
     const auto tell = [keeper, key, done, held] {
       try {
         keeper->check(key);
       } catch (const saver_error& e) {
-        if (!held->raw.error)
-          held->raw.error = as_run_error({e.code(), e.what()});
+        if (!held->error)
+          held->error = as_run_error({e.code(), e.what()});
       }
-      held->lease.reset(); // whoever is told may go on with the thread
-      done(std::move(held->raw));
+      done(std::move(*held));
     };
     if (!keeper->when_saved(key, tell))
       tell();

@@ -22,10 +22,10 @@ namespace superstep::bench {
 [[nodiscard]] report wide_state(parameters&); // wide_state.cpp: W5k
 [[nodiscard]] report kept_loop(parameters&);  // checkpoints.cpp: W8
 [[nodiscard]] report kept_chat(parameters&);
-[[nodiscard]] report cpu_tools(parameters&);  // cpu_tools.cpp: W9
-[[nodiscard]] report react(parameters&);      // react.cpp: W4
-[[nodiscard]] report batch(parameters&);      // W7
-[[nodiscard]] report idle(parameters&);       // parked.cpp
+[[nodiscard]] report cpu_tools(parameters&); // cpu_tools.cpp: W9
+[[nodiscard]] report react(parameters&);     // react.cpp: W4
+[[nodiscard]] report batch(parameters&);     // W7
+[[nodiscard]] report idle(parameters&);      // parked.cpp
 [[nodiscard]] report cancel(parameters&);
 [[nodiscard]] report start_up(parameters&); // start_up.cpp: W12
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "point_codec.hpp"
-#include "thread_desk.hpp"
 #include "thread_text.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -38,15 +37,6 @@ void add_task(std::vector<task_record>& tasks, task_record record) {
 
 } // namespace
 
-memory_saver::memory_saver() : desk_{std::make_shared<thread_desk>()} {}
-
-memory_saver::~memory_saver() = default;
-
-void memory_saver::take(const std::string& thread_id, when_in_use choice,
-                        std::function<void(result<lease_ptr>)> done) {
-  desk_->take(thread_id, choice, std::move(done));
-}
-
 saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const thread_key& key) {
   if (!e.raw)
     return for_layout(e.typed, as, key);
@@ -74,9 +64,8 @@ std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::s
   return for_layout(found->second.typed, as, key);
 }
 
-std::vector<saved_checkpoint> memory_saver::list(const thread_key& key,
-                                                 const checkpoint_query& query,
-                                                 const layout_ptr& as) {
+std::vector<saved_checkpoint>
+memory_saver::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);

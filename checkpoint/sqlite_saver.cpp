@@ -3,7 +3,6 @@
 #include "sqlite_reader.hpp"
 #include "sqlite_upkeep.hpp"
 #include "sqlite_writer.hpp"
-#include "thread_desk.hpp"
 #include "thread_text.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -77,7 +76,6 @@ public:
   void settle(std::string_view thread_id);
   void forget(std::string_view thread_id);
   [[nodiscard]] sqlite_writer& writer() noexcept { return *writer_; }
-  [[nodiscard]] thread_desk& desk() noexcept { return *desk_; }
   template <class Read>
   auto reading(Read read) {
     const auto lock = std::scoped_lock{read_mutex_};
@@ -96,7 +94,6 @@ private:
   void write(job&, const checkpoint&, const loaded_point* base) const;
 
   const sqlite_saver_options options_;
-  std::shared_ptr<thread_desk> desk_ = std::make_shared<thread_desk>();
   std::shared_ptr<sqlite_writer> writer_;
   std::mutex read_mutex_;
   sqlite_reader reader_;
@@ -159,8 +156,7 @@ bool sqlite_saver::impl::is_current(lock_type& lock, const book_ptr& of, cursor&
   return found.id == known;
 }
 
-std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key,
-                                                         std::string_view id,
+std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, std::string_view id,
                                                          const layout_ptr& as) {
   auto lock = std::unique_lock{writer_->mutex()};
   start_over(key);
@@ -380,9 +376,8 @@ std::optional<saved_checkpoint> sqlite_saver::load(const thread_key& key, std::s
   return impl_->load(key, id, as);
 }
 
-std::vector<saved_checkpoint> sqlite_saver::list(const thread_key& key,
-                                                 const checkpoint_query& query,
-                                                 const layout_ptr& as) {
+std::vector<saved_checkpoint>
+sqlite_saver::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
   return impl_->list(key, query, as);
 }
 
@@ -405,11 +400,6 @@ bool sqlite_saver::when_saved(const thread_key& key, std::function<void()> done)
 
 void sqlite_saver::check(const thread_key& key) {
   impl_->check(key);
-}
-
-void sqlite_saver::take(const std::string& thread_id, when_in_use choice,
-                        std::function<void(result<lease_ptr>)> done) {
-  impl_->desk().take(thread_id, choice, std::move(done));
 }
 
 void sqlite_saver::delete_thread(std::string_view thread_id) {

@@ -230,11 +230,6 @@ template <class Call>
 void thread_run::attempt(Call call) {
   if (failure_)
     return;
-  if (lease_ && !lease_->is_held()) {
-    failure_ = error{make_error_code(saver_errc::conflict),
-                     "thread '" + key_.thread_id + "' was taken over by another run"};
-    return;
-  }
   try {
     call();
   } catch (const saver_error& e) {

@@ -16,7 +16,7 @@ namespace superstep::graph_cases {
 struct case_graphs {
   std::shared_ptr<graph_library> all;
   std::shared_ptr<superstep::store> store; ///< null: the case has none
-  std::shared_ptr<case_saver> saver;        ///< the same
+  std::shared_ptr<case_saver> saver;       ///< the same
 
   [[nodiscard]] const compiled_json_graph& main() const { return all->at("main"); }
   /// The graph of an event or a snapshot.

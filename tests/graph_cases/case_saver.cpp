@@ -46,11 +46,6 @@ public:
     to_->import_thread(thread_id, bytes);
   }
 
-  void take(const std::string& thread_id, when_in_use choice,
-            std::function<void(result<lease_ptr>)> done) override {
-    to_->take(thread_id, choice, std::move(done));
-  }
-
 protected:
   std::unique_ptr<saver> to_;
 };

@@ -10,16 +10,10 @@
 
 namespace superstep {
 
-namespace detail {
-class thread_desk;
-} // namespace detail
-
 /// Keeps threads for as long as it lives. Values are shared with the runs that made them, not
 /// copied.
 class memory_saver final : public saver {
 public:
-  memory_saver();
-  ~memory_saver() override;
   std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                        const layout_ptr& as) override;
   std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&,
@@ -30,8 +24,6 @@ public:
   void delete_thread(std::string_view thread_id) override;
   std::string export_thread(std::string_view thread_id) override;
   void import_thread(std::string_view thread_id, std::string_view bytes) override;
-  void take(const std::string& thread_id, when_in_use,
-            std::function<void(result<lease_ptr>)> done) override;
 
 private:
   struct raw_point; // an imported one, which no layout has read yet
@@ -41,10 +33,8 @@ private:
   };
   using line = std::map<std::string, entry, std::less<>>; // by id
 
-  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as,
-                                             const thread_key&);
+  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as, const thread_key&);
 
-  std::shared_ptr<detail::thread_desk> desk_;
   std::mutex mutex_;
   std::map<thread_key, line> threads_;
 };

@@ -30,8 +30,6 @@ public:
   thread_lease(const thread_lease&) = delete;
   thread_lease& operator=(const thread_lease&) = delete;
   virtual ~thread_lease() = default;
-  /// False: another run has taken the thread over.
-  [[nodiscard]] virtual bool is_held() const noexcept = 0;
 };
 using lease_ptr = std::shared_ptr<thread_lease>;
 
@@ -88,8 +86,7 @@ public:
   virtual void import_thread(std::string_view thread_id, std::string_view bytes) = 0;
 
   /// Takes the thread for one run, its subgraphs included. Calls back with the lease, null where
-  /// the saver keeps none, or with saver_errc::in_use; at once, or from the thread that gives the
-  /// lease back. Runs of other processes are kept apart by their writes: see the errors of put().
+  /// the saver keeps none, or with saver_errc::in_use; at once or from a thread of the saver's.
   virtual void take(const std::string& /*thread_id*/, when_in_use,
                     std::function<void(result<lease_ptr>)> done) {
     done(lease_ptr{});

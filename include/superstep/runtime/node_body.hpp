@@ -73,8 +73,8 @@ struct body_input {
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
   std::uint32_t attempt = 1;
-  bool sole_task = false;      ///< no other task runs in this step
-  bool keep_writes = false;    ///< somebody wants to see the writes after the routers have run
+  bool sole_task = false;   ///< no other task runs in this step
+  bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
   superstep::store* store = nullptr; ///< long-term memory of the run
   std::int64_t steps_left = 0;       ///< super-steps that the run may still take after this one
 

@@ -39,7 +39,7 @@ struct thread_options {
 struct run_config {
   std::string
       run_id; ///< names the run in errors and events; seeds ids. Empty: the engine numbers it
-  std::string thread_id;     ///< the conversation it belongs to; empty: none
+  std::string thread_id;                 ///< the conversation it belongs to; empty: none
   std::uint32_t recursion_limit = 25;    ///< super-steps before the run is given up
   std::chrono::milliseconds deadline{0}; ///< of the whole run, from its start; 0 = none
   std::vector<std::string> tags;

@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace superstep {
@@ -56,9 +55,6 @@ public:
   /// @param keeper null: a run that only takes a command or nothing and is not kept
   thread_run(std::shared_ptr<saver> keeper, thread_key key, durability when);
 
-  /// The right to write to the thread, until it is given up.
-  void hold(lease_ptr lease) noexcept { lease_ = std::move(lease); }
-  [[nodiscard]] lease_ptr give_up_lease() noexcept { return std::exchange(lease_, nullptr); }
   /// Loads the thread and takes what the caller says. Afterwards the run is ready to be prepared.
   [[nodiscard]] result<void> open(run_state&, run_input&&, const run_config&, const nesting*);
   /// After open(): the thread goes on instead of starting over.
@@ -109,7 +105,6 @@ private:
   std::string last_id_; ///< drawn last
   std::string replay_before_;
   std::vector<std::string> replayed_;
-  lease_ptr lease_;
   std::optional<error> failure_;
   bool is_nested_ = false;
   bool is_resuming_ = false;
