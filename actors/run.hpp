@@ -53,8 +53,8 @@ struct alignas(64) run {
   std::uint64_t number = 0;
   std::uint32_t generation = 0;
   bool live = false;
-  bool queued = false; ///< stands in the lane's queue
-  bool paused = false; ///< waits for the reader of its stream
+  bool queued = false;    ///< stands in the lane's queue
+  bool paused = false;    ///< waits for the reader of its stream
   bool is_saving = false; ///< waits for its saver
   run_request request;
   run_state state;

@@ -35,8 +35,8 @@ public:
                                             : std::vector<std::string>{"sqlite", "mem"})},
         folder_{p.text("dir", ".")}, keep_{p.flag("keep", false)} {
     const auto when = p.choice("dur", {"async", "sync", "exit"});
-    when_ = when == "sync" ? durability::sync
-                           : (when == "exit" ? durability::exit : durability::async);
+    when_ =
+        when == "sync" ? durability::sync : (when == "exit" ? durability::exit : durability::async);
   }
   kept_place(const kept_place&) = delete;
   kept_place& operator=(const kept_place&) = delete;
@@ -142,8 +142,8 @@ report kept_loop(parameters& p) {
   auto e = engine{options};
   const auto graph = make_loop(steps);
   const auto as = graph.table()->layout();
-  auto out = report{.unit = "super-step",
-                    .units = static_cast<double>(steps) * static_cast<double>(runs)};
+  auto out =
+      report{.unit = "super-step", .units = static_cast<double>(steps) * static_cast<double>(runs)};
   auto checkpoints = std::size_t{0};
   out.time = measure(repetitions, [&] {
     const auto keeper = place.open();

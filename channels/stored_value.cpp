@@ -14,8 +14,8 @@ void append_count(std::string& out, std::size_t n) {
 }
 
 std::size_t common_text(std::string_view a, std::string_view b) noexcept {
-  auto n = static_cast<std::size_t>(
-      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  auto n = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
+                                    a.begin());
   const auto is_inside = [](std::string_view s, std::size_t at) { // of a character
     return at < s.size() && (static_cast<unsigned char>(s[at]) & 0xC0U) == 0x80U;
   };
@@ -74,8 +74,8 @@ bool write_object_change(std::string& out, const json::object& before, const jso
   auto changed = std::string{};
   auto n = std::size_t{0};
   for (auto i = now.begin(); i != now.end(); ++i, ++n) {
-    if (n < before.size() && std::next(before.begin(), static_cast<std::ptrdiff_t>(n))->value() ==
-                                 i->value())
+    if (n < before.size() &&
+        std::next(before.begin(), static_cast<std::ptrdiff_t>(n))->value() == i->value())
       continue;
     changed += changed.empty() ? '{' : ',';
     append_quoted(changed, i->key());

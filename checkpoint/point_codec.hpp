@@ -101,9 +101,9 @@ private:
   const stored_layout& from_;
   const layout_ptr& as_;
   const thread_key& whose_;
-  std::vector<place> channels_;       // by stored number
-  std::vector<std::uint32_t> nodes_;  // by stored number
-  std::vector<std::uint32_t> joins_;  // by stored number
+  std::vector<place> channels_;      // by stored number
+  std::vector<std::uint32_t> nodes_; // by stored number
+  std::vector<std::uint32_t> joins_; // by stored number
 };
 
 /// The same checkpoint for another layout, by way of JSON. Throws saver_error.

@@ -122,8 +122,7 @@ json::object held_point::whole_row() const {
   return row;
 }
 
-point_reader::point_reader(const stored_layout& from, const layout_ptr& as,
-                           const thread_key& whose)
+point_reader::point_reader(const stored_layout& from, const layout_ptr& as, const thread_key& whose)
     : from_{from}, as_{as}, whose_{whose} {
   for (const auto& old : from.channels) {
     auto& to = channels_.emplace_back();
@@ -144,17 +143,15 @@ point_reader::point_reader(const stored_layout& from, const layout_ptr& as,
   }
   for (const auto& old : from.nodes) {
     const auto found = std::ranges::find(as->nodes, old.name, &graph_layout::node::name);
-    nodes_.push_back(found == as->nodes.end()
-                         ? gone
-                         : static_cast<std::uint32_t>(found - as->nodes.begin()));
+    nodes_.push_back(
+        found == as->nodes.end() ? gone : static_cast<std::uint32_t>(found - as->nodes.begin()));
   }
   for (const auto& old : from.joins) {
     const auto found = std::ranges::find_if(as->joins, [&](const graph_layout::join& j) {
       return nodes_[old.target] == j.target && j.sources == old.sources;
     });
-    joins_.push_back(found == as->joins.end()
-                         ? gone
-                         : static_cast<std::uint32_t>(found - as->joins.begin()));
+    joins_.push_back(
+        found == as->joins.end() ? gone : static_cast<std::uint32_t>(found - as->joins.begin()));
   }
 }
 
@@ -220,8 +217,8 @@ std::vector<write> point_reader::read_writes(const json::value& from) const {
     const auto& channel = *as_->channels[number];
     const auto made = value_of(channels_[i], i, parts[1]);
     if (channel.written_form() == nullptr)
-      throw wrong(saver_errc::not_storable, "what is written to channel '" + channel.name() +
-                                                "' can no longer be read");
+      throw wrong(saver_errc::not_storable,
+                  "what is written to channel '" + channel.name() + "' can no longer be read");
     auto content = channel.written_form()->read(made ? *made : parts[1], channel.name());
     if (!content)
       throw wrong(saver_errc::corrupt, content.error().text);
@@ -328,8 +325,7 @@ checkpoint_ptr point_reader::read(const point_head& head, const held_point& held
   out->layout = as_;
   const auto state = as_->make_state();
   for (auto i = std::size_t{0}; i < from_.channels.size(); ++i)
-    if (const auto found = held.channels.find(from_.channels[i].name);
-        found != held.channels.end())
+    if (const auto found = held.channels.find(from_.channels[i].name); found != held.channels.end())
       read_channel(*state, i, found->second);
   out->state = state;
   read_where(held, *out);

@@ -176,8 +176,9 @@ std::string write_layout(const graph_layout& layout) {
     row.add_list("nodes", layout.nodes, [&](const auto& n) {
       write_stored(out, std::pair{n.name, n.input != nullptr ? n.input->type() : std::string{}});
     });
-    row.add_list("joins", layout.joins,
-                 [&](const auto& j) { write_stored(out, std::pair{j.sources, j.target}); });
+    row.add_list("joins", layout.joins, [&](const auto& j) {
+      write_stored(out, std::pair{j.sources, j.target});
+    });
   }
   return out;
 }
@@ -206,8 +207,7 @@ void write_task(std::string& out, const task_record& record, const graph_layout&
   if (record.output) {
     auto& into = row.add("o");
     auto output = members{into};
-    output.add_list("w", record.output->writes,
-                    [&](const write& w) { write_one(out, w, layout); });
+    output.add_list("w", record.output->writes, [&](const write& w) { write_one(out, w, layout); });
     output.add_list("g", record.output->targets, [&](std::uint32_t n) { append_count(out, n); });
     output.add_list("s", record.output->sends, [&](const send& s) { write_one(out, s, layout); });
   }

@@ -78,7 +78,8 @@ result<std::string> unpack_row(std::string_view bytes) {
 std::uint32_t checksum_of(std::initializer_list<std::string_view> parts) noexcept {
   auto sum = crc32(0, nullptr, 0);
   for (const auto part : parts) {
-    sum = crc32(sum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(part.size()));
+    if (!part.empty()) // a null pointer would start the sum anew
+      sum = crc32(sum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(part.size()));
     sum = crc32(sum, reinterpret_cast<const Bytef*>("\0"), 1);
   }
   return static_cast<std::uint32_t>(sum);

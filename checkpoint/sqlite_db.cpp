@@ -3,9 +3,9 @@
 
 #include <superstep/base/assert.hpp>
 
-#include <sqlite3.h>
-
 #include <utility>
+
+#include <sqlite3.h>
 
 namespace superstep::detail {
 
@@ -129,8 +129,8 @@ void database::close(sqlite3* db) noexcept {
 
 database::database(std::string path, access how, std::chrono::milliseconds busy_timeout)
     : path_{std::move(path)}, at_{nullptr, &close} {
-  const auto flags = how == access::read_only ? SQLITE_OPEN_READONLY
-                                              : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const auto flags =
+      how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   auto* db = static_cast<sqlite3*>(nullptr);
   const auto code = sqlite3_open_v2(path_.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   at_.reset(db);

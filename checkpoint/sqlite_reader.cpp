@@ -40,8 +40,9 @@ sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds 
                          " FROM points WHERE thread = ?1 AND id <= ?2 ORDER BY id DESC")},
       next_{db_.prepare(std::string{"SELECT "} + columns +
                         " FROM points WHERE thread = ?1 AND id > ?2 ORDER BY id LIMIT 1")},
-      tasks_{db_.prepare("SELECT sum, row, layout FROM tasks WHERE thread = ?1 AND point = ?2 ORDER BY "
-                         "no")},
+      tasks_{db_.prepare(
+          "SELECT sum, row, layout FROM tasks WHERE thread = ?1 AND point = ?2 ORDER BY "
+          "no")},
       layout_{db_.prepare("SELECT text FROM layouts WHERE no = ?1")} {}
 
 std::int64_t sqlite_reader::thread_no(const thread_key& key) {
@@ -84,8 +85,8 @@ stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
   out.layout = s.number(6);
   out.chain = s.number(7);
   out.whole = s.number(8);
-  const auto sum = checksum_of({out.head.id, out.head.parent, out.base,
-                                std::to_string(out.head.step), s.bytes(10)});
+  const auto sum = checksum_of(
+      {out.head.id, out.head.parent, out.base, std::to_string(out.head.step), s.bytes(10)});
   if (s.number(9) != static_cast<std::int64_t>(sum))
     throw damaged(key, out.head.id, "its checksum does not fit");
   auto row = parse_row(unpacked(s, 10, key, out.head.id));
@@ -141,7 +142,12 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   s->bind_text(2, id);
   if (!s->step() || (s->is_null(2) ? s->text(3) : s->text(2)) != id)
     return out;
-  auto next = row_of(next_, key);
+  auto next = stored_point{};
+  try {
+    next = row_of(next_, key);
+  } catch (const saver_error&) { // what came with a damaged row is lost with it, no more
+    return out;
+  }
   if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
     for (auto& t : tasks->get_array())
       out.push_back({next.layout, std::move(t)});
@@ -223,9 +229,8 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
   return out;
 }
 
-std::vector<saved_checkpoint> sqlite_reader::list(const thread_key& key,
-                                                  const checkpoint_query& query,
-                                                  const layout_ptr& as) {
+std::vector<saved_checkpoint>
+sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
   const auto thread = thread_no(key);
   if (thread == 0)
@@ -294,8 +299,8 @@ std::vector<thread_summary> sqlite_reader::threads(std::string_view after, std::
   s.bind(2, static_cast<std::int64_t>(limit));
   auto out = std::vector<thread_summary>{};
   while (s.step())
-    out.push_back({std::string{s.text(0)}, s.number(1), s.number(2), s.number(3),
-                   std::string{s.text(4)}});
+    out.push_back(
+        {std::string{s.text(0)}, s.number(1), s.number(2), s.number(3), std::string{s.text(4)}});
   return out;
 }
 

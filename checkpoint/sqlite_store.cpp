@@ -41,7 +41,8 @@ database open_items(const std::string& path, const sqlite_store_options& options
   auto db = database{path, database::access::read_write, options.busy_timeout};
   open_schema(db);
   db.exec("PRAGMA journal_mode = WAL");
-  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL"
+                                      : "PRAGMA synchronous = NORMAL");
   return db;
 }
 

@@ -15,8 +15,7 @@ void add_nodes(json::array& to, const json::object& row, const char* key,
   if (list == nullptr || !list->is_array())
     return;
   for (const auto& item : list->get_array()) {
-    const auto& number =
-        item.is_array() && !item.get_array().empty() ? item.get_array()[0] : item;
+    const auto& number = item.is_array() && !item.get_array().empty() ? item.get_array()[0] : item;
     if (number.is_int64() && number.get_int64() >= 0 &&
         static_cast<std::size_t>(number.get_int64()) < layout.nodes.size())
       to.emplace_back(layout.nodes[static_cast<std::size_t>(number.get_int64())].name);

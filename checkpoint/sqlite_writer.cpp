@@ -19,7 +19,8 @@ database open_for_writing(const std::string& path, const sqlite_saver_options& o
   auto db = database{path, database::access::read_write, options.busy_timeout};
   open_schema(db);
   db.exec("PRAGMA journal_mode = WAL");
-  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL"
+                                      : "PRAGMA synchronous = NORMAL");
   db.exec("PRAGMA foreign_keys = OFF");
   return db;
 }
@@ -262,12 +263,12 @@ void sqlite_writer::check_heads(std::vector<job>& batch) {
     const auto head = found == 0 ? std::string{} : head_of(found);
     const auto lock = std::scoped_lock{mutex_};
     if (head != j.before && !j.of->failed)
-      j.of->failed = error{saver_errc::conflict,
-                           "thread '" + j.of->thread_id +
-                               "' was written by somebody else meanwhile: its newest checkpoint is " +
-                               (head.empty() ? "gone" : head) + ", not " +
-                               (j.before.empty() ? "none" : j.before) +
-                               "; nothing was overwritten: run again to go on from there"};
+      j.of->failed = error{
+          saver_errc::conflict,
+          "thread '" + j.of->thread_id +
+              "' was written by somebody else meanwhile: its newest checkpoint is " +
+              (head.empty() ? "gone" : head) + ", not " + (j.before.empty() ? "none" : j.before) +
+              "; nothing was overwritten: run again to go on from there"};
   }
 }
 
@@ -341,8 +342,8 @@ void sqlite_writer::insert_point(job& j) {
     j.row += "]}";
   }
   const auto row = pack_row(std::move(j.row));
-  const auto sum = checksum_of(
-      {j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
+  const auto sum =
+      checksum_of({j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
   auto s = statement_use{add_point_};
   s->bind(1, j.at->thread_no);
   s->bind_text(2, j.head.id);

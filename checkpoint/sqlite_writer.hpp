@@ -26,8 +26,8 @@ struct book;
 /// What is known of one thread_key.
 struct cursor {
   thread_key key;
-  bool is_known = false;  ///< `head` is what the database and the queue have
-  loaded_point head;      ///< the newest, with its tasks; null: none
+  bool is_known = false;          ///< `head` is what the database and the queue have
+  loaded_point head;              ///< the newest, with its tasks; null: none
   std::deque<loaded_point> sides; ///< older ones that were loaded lately, to start branches from
   std::vector<std::string> tasks; ///< JSON, given and not queued yet; of the head
   // Of the writer, under the lock.

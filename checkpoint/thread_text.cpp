@@ -80,8 +80,8 @@ exported_point read_point(const json::object& line) {
   for (const auto& t : tasks->get_array()) {
     if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
       throw unreadable("a task is no list of its layout and its record");
-    out.tasks.push_back({static_cast<std::size_t>(t.get_array()[0].get_int64()),
-                         to_text(t.get_array()[1])});
+    out.tasks.push_back(
+        {static_cast<std::size_t>(t.get_array()[0].get_int64()), to_text(t.get_array()[1])});
   }
   return out;
 }
@@ -99,8 +99,7 @@ std::vector<std::string_view> checked_lines(std::string_view text) {
   if (lines.size() < 2)
     throw unreadable("it is empty");
   const auto last = parse_row(lines.back());
-  const auto body =
-      text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
+  const auto body = text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
   lines.pop_back();
   if (!last.is_object() || !last.get_object().contains("sum"))
     throw unreadable("its end is missing");
@@ -181,7 +180,9 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
   auto thread = detail::read_thread(exported);
   if (at.empty())
     return std::string{exported};
-  const auto is_last = [&](const detail::exported_point& p) { return p.ns.empty() && p.head.id == at; };
+  const auto is_last = [&](const detail::exported_point& p) {
+    return p.ns.empty() && p.head.id == at;
+  };
   if (std::ranges::none_of(thread.points, is_last))
     throw saver_error{make_error_code(saver_errc::failed),
                       "the thread has no checkpoint '" + std::string{at} + "'"};

@@ -13,9 +13,9 @@ namespace superstep::detail {
 struct exported_point {
   std::string ns;
   point_head head;
-  std::string base;    ///< empty: the row is whole
+  std::string base; ///< empty: the row is whole
   std::size_t layout = 0;
-  std::string row;                ///< JSON
+  std::string row; ///< JSON
   struct task {
     std::size_t layout = 0;
     std::string row; ///< JSON
@@ -24,7 +24,7 @@ struct exported_point {
 };
 
 struct exported_thread {
-  std::vector<std::string> layouts; ///< as write_layout() gives them
+  std::vector<std::string> layouts;   ///< as write_layout() gives them
   std::vector<exported_point> points; ///< by namespace; each after its base
 };
 

@@ -96,8 +96,7 @@ result<void> stored_form<message>::read(const json::value& from, message& into) 
 }
 
 void stored_form<tool_call>::write(std::string& out, const tool_call& from) {
-  append_text(out, json::object{
-                       {"name", from.name}, {"args", from.args}, {"id", from.id}});
+  append_text(out, json::object{{"name", from.name}, {"args", from.args}, {"id", from.id}});
 }
 
 result<void> stored_form<tool_call>::read(const json::value& from, tool_call& into) {

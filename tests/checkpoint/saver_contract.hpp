@@ -88,7 +88,12 @@ private:
 };
 
 inline ss::layout_ptr usual_layout() {
-  return test_layout{}.last<int>("n").log("log").last<json::value>("any").last<point_2d>("p").done();
+  return test_layout{}
+      .last<int>("n")
+      .log("log")
+      .last<json::value>("any")
+      .last<point_2d>("p")
+      .done();
 }
 
 inline const auto key = ss::thread_key{"t", ""};
@@ -324,7 +329,8 @@ void a_checkpoint_comes_back_as_it_was(Place& place) {
   const auto& is = back->where;
   BOOST_TEST(is.input->at(0).content.as<int>() == 4);
   BOOST_TEST((is.input_targets == at.input_targets));
-  BOOST_TEST((is.triggered.size() == 2 && is.triggered[0].node == 1 && is.triggered[0].causes == 3));
+  BOOST_TEST(
+      (is.triggered.size() == 2 && is.triggered[0].node == 1 && is.triggered[0].causes == 3));
   BOOST_TEST((is.deferred.size() == 1 && is.deferred[0].node == 1));
   BOOST_TEST((!is.joins.at(0).has_arrived(0) && is.joins.at(0).has_arrived(1)));
   BOOST_TEST(is.sends.at(0).input.as<int>() == 11);
@@ -458,9 +464,8 @@ void a_damaged_export_is_refused(Place& place) {
   newer.replace(newer.find(":1"), 2, ":2");
   for (const auto& bad : {std::string{}, std::string{"{}\n"}, bytes.substr(0, bytes.size() / 2),
                           bytes.substr(0, bytes.size() - 3), flipped, newer})
-    BOOST_CHECK_EXCEPTION(place.get().import_thread("v", bad), ss::saver_error, [](const auto& e) {
-      return has_code(e, ss::saver_errc::corrupt);
-    });
+    BOOST_CHECK_EXCEPTION(place.get().import_thread("v", bad), ss::saver_error,
+                          [](const auto& e) { return has_code(e, ss::saver_errc::corrupt); });
   BOOST_TEST(place.get().head({"v", ""}).empty());
 }
 

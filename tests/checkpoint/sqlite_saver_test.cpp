@@ -164,8 +164,8 @@ BOOST_AUTO_TEST_CASE(a_damaged_row_is_found_and_others_can_be_read) {
   const auto first = m.put(*s, 1, nullptr, {add_log({"first"})});
   (void)m.put(*s, 2, first, {add_log({"second"})});
   s.reset();
-  run_sql(folder.file(), "UPDATE points SET row = replace(row, 'second', 'SECOND') WHERE id = '" +
-                             id_of(2) + "'");
+  run_sql(folder.file(),
+          "UPDATE points SET row = replace(row, 'second', 'SECOND') WHERE id = '" + id_of(2) + "'");
   s = open(folder.file());
   BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error,
                         with_code(ss::saver_errc::corrupt));
@@ -186,8 +186,10 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   tight.rlim_cur = 200'000;
   ::setrlimit(RLIMIT_FSIZE, &tight);
   auto text = std::string{}; // that does not compress
-  for (auto i = 0U; i < 400'000; ++i)
-    text += static_cast<char>('a' + i * 2654435761U % 4294967291U / 7 % 26);
+  for (auto i = 0U, luck = 1U; i < 800'000; ++i) {
+    luck = luck * 1664525U + 1013904223U;
+    text += static_cast<char>('a' + (luck >> 24) % 26);
+  }
   (void)m.put(*s, 2, first, {set_any(json::value(json::string(text)))});
   wait_until_saved(*s);
   ::setrlimit(RLIMIT_FSIZE, &usual);
@@ -213,8 +215,9 @@ BOOST_AUTO_TEST_CASE(what_is_pruned_is_gone_and_what_stays_can_be_gone_on_from) 
   for (const auto& k : {per_call, per_thread})
     (void)maker{layout, k}.put(*s, 1, nullptr, {set_n(1)});
   s->put_task(key, id_of(20), ended("a", 1));
-  BOOST_TEST(s->prune({.thread_id = "t", .keep_last = 3, .older_than = {}, .whole_threads = false}) ==
-             18U);
+  BOOST_TEST(
+      s->prune({.thread_id = "t", .keep_last = 3, .older_than = {}, .whole_threads = false}) ==
+      18U);
   BOOST_TEST(s->head(per_call).empty());
   BOOST_TEST(s->head(per_thread) == id_of(1));
   for (auto i = 0; i < 2; ++i) {

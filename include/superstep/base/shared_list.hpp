@@ -98,7 +98,8 @@ public:
   }
 
   /// How many elements from the front the two have in common; elements that are not the same object
-  /// are compared by `same`. Costs O(1) for a list and what was appended to a copy of it, amortised.
+  /// are compared by `same`. Costs O(1) for a list and what was appended to a copy of it,
+  /// amortised.
   template <class Same>
   [[nodiscard]] static std::size_t common_prefix(const shared_list& a, const shared_list& b,
                                                  Same same) {

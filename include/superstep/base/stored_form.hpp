@@ -57,7 +57,8 @@ concept stored_json =
 template <class T>
 concept stored_struct = std::is_class_v<T> && boost::describe::has_describe_members<T>::value;
 template <class T>
-concept stored_enum_names = std::is_enum_v<T> && boost::describe::has_describe_enumerators<T>::value;
+concept stored_enum_names =
+    std::is_enum_v<T> && boost::describe::has_describe_enumerators<T>::value;
 template <class T>
 using stored_members = boost::describe::describe_members<T, boost::describe::mod_public |
                                                                 boost::describe::mod_inherited>;
@@ -94,9 +95,8 @@ struct stored_variant<std::variant<T...>> : std::true_type {};
 
 /// An absent value is null; where null is a value of its own, a list of one or none.
 template <class T>
-inline constexpr bool optional_in_list = stored_optional<T>::value ||
-                                         std::same_as<T, json::value> ||
-                                         std::same_as<T, std::monostate>;
+inline constexpr bool optional_in_list =
+    stored_optional<T>::value || std::same_as<T, json::value> || std::same_as<T, std::monostate>;
 
 template <class T, class... Seen>
 consteval bool is_storable();
@@ -123,12 +123,10 @@ consteval bool is_storable() {
     return false;
   else if constexpr (has_stored_form<T>)
     return true;
-  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
-                     std::same_as<T, std::string> || stored_json<T> ||
-                     std::same_as<T, std::monostate>)
+  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, std::string> ||
+                     stored_json<T> || std::same_as<T, std::monostate>)
     return true;
-  else if constexpr (stored_optional<T>::value || stored_vector<T>::value ||
-                     stored_list<T>::value)
+  else if constexpr (stored_optional<T>::value || stored_vector<T>::value || stored_list<T>::value)
     return is_storable<typename T::value_type, T, Seen...>();
   else if constexpr (stored_map<T>::value)
     return is_storable<typename T::mapped_type, T, Seen...>();
@@ -172,7 +170,8 @@ std::string stored_types_of(std::string_view between) {
   boost::mp11::mp_for_each<
       boost::mp11::mp_transform<std::type_identity, boost::mp11::mp_rename<Tuple, std::tuple>>>(
       [&](auto t) {
-        out += (out.empty() ? "" : std::string{between}) + stored_type<typename decltype(t)::type>();
+        out +=
+            (out.empty() ? "" : std::string{between}) + stored_type<typename decltype(t)::type>();
       });
   return out;
 }
@@ -271,9 +270,8 @@ result<void> read_stored_variant(const json::value& from, T& into, const std::st
   if (index < 0 || index >= static_cast<std::int64_t>(std::variant_size_v<T>))
     return unfit_stored(path, "an index of the variant", from.get_array()[0]);
   return boost::mp11::mp_with_index<std::variant_size_v<T>>(
-      static_cast<std::size_t>(index), [&](auto i) {
-        return read_stored(from.get_array()[1], into.template emplace<i>(), path);
-      });
+      static_cast<std::size_t>(index),
+      [&](auto i) { return read_stored(from.get_array()[1], into.template emplace<i>(), path); });
 }
 
 template <class T>

@@ -29,8 +29,8 @@ struct holder<std::optional<T>> {
   static bool has(const std::optional<T>& t) noexcept { return t.has_value(); }
 };
 
-/// What all kinds share: the place of the value, and how a checkpoint keeps it. `Written` is what is
-/// written to the channel; a place that may be absent holds std::optional of what is kept.
+/// What all kinds share: the place of the value, and how a checkpoint keeps it. `Written` is what
+/// is written to the channel; a place that may be absent holds std::optional of what is kept.
 template <class Place, class Written>
 class placed_channel : public channel {
 public:
@@ -119,7 +119,6 @@ public:
   bool is_available(const state_block& state) const noexcept override {
     return detail::holder<typename Place::value_type>::has(place_.of(state));
   }
-
 };
 
 /// The same, but for what is not worth keeping: savers leave it out. Without a guard several writes

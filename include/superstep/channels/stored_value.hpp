@@ -81,8 +81,8 @@ std::size_t common_items(const T& a, const T& b) {
   if constexpr (stored_list<T>::value)
     return T::common_prefix(a, b, [](const auto& x, const auto& y) { return x == y; });
   else
-    return static_cast<std::size_t>(
-        std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
+                                    a.begin());
 }
 
 template <class T>

@@ -121,8 +121,7 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
   [[nodiscard]] const compile_options& options() const noexcept { return options_; }
-  [[nodiscard]] const std::vector<std::unique_ptr<const channel>>&
-  channels() const noexcept {
+  [[nodiscard]] const std::vector<std::unique_ptr<const channel>>& channels() const noexcept {
     return layout_->channels;
   }
   /// What checkpoints of this table refer to.

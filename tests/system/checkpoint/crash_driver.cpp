@@ -53,7 +53,9 @@ ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
   g.node("work", [](const json::value& in) {
     return json::object{{"total", in.at("n")}, {"log", json::array{in.at("n")}}};
   });
-  g.node("ask", ask).node("inner", inner.compile({.name = "inner"}));
+  auto reading_log = ss::json_node_options{};
+  reading_log.reads = {"log"};
+  g.node("ask", ask).node("inner", inner.compile({.name = "inner"}), reading_log);
   g.edge("__start__", "plan").edge("plan", "left").edge("plan", "right");
   g.branch("plan", [](const json::value&) {
     auto to = std::vector<ss::json_target>{};
@@ -101,12 +103,12 @@ std::string describe(const ss::compiled_json_graph& g) {
       for (const auto& n : s.next)
         next.emplace_back(n);
       out += ss::to_text(json::object{{"thread", thread},
-                                  {"id", s.point->id},
-                                  {"parent", s.point->parent},
-                                  {"step", s.point->step},
-                                  {"source", ss::to_text(s.point->source)},
-                                  {"next", next},
-                                  {"state", g.state(*s.state)}}) +
+                                      {"id", s.point->id},
+                                      {"parent", s.point->parent},
+                                      {"step", s.point->step},
+                                      {"source", ss::to_text(s.point->source)},
+                                      {"next", next},
+                                      {"state", g.state(*s.state)}}) +
              '\n';
     }
   }

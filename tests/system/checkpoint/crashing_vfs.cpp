@@ -123,7 +123,7 @@ int sector_size(sqlite3_file* f) {
 int characteristics(sqlite3_file* f) {
   return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f));
 }
-int shm_map(sqlite3_file* f, int page, int size, int extend, void volatile** to) {
+int shm_map(sqlite3_file* f, int page, int size, int extend, volatile void** to) {
   return real_of(f)->pMethods->xShmMap(real_of(f), page, size, extend, to);
 }
 int shm_lock(sqlite3_file* f, int offset, int n, int flags) {
@@ -137,11 +137,11 @@ int shm_unmap(sqlite3_file* f, int remove) {
 }
 
 constexpr auto version_with_shm = 2; // and without memory-mapped reads, which would pass us by
-const auto methods = sqlite3_io_methods{
-    version_with_shm, close_file,  read_file,       write_file,  truncate_file, sync_file,
-    file_size,        lock_file,   unlock_file,     check_lock,  control,       sector_size,
-    characteristics,  shm_map,     shm_lock,        shm_barrier, shm_unmap,     nullptr,
-    nullptr};
+const auto methods =
+    sqlite3_io_methods{version_with_shm, close_file,  read_file,       write_file,  truncate_file,
+                       sync_file,        file_size,   lock_file,       unlock_file, check_lock,
+                       control,          sector_size, characteristics, shm_map,     shm_lock,
+                       shm_barrier,      shm_unmap,   nullptr,         nullptr};
 
 int open_file(sqlite3_vfs*, sqlite3_filename name, sqlite3_file* f, int flags, int* out) {
   auto* const own = reinterpret_cast<shim_file*>(f);
