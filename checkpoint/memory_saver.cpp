@@ -74,9 +74,8 @@ std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::s
   return for_layout(found->second.typed, as, key);
 }
 
-std::vector<saved_checkpoint> memory_saver::list(const thread_key& key,
-                                                 const checkpoint_query& query,
-                                                 const layout_ptr& as) {
+std::vector<saved_checkpoint>
+memory_saver::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);

@@ -159,8 +159,7 @@ bool sqlite_saver::impl::is_current(lock_type& lock, const book_ptr& of, cursor&
   return found.id == known;
 }
 
-std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key,
-                                                         std::string_view id,
+std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, std::string_view id,
                                                          const layout_ptr& as) {
   auto lock = std::unique_lock{writer_->mutex()};
   start_over(key);
@@ -380,9 +379,8 @@ std::optional<saved_checkpoint> sqlite_saver::load(const thread_key& key, std::s
   return impl_->load(key, id, as);
 }
 
-std::vector<saved_checkpoint> sqlite_saver::list(const thread_key& key,
-                                                 const checkpoint_query& query,
-                                                 const layout_ptr& as) {
+std::vector<saved_checkpoint>
+sqlite_saver::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
   return impl_->list(key, query, as);
 }
 

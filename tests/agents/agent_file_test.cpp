@@ -56,7 +56,8 @@ const auto bad_files = std::vector<bad_file>{
     {"a model that is text", "model: gpt\n",
      "a.yaml:1: model: must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"},
     {"an unknown provider", "model: {provider: openia}\n",
-     "a.yaml:1: model.provider: 'openia' is none of: recorded, replayed, scripted, openai, anthropic, "
+     "a.yaml:1: model.provider: 'openia' is none of: recorded, replayed, scripted, openai, "
+     "anthropic, "
      "ollama"},
     {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
      "a.yaml:1: model.pth: is unknown; known here: provider, path, record, protocol, "

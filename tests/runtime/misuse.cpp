@@ -42,24 +42,24 @@ void use(ss::graph<chat>& g) {
   g.add(tools, [](const tool_call& t) { return ss::update{ss::set<&chat::messages>(t.name)}; });
   g.edge(ss::start, agent);
   g.branch(agent, [](const chat&) { return ss::destination{tools, tool_call{"t"}}; });
-#elif MISUSE == 1 // a field that does not exist
+#elif MISUSE == 1  // a field that does not exist
   g.add(agent, [](const chat&) { return ss::update{ss::set<&chat::cals>(1)}; });
-#elif MISUSE == 2 // a value of the wrong type
+#elif MISUSE == 2  // a value of the wrong type
   g.add(agent,
         [](const chat&) { return ss::update{ss::set<&chat::messages>(std::vector<int>{1})}; });
-#elif MISUSE == 3 // a Send whose payload is not the input of its node
+#elif MISUSE == 3  // a Send whose payload is not the input of its node
   g.branch(agent, [](const chat&) { return ss::destination{tools, chat{}}; });
-#elif MISUSE == 4 // an update of another graph's state
+#elif MISUSE == 4  // an update of another graph's state
   g.add(agent, [](const chat&) { return ss::update{ss::set<&other::calls>(1)}; });
-#elif MISUSE == 5 // a misspelled node
+#elif MISUSE == 5  // a misspelled node
   g.edge(ss::start, agnet);
-#elif MISUSE == 6 // a node that returns neither an update nor a command
+#elif MISUSE == 6  // a node that returns neither an update nor a command
   g.add(agent, [](const chat&) { return 1; });
-#elif MISUSE == 7 // a node body that takes another input than its node
+#elif MISUSE == 7  // a node body that takes another input than its node
   g.add(tools, [](const chat&) { return ss::update{ss::set<&chat::calls>(1)}; });
-#elif MISUSE == 8 // a router whose result names no destination
+#elif MISUSE == 8  // a router whose result names no destination
   g.branch(agent, [](const chat&) { return 1; });
-#elif MISUSE == 9 // a rule for a field that is no reducer
+#elif MISUSE == 9  // a rule for a field that is no reducer
   static_cast<void>(ss::graph<bent>{});
 #elif MISUSE == 10 // a map of labels that are not what the router says
   g.branch(agent, [](const chat&) { return true; }, {{std::string{"yes"}, agent}});

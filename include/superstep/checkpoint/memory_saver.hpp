@@ -41,8 +41,7 @@ private:
   };
   using line = std::map<std::string, entry, std::less<>>; // by id
 
-  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as,
-                                             const thread_key&);
+  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as, const thread_key&);
 
   std::shared_ptr<detail::thread_desk> desk_;
   std::mutex mutex_;

@@ -30,7 +30,7 @@ struct sqlite_saver_options {
 /// What a database holds of one thread.
 struct thread_summary {
   std::string thread_id;
-  std::int64_t created = 0;    ///< seconds since 1970
+  std::int64_t created = 0;     ///< seconds since 1970
   std::int64_t checkpoints = 0; ///< with those of its subgraphs
   std::int64_t bytes = 0;
   std::string head; ///< of the outermost graph
@@ -38,8 +38,8 @@ struct thread_summary {
 
 /// What to keep of threads; all conditions that are set must allow a checkpoint to go.
 struct prune_options {
-  std::string thread_id;      ///< empty: all threads
-  std::size_t keep_last = 1;  ///< of each namespace, at least
+  std::string thread_id;              ///< empty: all threads
+  std::size_t keep_last = 1;          ///< of each namespace, at least
   std::chrono::seconds older_than{0}; ///< 0: whatever their age
   /// Also the newest checkpoint of a thread goes, and all of it, when that is old enough.
   bool whole_threads = false;
