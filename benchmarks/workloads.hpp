@@ -22,19 +22,12 @@ namespace superstep::bench {
 [[nodiscard]] report wide_state(parameters&); // wide_state.cpp: W5k
 [[nodiscard]] report kept_loop(parameters&);  // checkpoints.cpp: W8
 [[nodiscard]] report kept_chat(parameters&);
-<<<<<<< HEAD
 [[nodiscard]] report cpu_tools(parameters&);  // cpu_tools.cpp: W9
 [[nodiscard]] report react(parameters&);      // react.cpp: W4
 [[nodiscard]] report batch(parameters&);      // W7
 [[nodiscard]] report subgraphs(parameters&);  // subgraphs.cpp: W6
 [[nodiscard]] report model_http(parameters&); // model_http.cpp: W13
 [[nodiscard]] report idle(parameters&);       // parked.cpp
-=======
-[[nodiscard]] report cpu_tools(parameters&); // cpu_tools.cpp: W9
-[[nodiscard]] report react(parameters&);     // react.cpp: W4
-[[nodiscard]] report batch(parameters&);     // W7
-[[nodiscard]] report idle(parameters&);      // parked.cpp
->>>>>>> 12a17e8f0d7da57f558cfc50e0d4e506044eb078
 [[nodiscard]] report cancel(parameters&);
 [[nodiscard]] report start_up(parameters&); // start_up.cpp: W12
 

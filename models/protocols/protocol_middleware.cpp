@@ -109,6 +109,7 @@ public:
   }
   result<model_request> transform(model_request request) const override {
     const auto described = describer_.describe(request.tools);
+    request.on_chunk = nullptr; // it would hear the text of calls: the whole answer is told instead
     return protocol_request(std::move(request), *described, options_);
   }
   task<result<message>> wrap_generate(model_request asked, model_request request,

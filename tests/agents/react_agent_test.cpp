@@ -3,6 +3,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/react_agent.hpp>
+#include <superstep/messages/message_chunk.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -299,4 +300,49 @@ BOOST_AUTO_TEST_CASE(the_model_of_each_call_may_be_chosen_by_the_state_and_what_
     options.choose_model = [](const chat_state&, const runtime&) { return chat_model_ptr{}; };
   });
   BOOST_TEST(none.ended.error.has_value());
+}
+
+namespace {
+
+/// Says its first answer in pieces when somebody listens, later ones whole.
+class speaking_model final : public chat_model {
+public:
+  task<result<message>> complete(model_request request) const override {
+    if (request.turn > 0)
+      co_return ai_message("done");
+    auto out = ai_message("think", {call_of("echo", "c1")});
+    if (request.on_chunk)
+      for (const auto* text : {"th", "ink"})
+        request.on_chunk(message_chunk{ai_message(text), {}, false});
+    co_return out;
+  }
+  std::string fingerprint() const override { return "speaking"; }
+};
+
+std::string shown(const value& told) {
+  if (told.holds<message_chunk>())
+    return "piece " + told.as<message_chunk>().part.content;
+  const auto& m = told.as<message>();
+  return (m.type == message_type::tool ? "tool " : "ai ") + m.content;
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(messages_are_streamed_in_pieces_or_whole_and_none_of_them_twice,
+                     data::make(versions), version) {
+  auto options = react_agent_options{};
+  options.model = std::make_shared<const speaking_model>();
+  options.tools = {echo()};
+  options.version = version;
+  const auto graph = make_react_agent(std::move(options));
+  auto state = chat_state{};
+  state.messages = {human_message("question")};
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto events = lanes.stream(graph, std::move(state), stream_mode::messages);
+  auto told = std::vector<std::string>{};
+  while (const auto event = events.next())
+    told.push_back(std::string{event->node} + ": " + shown(event->message));
+  const auto expected = std::vector<std::string>{"agent: piece th", "agent: piece ink",
+                                                 "tools: tool got {\"n\":0}", "agent: ai done"};
+  BOOST_TEST(told == expected, boost::test_tools::per_element());
 }
