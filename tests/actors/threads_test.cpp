@@ -246,4 +246,69 @@ BOOST_AUTO_TEST_CASE(many_threads_stop_and_go_on_at_once) {
   BOOST_TEST(e.debug().live_runs() == 0U);
 }
 
+namespace {
+
+/// A node that adds one, when the test lets it.
+ss::compiled_graph<numbers> held_up(gate& at) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&at](const numbers& s) -> ss::task<ss::update<numbers>> {
+    auto waiting = at.pass();
+    (void)co_await waiting;
+    co_return ss::update{ss::set<&numbers::total>(1), ss::set<&numbers::n>(s.n)};
+  });
+  g.edge(ss::start, a);
+  return g.compile(kept());
+}
+
+ss::run_config on_used(ss::when_in_use what) {
+  auto config = on("t");
+  config.thread.emplace().in_use = what;
+  return config;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
+  auto at = gate{};
+  const auto graph = held_up(at);
+  auto e = ss::engine{{.workers = 2}};
+  auto first = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
+  at.await_arrivals(1);
+  auto second = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
+  auto elsewhere = e.stream(graph, numbers{}, ss::stream_mode::none, on("other"));
+  at.await_arrivals(2); // the other thread is free; the second run has not begun
+  at.open();
+  BOOST_TEST(!first.next());
+  BOOST_TEST(!second.next());
+  BOOST_TEST(!elsewhere.next());
+  const auto place = ss::thread_place{"t", {}, {}};
+  const auto now = ss::get_state(graph.table(), place);
+  BOOST_TEST(static_cast<const ss::struct_block<numbers>&>(*now.state).state.total == 2);
+  BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
+  auto at = gate{};
+  const auto graph = held_up(at);
+  auto e = ss::engine{{.workers = 1}};
+  auto first = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
+  at.await_arrivals(1);
+  const auto refused = e.run(graph, ss::input_writes(numbers{}), on_used(ss::when_in_use::refuse));
+  BOOST_REQUIRE(refused.error);
+  BOOST_TEST((refused.error->code == ss::saver_errc::in_use));
+  BOOST_TEST(refused.error->text.starts_with("thread 't' is in use by another run"));
+  auto taking =
+      e.stream(graph, numbers{}, ss::stream_mode::none, on_used(ss::when_in_use::take_over));
+  at.await_arrivals(2);
+  at.open();
+  BOOST_TEST(!taking.next());
+  const auto says_so = [](const ss::graph_error& error) {
+    return error.code() == ss::saver_errc::conflict &&
+           std::string_view{error.what()}.find("taken over") != std::string_view::npos;
+  };
+  BOOST_CHECK_EXCEPTION((void)first.next(), ss::graph_error, says_so);
+  const auto now = ss::get_state(graph.table(), {"t", {}, {}});
+  BOOST_TEST(static_cast<const ss::struct_block<numbers>&>(*now.state).state.total == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
