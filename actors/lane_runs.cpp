@@ -4,7 +4,6 @@
 #include "lane.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -176,86 +175,6 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   queue(r);
 }
 
-/// A run writes its thread alone, the runs below it included. Where another has the thread, this
-/// one waits, and its lane goes on.
-void lane::take_thread(run& r) {
-  const auto& keeper = r.thread->keeper();
-  if (!keeper || r.request.below) {
-    begin_with(r, lease_ptr{});
-    return;
-  }
-  struct arrival {
-    std::mutex mutex;
-    bool is_late = false;
-    std::optional<result<lease_ptr>> got;
-  };
-  const auto at = std::make_shared<arrival>();
-  const auto& set = r.request.config->thread;
-  keeper->take(r.thread->key().thread_id, set ? set->in_use : when_in_use::wait,
-               [at, core = core_.weak_from_this(), number = r.number,
-                index = index_](result<lease_ptr> got) {
-                 const auto lock = std::scoped_lock{at->mutex};
-                 if (!at->is_late) {
-                   at->got = std::move(got);
-                 } else if (const auto alive = core.lock()) {
-                   alive->on_lane(index, [number, held = std::move(got)](lane& l) mutable {
-                     l.thread_was_taken(number, std::move(held));
-                   });
-                 }
-               });
-  auto now = std::optional<result<lease_ptr>>{};
-  {
-    const auto lock = std::scoped_lock{at->mutex};
-    now = std::exchange(at->got, std::nullopt);
-    at->is_late = !now;
-  }
-  r.is_saving = !now;
-  if (now)
-    begin_with(r, std::move(*now));
-}
-
-void lane::thread_was_taken(std::uint64_t number, result<lease_ptr> got) {
-  auto* const r = find_run(number);
-  if (r == nullptr || !r->is_saving) // it has ended meanwhile: the lease goes to the next
-    return;
-  r->is_saving = false;
-  begin_with(*r, std::move(got));
-}
-
-void lane::begin_with(run& r, result<lease_ptr> got) {
-  if (!got) {
-    end_run(r, run_error{got.error().code, got.error().text, {}, 0, {}, 1, {}});
-    return;
-  }
-  r.thread->hold(std::move(*got));
-  if (open_run(r))
-    queue(r);
-}
-
-/// Takes up a thread. False when the run has ended.
-bool lane::open_run(run& r) {
-  if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
-                                   r.request.below.get());
-      !opened) {
-    end_run(r, run_error{opened.error().code, opened.error().text, {}, r.state.step(), {}, 1, {}});
-    return false;
-  }
-  r.request.input = {};
-  if (fails_to_save(r)) // before anything has run
-    return false;
-  if (r.thread->is_resuming()) {
-    r.has_moved = false;
-    show(r, {});
-    if (r.streams(stream_mode::values)) {
-      auto event = event_of(r, stream_mode::values);
-      event.step = r.state.step() + 1;
-      event.state = r.state.state();
-      r.request.sink->push(std::move(event));
-    }
-  }
-  return advance_step(r);
-}
-
 void lane::find_resources(run& r) noexcept {
   const auto& own = r.table().options();
   const auto& set = r.request.config->thread;
@@ -327,16 +246,6 @@ void lane::resume_run(std::uint64_t number) {
       queue(*r);
     }
   }
-}
-
-void lane::run_was_saved(std::uint64_t number) {
-  auto* const r = find_run(number);
-  if (r == nullptr || !r->is_saving)
-    return;
-  r->is_saving = false;
-  r->thread->check();
-  if (!fails_to_save(*r))
-    queue(*r);
 }
 
 /// The next task to be started: a second attempt that is due, or the next of the step.

@@ -76,6 +76,9 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
       auto older = keeper_->list(key_, {below->replay_before, {}, {}, 1}, run.table().layout());
       if (!older.empty())
         saved = std::move(older.front());
+    } else if (below != nullptr && !below->is_persistent && !below->told_to_resume) {
+      // A fresh call. What is there was saved for a parent's checkpoint that never was: the process
+      // died before it.
     } else if (!last_id_.empty()) {
       saved = keeper_->load(key_, wanted, run.table().layout());
     }
