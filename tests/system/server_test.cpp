@@ -103,13 +103,13 @@ const auto faults = std::vector<std::string>{"--fault-429",  "5", "--fault-500",
 // The server sees a request when it reads it, and tells of a 429 when it writes it. What the client
 // had sent before it read the 429 is on the wire between the two: that is no fault, and takes well
 // below 10 ms when both processes get their cores at once. A machine that is busy with other things
-// may keep either waiting for longer, so one clean job of three is asked for. A client that heeds
+// may keep either waiting for longer, so one clean job of five is asked for. A client that heeds
 // 429s only now and then has none: there are about fifty of them in each job. And what comes long
 // after it was told, into a pause of a second, is a fault in any job.
 BOOST_DATA_TEST_CASE(every_row_ends_as_recorded_in_spite_of_faults,
                      boost::unit_test::data::make({false, true}), stream) {
   auto is_clean = false;
-  for (auto attempt = 0; attempt < 3 && !is_clean; ++attempt) {
+  for (auto attempt = 0; attempt < 5 && !is_clean; ++attempt) {
     auto one = chat_server{faults};
     const auto seen = run_against(one, stream, 250);
     for (const auto* kind : {"too_many_requests", "server_errors", "dropped", "half_sent"})
