@@ -68,10 +68,11 @@ endif()
 # that a missing include still shows.
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/superstep_pch.cpp"
      CONTENT "// Gives the precompiled header a target.\n")
-add_library(superstep_pch OBJECT "${PROJECT_BINARY_DIR}/superstep_pch.cpp")
-target_link_libraries(superstep_pch PRIVATE superstep_options Boost::headers Boost::json)
-target_precompile_headers(superstep_pch PRIVATE
+set(superstep_pch_headers
   <algorithm> <array> <atomic> <chrono> <coroutine> <cstddef> <cstdint> <deque> <exception>
   <filesystem> <functional> <map> <memory> <mutex> <optional> <set> <span> <stop_token> <string>
   <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector> <boost/json.hpp>
   <boost/system/result.hpp>)
+add_library(superstep_pch OBJECT "${PROJECT_BINARY_DIR}/superstep_pch.cpp")
+target_link_libraries(superstep_pch PRIVATE superstep_options Boost::headers Boost::json)
+target_precompile_headers(superstep_pch PRIVATE ${superstep_pch_headers})

@@ -40,7 +40,7 @@ function(superstep_test name)
     superstep_options superstep_test_main ${components} ${arg_LIBS})
   target_include_directories(${name}_test PRIVATE
     "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
-  target_precompile_headers(${name}_test REUSE_FROM superstep_pch)
+  target_precompile_headers(${name}_test REUSE_FROM superstep_test_pch)
   set_target_properties(${name}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   # What ran is also left behind as a file, for tests that ask whether another test did.
@@ -78,15 +78,18 @@ function(superstep_system_test name)
   endif()
 endfunction()
 
-# superstep_program(<name> SOURCES <files…> [LIBS <targets…>])
+# superstep_program(<name> SOURCES <files…> [LIBS <targets…>] [PCH <target>])
 # One of the programs in bin/.
 function(superstep_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PCH" "SOURCES;LIBS")
   superstep_check_arguments("superstep_program(${name})")
+  if(NOT arg_PCH)
+    set(arg_PCH superstep_pch)
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE superstep_options superstep::superstep ${arg_LIBS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_precompile_headers(${name} REUSE_FROM superstep_pch)
+  target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
 endfunction()
 
 # ---- below: what the functions above are made of ----

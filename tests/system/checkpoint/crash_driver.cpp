@@ -80,8 +80,8 @@ void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& 
     auto input = ss::run_input::go_on();
     if (!at.point) {
       input = g.input({{"total", 1}});
-    } else if (at.next.empty()) {
-      return;
+    } else if (at.tasks.empty()) {
+      return; // not next.empty(): a task whose writes alone were saved is no longer next
     } else if (!at.interrupts().empty()) {
       auto said = ss::thread_command{};
       said.resume = "yes";

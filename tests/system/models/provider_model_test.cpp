@@ -24,6 +24,7 @@ using test::loopback_server;
 namespace {
 
 constexpr auto rows = 1'000;
+constexpr auto rows_with_faults = 400; // each waits for some seconds in all
 
 // Under a sanitizer everything takes so long that what depends on real time says nothing.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -105,13 +106,14 @@ task<std::string> run_row(chat_model_ptr model, int row) {
   co_return last->usage && last->usage->total_tokens == 15 ? text_of(*last) : "no usage";
 }
 
-void run_all(const chat_model_ptr& model) {
+void run_all(const chat_model_ptr& model, int count) {
   auto calls = std::vector<task<std::string>>{};
-  for (auto i = 0; i < rows; ++i)
+  for (auto i = 0; i < count; ++i)
     calls.push_back(run_row(model, i));
   const auto answers = sync_wait(when_all(std::move(calls)));
-  for (auto i = std::size_t{0}; i < rows; ++i)
-    BOOST_TEST(answers[i].value.value() == "answer " + std::to_string(i));
+  for (auto i = 0; i < count; ++i)
+    BOOST_TEST(answers.at(static_cast<std::size_t>(i)).value.value() ==
+               "answer " + std::to_string(i));
 }
 
 /// A server that gives this answer to everything.
@@ -141,7 +143,7 @@ BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::d
                      how) {
   auto server = chat_server{{"--latency-ms", "1000"}};
   auto io = io_runtime{};
-  run_all(make_model(io, server.url(), how, make_limits(0)));
+  run_all(make_model(io, server.url(), how, make_limits(0)), rows);
   const auto seen = stats_of(server, io);
   BOOST_TEST_MESSAGE(json::serialize(seen));
   BOOST_TEST((is_instrumented || seen.at("in_flight_max").as_int64() > rows / 2));
@@ -154,10 +156,10 @@ BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::dat
                              "--fault-drop", "1", "--fault-half", "1"}};
   auto io = io_runtime{};
   const auto limits = make_limits(32);
-  run_all(make_model(io, server.url(), how, limits));
+  run_all(make_model(io, server.url(), how, limits), rows_with_faults);
   const auto seen = stats_of(server, io);
   BOOST_TEST_MESSAGE(json::serialize(seen));
-  BOOST_TEST(seen.at("too_many_requests").as_int64() > 20);
+  BOOST_TEST(seen.at("too_many_requests").as_int64() > 10);
   BOOST_TEST(seen.at("dropped").as_int64() > 0);
   BOOST_TEST(seen.at("half_sent").as_int64() > 0);
   BOOST_TEST(seen.at("in_flight_max").as_int64() <= 32);
