@@ -98,37 +98,41 @@ void call::request_stop() {
     stopper->request_stop();
 }
 
-std::function<void(json::value)> call::emitter() {
-  if (!sink || !streams_custom)
-    return {};
-  return [sink = sink, below = below, node = input.table->node(input.node).name, step = input.step,
-          index = input.task_index](json::value data) {
-    auto event = run_event{};
-    event.mode = stream_mode::custom;
+namespace {
+
+/// Sends events that say whose they are; may outlive the call.
+auto speaker(const call& c, stream_mode mode) {
+  return [mode, sink = c.sink, below = c.below, node = c.input.table->node(c.input.node).name,
+          step = c.input.step, index = c.input.task_index](run_event event) {
+    event.mode = mode;
     event.step = step;
     event.node = node;
     event.task_index = index;
-    event.data = std::move(data);
     if (below)
       event.path = {below, &below->path};
     sink->push(std::move(event));
   };
 }
 
+} // namespace
+
+std::function<void(json::value)> call::emitter() {
+  if (!sink || !streams_custom)
+    return {};
+  return [say = speaker(*this, stream_mode::custom)](json::value data) {
+    auto event = run_event{};
+    event.data = std::move(data);
+    say(std::move(event));
+  };
+}
+
 std::function<void(value)> call::message_emitter() {
   if (!sink || !streams_messages)
     return {};
-  return [sink = sink, below = below, node = input.table->node(input.node).name, step = input.step,
-          index = input.task_index](value message) {
+  return [say = speaker(*this, stream_mode::messages)](value message) {
     auto event = run_event{};
-    event.mode = stream_mode::messages;
-    event.step = step;
-    event.node = node;
-    event.task_index = index;
     event.message = std::move(message);
-    if (below)
-      event.path = {below, &below->path};
-    sink->push(std::move(event));
+    say(std::move(event));
   };
 }
 
