@@ -33,13 +33,7 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   SUPERSTEP_ASSERT(table != nullptr);
   SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);
   if (config.recursion_limit < 1)
-    throw graph_error{run_error{make_error_code(errc::invalid_argument),
-                                "recursion_limit must be at least 1",
-                                {},
-                                0,
-                                {},
-                                0,
-                                {}}};
+    throw graph_error{make_run_error(errc::invalid_argument, "recursion_limit must be at least 1")};
   auto& home = core_->choose_lane();
   auto request = run_request{};
   request.table = lane::current == &home ? home.pin(table) : table;

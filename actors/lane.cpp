@@ -185,8 +185,10 @@ void lane::drain() {
     if (w->resumable()) {
       ready_.push_back({nullptr, nullptr, std::move(owned)});
     } else if (w->due != time_point{} && !w->abandoned()) {
-      alarms_.push_back({w->due, std::move(owned), nullptr, nullptr, 0, no_task});
-      std::push_heap(alarms_.begin(), alarms_.end());
+      auto alarm_at = alarm{};
+      alarm_at.due = w->due;
+      alarm_at.sleeper = std::move(owned);
+      set_alarm(std::move(alarm_at));
     }
     w = following;
   }
@@ -200,37 +202,70 @@ void lane::fire_alarms() {
     std::pop_heap(alarms_.begin(), alarms_.end());
     auto due = std::move(alarms_.back());
     alarms_.pop_back();
-    if (due.sleeper) {
+    if (due.kind == alarm_kind::sleeper) {
       // Ended without the way through the inbox: this is the lane.
       due.sleeper->due = {};
       if (due.sleeper->end_in_place())
         ready_.push_back({nullptr, nullptr, std::move(due.sleeper)});
-    } else if (due.timed) {
+    } else if (due.kind == alarm_kind::call_time) {
       if (due.timed->generation == due.generation)
         look_at_time(*due.timed);
     } else if (due.whose->generation == due.generation) {
-      auto& r = *due.whose;
-      if (due.retried == patience) {
-        end_early(r);
-        continue;
-      }
-      if (due.retried == step_limit) {
-        if (r.state.step() == due.step)
-          step_took_too_long(r);
-        continue;
-      }
-      if (due.retried != no_task) {
-        retry_due(r, due.retried);
-        continue;
-      }
-      auto error = run_error{};
-      error.code = make_error_code(graph_errc::deadline);
-      error.text = "the deadline of " + std::to_string(r.request.config->deadline.count()) +
-                   " ms passed in step " + std::to_string(r.state.step());
-      error.step = r.state.step();
-      end_run(r, std::move(error));
+      fire(due, *due.whose);
     }
   }
+}
+
+/// An alarm of a run that is still the one it was set for.
+void lane::fire(const alarm& due, run& r) {
+  switch (due.kind) {
+  case alarm_kind::retry:
+    retry_due(r, due.task);
+    return;
+  case alarm_kind::patience:
+    end_early(r);
+    return;
+  case alarm_kind::step_limit:
+    if (r.state.step() == due.step)
+      step_took_too_long(r);
+    return;
+  case alarm_kind::deadline:
+    end_run(r,
+            make_run_error(graph_errc::deadline,
+                           "the deadline of " + std::to_string(r.request.config->deadline.count()) +
+                               " ms passed in step " + std::to_string(r.state.step()),
+                           r.state.step()));
+    return;
+  case alarm_kind::sleeper:
+  case alarm_kind::call_time:
+    break; // not a run's
+  }
+  SUPERSTEP_ASSERT(false);
+}
+
+void lane::set_alarm(alarm&& at) {
+  alarms_.push_back(std::move(at));
+  std::push_heap(alarms_.begin(), alarms_.end());
+}
+
+void lane::set_alarm(alarm_kind kind, time_point due, run& r, std::uint32_t task) {
+  auto at = alarm{};
+  at.due = due;
+  at.kind = kind;
+  at.whose = &r;
+  at.generation = r.generation;
+  at.task = task;
+  at.step = r.state.step();
+  set_alarm(std::move(at));
+}
+
+void lane::set_alarm(time_point due, call& c) {
+  auto at = alarm{};
+  at.due = due;
+  at.kind = alarm_kind::call_time;
+  at.timed = &c;
+  at.generation = c.generation;
+  set_alarm(std::move(at));
 }
 
 lane::kept lane::turn() {

@@ -119,17 +119,24 @@ public:
 
 private:
   static constexpr std::uint32_t no_task = ~std::uint32_t{0};
-  static constexpr std::uint32_t patience = no_task - 1; ///< an alarm for a run that has failed
-  static constexpr std::uint32_t step_limit = no_task - 2;
 
+  enum class alarm_kind : std::uint8_t {
+    sleeper,   ///< a body that sleeps
+    call_time, ///< a call that may have taken too long
+    deadline,  ///< of a run
+    retry,     ///< of a run's task
+    patience,  ///< of a run that has failed, with what still moves
+    step_limit ///< of a run's step
+  };
   struct alarm {
     time_point due;
     wait_ptr sleeper;
-    call* timed = nullptr; ///< set: a call that may have taken too long
-    run* whose = nullptr;  ///< set: the run's deadline, or one of its tasks
-    std::uint32_t generation = 0;
-    std::uint32_t retried = no_task; ///< set: the run's task is to be tried again; see patience
-    std::int64_t step = 0;           ///< of a step_limit
+    call* timed = nullptr;        ///< of a call_time
+    run* whose = nullptr;         ///< of the kinds that are a run's
+    std::uint32_t generation = 0; ///< of the call or the run
+    std::uint32_t task = no_task; ///< of a retry
+    std::int64_t step = 0;
+    alarm_kind kind = alarm_kind::sleeper;
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
   };
   struct ready_item {
@@ -142,6 +149,10 @@ private:
   void drain();
   void drop_waits() noexcept;
   void fire_alarms();
+  void fire(const alarm& due, run& r);
+  void set_alarm(alarm&& at);
+  void set_alarm(alarm_kind kind, time_point due, run& r, std::uint32_t task = no_task);
+  void set_alarm(time_point due, call& c);
   void sleep();
   void wake() noexcept;
   [[nodiscard]] kept turn();
@@ -151,7 +162,6 @@ private:
   // lane_runs.cpp: coordinators.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
-  [[nodiscard]] static bool has_to_start(const run& r) noexcept;
   void look_again(run& r);
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
   bool barrier(run& r);
@@ -228,7 +238,7 @@ private:
   [[nodiscard]] kept start_fork(call& c);
   [[nodiscard]] kept resume(wait_ptr&& w);
   void prepare_call(run& r, call& c, std::uint32_t number);
-  static void dress(run& r, call& c, std::uint32_t number);
+  void dress(run& r, call& c, std::uint32_t number);
   static void give_failure(run& r, call& c, std::uint32_t number);
   void after_in_place(run& r, call& c);
   void send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number);

@@ -121,17 +121,16 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.has_nested = false;
   if (c.is_dressed)
     c.undress(); // the record was another run's
-  if (!r.is_plain)
-    dress(r, c, number);
   c.is_timed = false;
+  const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
   auto& in = c.input;
   in.table = &r.table();
   in.state = r.state.state().get();
-  in.payload = t.is_push() ? &(*r.step.inputs)[t.push_index].input : nullptr;
+  in.payload = sent != nullptr ? &sent->input : nullptr;
   in.config = &c.config;
   in.services = &c;
   in.node = t.node;
-  in.task_index = t.is_push() ? t.push_index : 0;
+  in.task_index = sent != nullptr ? t.push_index : 0;
   in.step = r.state.step();
   in.attempt = t.attempt;
   in.sole_task = r.step.tasks.size() == 1;
@@ -139,10 +138,10 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
   in.failure = nullptr;
-  if (t.failed_node != step_task::pull)
-    give_failure(r, c, number);
-  if (r.table().times_nodes() || (t.is_push() && (*r.step.inputs)[t.push_index].timeout_ms > 0))
+  if (sent != nullptr && sent->timeout_ms > 0)
     c.started = now();
+  if (!r.is_plain)
+    dress(r, c, number);
   if (c.actor) {
     auto& tenant = shell_of(c.actor).tenant;
     tenant.call = &c;
@@ -159,8 +158,12 @@ bool has_tag(const node_entry& node) {
 
 } // namespace
 
-/// What a call has only in a run that is streamed, kept or nested.
+/// What a call has only in a run that does not go the short way.
 void lane::dress(run& r, call& c, std::uint32_t number) {
+  if (r.table().times_nodes())
+    c.started = now();
+  if (r.step.tasks[number].failed_node != step_task::pull)
+    give_failure(r, c, number);
   c.is_dressed = true;
   c.below = r.request.below;
   c.streams_custom = r.streams(stream_mode::custom);
@@ -219,6 +222,8 @@ void lane::after_in_place(run& r, call& c) {
   if (talk && talk->stopped) {
     c.out.output = {};
     task_asked(r, number, *talk);
+  } else if (r.is_plain && !c.out.output.to_parent) {
+    r.step.record(number, std::move(c.out.output));
   } else {
     task_ended(r, number, std::move(c.out.output));
   }
@@ -461,9 +466,7 @@ void lane::actor_died(const tenancy& t) {
     actor_of_call_died(r, *t.call);
     return;
   }
-  auto error = run_error{};
-  error.code = make_error_code(graph_errc::actor_exited);
-  error.step = r.state.step();
+  auto error = make_run_error(graph_errc::actor_exited, {}, r.state.step());
   if (t.kind == actor_kind::coordinator) {
     error.text = "the coordinator of run '" + r.request.config->run_id + "' was told to exit";
     end_run(r, std::move(error));

@@ -31,13 +31,10 @@ void lane::take_known(run& r) {
     const auto node = r.step.tasks[i].node;
     if (known != nullptr && !known->output && !known->error.empty() && node != program::no_node &&
         r.table().node(node).handler != program::no_node) { // it failed: its handler goes on
-      auto why = run_error{make_error_code(graph_errc::node_failed),
-                           known->error,
-                           r.table().node(node).name,
-                           r.state.step(),
-                           known->task,
-                           1,
-                           known->cause};
+      auto why = make_run_error(graph_errc::node_failed, known->error, r.state.step());
+      why.node = r.table().node(node).name;
+      why.task = known->task;
+      why.cause = known->cause;
       become_handler(r, i, std::make_shared<const run_error>(std::move(why)));
       known = r.thread->find(r.task_path(r.step.tasks[i]));
     }

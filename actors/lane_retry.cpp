@@ -29,8 +29,7 @@ bool lane::will_retry(run& r, std::uint32_t number, const run_error& error) {
     return true;
   }
   ++r.waiting;
-  alarms_.push_back({now() + wait, nullptr, nullptr, &r, r.generation, number});
-  std::push_heap(alarms_.begin(), alarms_.end());
+  set_alarm(alarm_kind::retry, now() + wait, r, number);
   return true;
 }
 
@@ -68,8 +67,7 @@ void lane::watch_time(const run& r, call& c) {
   auto first = limit->run;
   if (limit->idle.count() > 0 && (first.count() <= 0 || limit->idle < first))
     first = limit->idle;
-  alarms_.push_back({c.started + first, nullptr, &c, nullptr, c.generation, no_task});
-  std::push_heap(alarms_.begin(), alarms_.end());
+  set_alarm(c.started + first, c);
 }
 
 /// An alarm of a call that is still in flight: it has taken too long, or gets the next alarm.
@@ -88,8 +86,7 @@ void lane::look_at_time(call& c) {
   if (limit.idle.count() > 0)
     due = std::min(due, progressed + limit.idle);
   if (due > time) {
-    alarms_.push_back({due, nullptr, &c, nullptr, c.generation, no_task});
-    std::push_heap(alarms_.begin(), alarms_.end());
+    set_alarm(due, c);
     return;
   }
   using kind = node_timeout_error::kind;
@@ -114,19 +111,14 @@ void lane::look_at_time(call& c) {
 }
 
 void lane::watch_step(run& r) {
-  const auto due = now() + r.table().options().step_timeout;
-  alarms_.push_back({due, nullptr, nullptr, &r, r.generation, step_limit, r.state.step()});
-  std::push_heap(alarms_.begin(), alarms_.end());
+  set_alarm(alarm_kind::step_limit, now() + r.table().options().step_timeout, r);
 }
 
 void lane::step_took_too_long(run& r) {
-  auto error = run_error{};
-  error.code = make_error_code(graph_errc::step_timeout);
-  error.text = "Timed out: step " + std::to_string(r.state.step()) + " of graph '" +
-               r.table().name() + "' took longer than " +
-               std::to_string(r.table().options().step_timeout.count()) + " ms";
-  error.step = r.state.step();
-  end_run(r, std::move(error));
+  auto text = "Timed out: step " + std::to_string(r.state.step()) + " of graph '" +
+              r.table().name() + "' took longer than " +
+              std::to_string(r.table().options().step_timeout.count()) + " ms";
+  end_run(r, make_run_error(graph_errc::step_timeout, std::move(text), r.state.step()));
 }
 
 /// An activation has failed for good: its node's handler takes its place in the step.
@@ -153,6 +145,7 @@ void lane::become_handler(run& r, std::uint32_t number, std::shared_ptr<const ru
   t.failed_node = t.node;
   t.node = r.table().node(t.node).handler;
   t.attempt = 1;
+  r.is_plain = false;
   r.handled.emplace_back(number, std::move(why));
 }
 

@@ -60,17 +60,27 @@ std::vector<run*> lane::live_runs() {
   return all;
 }
 
+namespace {
+
+/// Calls f with the place of a run below another, and with that one's, up to the outermost run or
+/// to one that has ended.
+template <class F>
+void each_above(const run& r, F f) {
+  for (const auto* at = r.request.below.get();
+       at != nullptr && at->above->generation == at->above_generation;
+       at = at->above->request.below.get())
+    f(*at);
+}
+
+} // namespace
+
 /// Something of the run has moved: those above it know that it does not only wait.
 void lane::note_activity(const run& r) noexcept {
-  for (const auto* below = r.request.below.get(); below != nullptr;) {
-    auto& above = *below->above;
-    if (above.generation != below->above_generation)
-      return;
-    ++above.activity;
-    if (below->caller->generation == below->caller_generation)
-      below->caller->note_progress(false);
-    below = above.request.below.get();
-  }
+  each_above(r, [](const nested_in& at) {
+    ++at.above->activity;
+    if (at.caller->generation == at.caller_generation)
+      at.caller->note_progress(false);
+  });
 }
 
 /// The body of a call goes on, or waits to go on, on a thread that is not the lane's.
@@ -78,10 +88,7 @@ void lane::went_away(call& c) noexcept {
   SUPERSTEP_ASSERT(!c.is_away && c.owner != nullptr);
   c.is_away = true;
   ++c.owner->away;
-  for (const auto* below = c.owner->request.below.get();
-       below != nullptr && below->above->generation == below->above_generation;
-       below = below->above->request.below.get())
-    ++below->above->away;
+  each_above(*c.owner, [](const nested_in& at) { ++at.above->away; });
 }
 
 /// It has ended, waits, or is given up: a failed run above it that is patient looks again.
@@ -94,10 +101,7 @@ void lane::came_back(call& c) {
       queue(r);
   };
   count(*c.owner);
-  for (const auto* below = c.owner->request.below.get();
-       below != nullptr && below->above->generation == below->above_generation;
-       below = below->above->request.below.get())
-    count(*below->above);
+  each_above(*c.owner, [&](const nested_in& at) { count(*at.above); });
 }
 
 void lane::queue(run& r) {
@@ -123,16 +127,15 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.away = 0;
   r.is_patient = false;
   r.tasks_away = 0;
+  r.tasks_away_max = config.max_concurrency;
   r.drained_for.clear();
   r.stats.steps = 0;
   r.stats.tasks = 0;
   r.node_actors.resize(r.table().nodes().size());
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
-  if (config.deadline.count() > 0 && below == nullptr) {
-    alarms_.push_back({now() + config.deadline, nullptr, nullptr, &r, r.generation, no_task});
-    std::push_heap(alarms_.begin(), alarms_.end());
-  }
+  if (config.deadline.count() > 0 && below == nullptr)
+    set_alarm(alarm_kind::deadline, now() + config.deadline, r);
   r.is_plain = false;
   r.has_moved = true;
   r.stops_after = false;
@@ -144,14 +147,9 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
                        : set && set->checkpointer ? set->checkpointer
                                                   : r.table().options().checkpointer;
   if (keeper && below == nullptr && config.thread_id.empty()) {
-    end_run(r, run_error{make_error_code(errc::invalid_argument),
-                         "graph '" + r.table().name() +
-                             "' keeps threads: say which one (run_config::thread_id)",
-                         {},
-                         0,
-                         {},
-                         1,
-                         {}});
+    end_run(r, make_run_error(errc::invalid_argument,
+                              "graph '" + r.table().name() +
+                                  "' keeps threads: say which one (run_config::thread_id)"));
     return;
   }
   if (keeper || r.request.input.what() != run_input::kind::writes) {
@@ -162,9 +160,10 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     take_thread(r);
     return;
   }
-  r.is_plain = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink;
+  r.is_plain = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink &&
+               !r.table().times_nodes() && r.table().options().step_timeout.count() == 0;
   if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
-    end_run(r, run_error{begun.error().code, begun.error().text, {}, 0, {}, 1, {}});
+    end_run(r, make_run_error(begun.error().code, begun.error().text));
     return;
   }
   r.request.input = {};
@@ -216,10 +215,8 @@ bool lane::set_breakpoints(run& r) {
       is_root && set && set->interrupt_after ? *set->interrupt_after : own.interrupt_after;
   if (add(before, run::stop_before) && add(after, run::stop_after))
     return true;
-  auto error = run_error{};
-  error.code = make_error_code(graph_errc::unknown_node);
-  error.text = "the run is to stop at a node that graph '" + r.table().name() + "' does not have";
-  end_run(r, std::move(error));
+  end_run(r, make_run_error(graph_errc::unknown_node, "the run is to stop at a node that graph '" +
+                                                          r.table().name() + "' does not have"));
   return false;
 }
 
@@ -227,12 +224,10 @@ void lane::cancel_run(std::uint64_t number) {
   auto* const r = find_run(number);
   if (r == nullptr)
     return;
-  auto error = run_error{};
-  error.code = make_error_code(graph_errc::cancelled);
-  error.text = "run '" + r->request.config->run_id + "' was cancelled in step " +
-               std::to_string(r->state.step());
-  error.step = r->state.step();
-  end_run(*r, std::move(error));
+  end_run(*r, make_run_error(graph_errc::cancelled,
+                             "run '" + r->request.config->run_id + "' was cancelled in step " +
+                                 std::to_string(r->state.step()),
+                             r->state.step()));
 }
 
 void lane::resume_run(std::uint64_t number) {
@@ -257,22 +252,17 @@ std::uint32_t lane::take_task(run& r) noexcept {
   return number;
 }
 
-/// Whether a task may be started now: one is left, and not too many are under way.
-bool lane::has_to_start(const run& r) noexcept {
-  const auto limit = r.request.config->max_concurrency;
-  return (!r.again.empty() || r.next_task < r.step.tasks.size()) &&
-         (limit == 0 || (r.tasks_away < limit && !r.failure && !r.to_parent));
-}
-
 /// A call has ended: the barrier may be near, or a task may be started that had to wait.
 void lane::look_again(run& r) {
-  if (r.live && (r.flights == 0 || has_to_start(r)))
+  if (r.live && (r.flights == 0 || r.has_to_start()))
     queue(r);
 }
 
 void lane::drain_run(std::uint64_t number, const std::string& reason) {
-  if (auto* const r = find_run(number))
+  if (auto* const r = find_run(number)) {
     r->drained_for = "Graph drained: " + reason;
+    r->is_plain = false;
+  }
 }
 
 /// Drives a run until it waits, ends or has had its turn.
@@ -282,7 +272,7 @@ lane::kept lane::drive(run& r) {
   if (r.request.below)
     note_activity(r);
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
-    while (r.live && has_to_start(r)) {
+    while (r.live && r.has_to_start()) {
       const auto number = take_task(r);
       if (r.step.tasks[number].is_known)
         continue;
@@ -408,10 +398,8 @@ bool lane::settles(run& r) {
     return true;
   if (r.away > 0) {
     r.quiet_looks = 0;
-    if (!std::exchange(r.is_patient, true)) {
-      alarms_.push_back({now() + patience_time, nullptr, nullptr, &r, r.generation, patience});
-      std::push_heap(alarms_.begin(), alarms_.end());
-    }
+    if (!std::exchange(r.is_patient, true))
+      set_alarm(alarm_kind::patience, now() + patience_time, r);
     return true;
   }
   if (std::exchange(r.seen_activity, r.activity) != r.activity)
@@ -471,10 +459,6 @@ void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
 
 namespace {
 
-run_error as_run_error(const error& e) {
-  return {e.code, e.text, {}, 0, {}, 1, {}};
-}
-
 /// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
 std::function<void(raw_result)> after_saving(thread_run& thread,
                                              std::function<void(raw_result)> done) {
@@ -492,7 +476,7 @@ std::function<void(raw_result)> after_saving(thread_run& thread,
         keeper->check(key);
       } catch (const saver_error& e) {
         if (!held->raw.error)
-          held->raw.error = as_run_error({e.code(), e.what()});
+          held->raw.error = make_run_error(e.code(), e.what());
       }
       held->lease.reset(); // whoever is told may go on with the thread
       done(std::move(held->raw));
@@ -506,7 +490,7 @@ std::function<void(raw_result)> after_saving(thread_run& thread,
 std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
   r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())
-    error = as_run_error(*r.thread->failure());
+    error = make_run_error(r.thread->failure()->code, r.thread->failure()->text);
   return error;
 }
 

@@ -75,11 +75,9 @@ bool lane::waits_for_saver(run& r) {
 }
 
 void lane::fail_step(run& r, const error& refused) {
-  auto failure = run_error{};
-  failure.code = refused.code;
-  failure.text = "step " + std::to_string(r.state.step()) + ": " + refused.text;
-  failure.step = r.state.step();
-  end_run(r, std::move(failure));
+  end_run(r, make_run_error(refused.code,
+                            "step " + std::to_string(r.state.step()) + ": " + refused.text,
+                            r.state.step()));
 }
 
 bool lane::stops_at(const run& r, std::uint8_t when) noexcept {
@@ -119,8 +117,6 @@ void lane::stop_with_questions(run& r) {
 bool lane::advance_step(run& r) {
   r.next_task = 0;
   r.quiet_looks = 0;
-  if (!r.handled.empty())
-    r.handled.clear();
   const auto next = prepare(r.state, r.step);
   if (!r.is_plain && !announce_step(r))
     return false;
@@ -131,18 +127,10 @@ bool lane::advance_step(run& r) {
       end_out_of_steps(r);
     return false;
   }
-  if (!r.drained_for.empty()) {
-    end_run(r, run_error{make_error_code(graph_errc::drained),
-                         std::move(r.drained_for),
-                         {},
-                         r.state.step(),
-                         {},
-                         1,
-                         {}});
+  if (!r.is_plain && !r.drained_for.empty()) {
+    end_run(r, make_run_error(graph_errc::drained, std::move(r.drained_for), r.state.step()));
     return false;
   }
-  if (r.table().options().step_timeout.count() > 0)
-    watch_step(r);
   ++r.stats.steps;
   r.stats.tasks += r.step.tasks.size();
   return r.is_plain || begin_step(r);
@@ -150,6 +138,7 @@ bool lane::advance_step(run& r) {
 
 /// A step was prepared, whether or not it will be run. False when the run has ended.
 bool lane::announce_step(run& r) {
+  r.handled.clear();
   if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->keeper())
     emit_checkpoint(r);
   if (std::exchange(r.stops_after, false)) {
@@ -163,6 +152,8 @@ bool lane::announce_step(run& r) {
 
 /// A step is about to run. False when the run has ended or pauses.
 bool lane::begin_step(run& r) {
+  if (r.table().options().step_timeout.count() > 0)
+    watch_step(r);
   if (r.thread)
     take_known(r);
   if (stops_at(r, run::stop_before)) {
@@ -179,14 +170,11 @@ bool lane::begin_step(run& r) {
 }
 
 void lane::end_out_of_steps(run& r) {
-  auto error = run_error{};
-  error.code = make_error_code(graph_errc::recursion_limit);
-  error.text = "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
-               " reached without hitting a stop condition. You can increase the limit by setting "
-               "the `recursion_limit` config key.\nFor troubleshooting, visit: "
-               "https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT";
-  error.step = r.state.step();
-  end_run(r, std::move(error));
+  auto text = "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
+              " reached without hitting a stop condition. You can increase the limit by setting "
+              "the `recursion_limit` config key.\nFor troubleshooting, visit: "
+              "https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT";
+  end_run(r, make_run_error(graph_errc::recursion_limit, std::move(text), r.state.step()));
 }
 
 bool lane::is_lone(const run& r) noexcept {

@@ -56,7 +56,7 @@ void lane::thread_was_taken(std::uint64_t number, result<lease_ptr> got) {
 
 void lane::begin_with(run& r, result<lease_ptr> got) {
   if (!got) {
-    end_run(r, run_error{got.error().code, got.error().text, {}, 0, {}, 1, {}});
+    end_run(r, make_run_error(got.error().code, got.error().text));
     return;
   }
   r.thread->hold(std::move(*got));
@@ -69,7 +69,7 @@ bool lane::open_run(run& r) {
   if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
                                    r.request.below.get());
       !opened) {
-    end_run(r, run_error{opened.error().code, opened.error().text, {}, r.state.step(), {}, 1, {}});
+    end_run(r, make_run_error(opened.error().code, opened.error().text, r.state.step()));
     return false;
   }
   r.request.input = {};

@@ -8,6 +8,14 @@
 
 namespace superstep {
 
+run_error make_run_error(const std::error_code& code, std::string text, std::int64_t step) {
+  auto made = run_error{};
+  made.code = code;
+  made.text = std::move(text);
+  made.step = step;
+  return made;
+}
+
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   const auto kept = std::ranges::find_if(talks, [&](const auto& t) { return t.first == of; });
   if (kept != talks.end()) { // another attempt asks the same questions again

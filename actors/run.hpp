@@ -28,6 +28,10 @@ struct late_output {
 
 struct run;
 
+/// What ends a run, where no task is to blame.
+[[nodiscard]] run_error make_run_error(const std::error_code& code, std::string text,
+                                       std::int64_t step = 0);
+
 /// Where a nested run hangs: below this run, while that has this generation.
 struct nested_in : nesting {
   run* above = nullptr;
@@ -86,7 +90,8 @@ struct alignas(64) run {
   bool is_patient = false;         ///< it has failed and gives these a while to end
   bool has_nested = false;         ///< the task started last has begun a run below it
   bool stops_after = false;        ///< the step that was applied has a breakpoint behind it
-  bool is_plain = false;     ///< nobody streams or keeps it and nothing stops it: the short way
+  /// The short way: nobody streams or keeps it, nothing stops or times it, no handler runs in it.
+  bool is_plain = false;
   bool keeps_writes = false; ///< what each task wrote is wanted after its branches
   superstep::store* memory = nullptr;
   write_cache* cache = nullptr;
@@ -98,14 +103,20 @@ struct alignas(64) run {
   std::vector<std::pair<std::uint32_t, std::string>> cache_keys;
   /// Why tasks failed whose error handlers run in their places.
   std::vector<std::pair<std::uint32_t, std::shared_ptr<const run_error>>> handled;
-  std::string drained_for;        ///< set: it stops before its next step
-  std::uint64_t first_end_ns = 0; ///< of the step: when its first task ended while others flew
+  std::string drained_for;          ///< set: it stops before its next step
+  std::uint32_t tasks_away_max = 0; ///< run_config::max_concurrency; 0: none
+  std::uint64_t first_end_ns = 0;   ///< of the step: when its first task ended while others flew
 
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;
 
   [[nodiscard]] const program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
+  /// Whether a task may be started now: one is left, and not too many are under way.
+  [[nodiscard]] bool has_to_start() const noexcept {
+    return (next_task < step.tasks.size() || !again.empty()) &&
+           (tasks_away_max == 0 || (tasks_away < tasks_away_max && !failure && !to_parent));
+  }
   /// What the task has asked and been told so far. @pre thread
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
   void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);

@@ -78,6 +78,11 @@ private:
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> at_;
 };
 
+/// A file of ours, ready to be written: in the schema of today, with a write-ahead log.
+[[nodiscard]] database open_for_writing(const std::string& path,
+                                        std::chrono::milliseconds busy_timeout,
+                                        bool survives_power_loss);
+
 /// Brings the file to the schema of today, in one transaction a version. Refuses files of others
 /// and of a later superstep, without writing to them.
 void open_schema(database&);

@@ -67,4 +67,13 @@ void open_schema(database& db) {
   }
 }
 
+database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
+                          bool survives_power_loss) {
+  auto db = database{path, database::access::read_write, busy_timeout};
+  open_schema(db);
+  db.exec("PRAGMA journal_mode = WAL");
+  db.exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  return db;
+}
+
 } // namespace superstep::detail

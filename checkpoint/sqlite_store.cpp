@@ -37,22 +37,13 @@ store_namespace split(std::string_view text) {
   }
 }
 
-database open_items(const std::string& path, const sqlite_store_options& options) {
-  auto db = database{path, database::access::read_write, options.busy_timeout};
-  open_schema(db);
-  db.exec("PRAGMA journal_mode = WAL");
-  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL"
-                                      : "PRAGMA synchronous = NORMAL");
-  return db;
-}
-
 } // namespace
 
 /// One connection, used by one thread at a time: each call is a transaction of its own.
 class sqlite_store::impl {
 public:
   impl(const std::string& path, const sqlite_store_options& options)
-      : db_{open_items(path, options)},
+      : db_{open_for_writing(path, options.busy_timeout, options.survives_power_loss)},
         get_{db_.prepare("SELECT value FROM items WHERE ns = ?1 AND key = ?2")},
         put_{db_.prepare("INSERT INTO items (ns, key, value) VALUES (?1, ?2, ?3) "
                          "ON CONFLICT (ns, key) DO UPDATE SET value = excluded.value")},

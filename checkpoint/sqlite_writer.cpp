@@ -12,21 +12,6 @@
 
 namespace superstep::detail {
 
-namespace {
-
-/// A file of ours, ready to be written.
-database open_for_writing(const std::string& path, const sqlite_saver_options& options) {
-  auto db = database{path, database::access::read_write, options.busy_timeout};
-  open_schema(db);
-  db.exec("PRAGMA journal_mode = WAL");
-  db.exec(options.survives_power_loss ? "PRAGMA synchronous = FULL"
-                                      : "PRAGMA synchronous = NORMAL");
-  db.exec("PRAGMA foreign_keys = OFF");
-  return db;
-}
-
-} // namespace
-
 std::size_t job::bytes() const noexcept {
   auto sum = sizeof(job) + row.size();
   for (const auto& t : tasks)
@@ -35,7 +20,8 @@ std::size_t job::bytes() const noexcept {
 }
 
 sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options& options)
-    : options_{options}, db_{open_for_writing(path, options)},
+    : options_{options},
+      db_{open_for_writing(path, options.busy_timeout, options.survives_power_loss)},
       find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
       add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
       find_layout_{db_.prepare("SELECT no FROM layouts WHERE text = ?1")},
