@@ -23,15 +23,20 @@ public:
   void close(raw_result result);
 
   [[nodiscard]] std::optional<run_event> pop();
+  /// Calls it once, from any thread, as soon as pop() does not block: at once, if it does not now.
+  void when_ready(std::function<void()> tell);
   [[nodiscard]] const raw_result& result() const { return *result_; }
 
 private:
+  void wake_reader();
+
   const std::size_t events_max_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<run_event> events_;
   std::optional<raw_result> result_;
   std::function<void()> tell_;
+  std::function<void()> reader_; ///< waits without a thread
   mutable bool was_full_ = false;
 };
 

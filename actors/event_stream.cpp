@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event_queue.hpp"
 
+#include <superstep/base/await.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <utility>
@@ -12,7 +13,29 @@ void event_stream::queue::push(run_event e) {
     const auto lock = std::scoped_lock{mutex_};
     events_.push_back(std::move(e));
   }
+  wake_reader();
+}
+
+void event_stream::queue::wake_reader() {
+  auto reader = std::function<void()>{};
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    reader = std::exchange(reader_, nullptr);
+  }
   changed_.notify_one();
+  if (reader)
+    reader();
+}
+
+void event_stream::queue::when_ready(std::function<void()> tell) {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    if (events_.empty() && !result_) {
+      reader_ = std::move(tell);
+      return;
+    }
+  }
+  tell();
 }
 
 bool event_stream::queue::is_full() const {
@@ -40,7 +63,7 @@ void event_stream::queue::close(raw_result result) {
     const auto lock = std::scoped_lock{mutex_};
     result_ = std::move(result);
   }
-  changed_.notify_one();
+  wake_reader();
 }
 
 std::optional<run_event> event_stream::queue::pop() {
@@ -79,6 +102,14 @@ std::optional<run_event> event_stream::next() {
   if (const auto& error = events_->result().error)
     throw graph_error{*error};
   return std::nullopt;
+}
+
+task<std::optional<run_event>> event_stream::receive() {
+  auto ready = await_callback<bool>([events = events_](const completer<bool>& done) {
+    events->when_ready([done] { done(true); });
+  });
+  co_await ready;
+  co_return next();
 }
 
 const raw_result& event_stream::result() const {

@@ -19,9 +19,7 @@ bool lane::will_retry(run& r, std::uint32_t number, const run_error& error) {
   const auto* const policy = find_policy(policies, error.cause, t.attempt);
   if (policy == nullptr)
     return false;
-  auto wait = wait_after(*policy, t.attempt);
-  if (policy->jitter)
-    wait += std::chrono::milliseconds{luck_() % 1'000};
+  const auto wait = wait_after(*policy, t.attempt, luck_());
   ++t.attempt;
   if (wait.count() == 0) {
     r.again.push_back(number);

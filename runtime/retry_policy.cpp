@@ -45,11 +45,13 @@ bool is_worth_a_retry(const std::exception_ptr& cause) {
   }
 }
 
-std::chrono::milliseconds wait_after(const retry_policy& policy, std::uint32_t attempt) {
+std::chrono::milliseconds wait_after(const retry_policy& policy, std::uint32_t attempt,
+                                     std::uint64_t random) {
   const auto first = static_cast<double>(policy.initial_interval.count());
   const auto longest = static_cast<double>(policy.max_interval.count());
   const auto wait = first * std::pow(policy.backoff_factor, static_cast<double>(attempt) - 1);
-  return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(wait, longest))};
+  const auto jitter = policy.jitter ? static_cast<std::int64_t>(random % 1'000) : 0;
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(wait, longest)) + jitter};
 }
 
 const retry_policy* find_policy(const std::vector<retry_policy>& policies,

@@ -214,7 +214,8 @@ result<void> run_state::apply_tasks(super_step& step) {
   const auto in_path_order = [&](std::uint32_t a, std::uint32_t b) {
     return path_key(step.tasks[a]) < path_key(step.tasks[b]);
   };
-  if (step.finished.size() > 1 && !std::is_sorted(step.finished.begin(), step.finished.end(), in_path_order))
+  if (step.finished.size() > 1 &&
+      !std::is_sorted(step.finished.begin(), step.finished.end(), in_path_order))
     std::sort(step.finished.begin(), step.finished.end(), in_path_order);
 #endif
   if (!std::exchange(keep_changes_, false))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphs.hpp"
 
+#include <superstep/base/sync_wait.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 using namespace testing;
@@ -16,6 +18,15 @@ std::vector<ss::run_event> all_of(ss::event_stream stream) {
 
 const numbers& state_of(const ss::run_event& e) {
   return static_cast<const ss::struct_block<numbers>&>(*e.state).state;
+}
+
+ss::task<int> count_all(ss::event_stream& stream) {
+  for (auto count = 0;; ++count) {
+    auto receiving = stream.receive();
+    const auto event = co_await receiving;
+    if (!event)
+      co_return count;
+  }
 }
 
 } // namespace
@@ -98,6 +109,32 @@ BOOST_AUTO_TEST_CASE(a_reader_that_falls_behind_holds_the_run_back) {
   }
   BOOST_TEST(read == 501);
   BOOST_TEST(!stream.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_reads_a_stream_and_holds_no_thread) {
+  auto e = ss::engine{{.workers = 1}}; // both runs are on its one lane
+  auto below = ss::graph<numbers>{};
+  below.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
+  const auto watched = below.compile();
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto stream = e.stream(watched, numbers{}, ss::stream_mode::updates, {}, 1);
+    auto counting = count_all(stream);
+    const auto count = co_await counting;
+    co_return ss::update{ss::set<&numbers::n>(count)};
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  for (auto i = 0; i < 100; ++i)
+    BOOST_TEST_REQUIRE(e.invoke(graph, numbers{}).n == 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_error_comes_to_a_coroutine_as_to_others) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers&) { throw std::runtime_error{"a broke"}; }).edge(ss::start, a);
+  auto stream = e.stream(g.compile(), numbers{}, ss::stream_mode::updates);
+  BOOST_CHECK_THROW(static_cast<void>(ss::sync_wait(count_all(stream))), ss::graph_error);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_comes_after_the_last_event) {

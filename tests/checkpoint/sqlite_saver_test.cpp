@@ -71,6 +71,36 @@ BOOST_AUTO_TEST_CASE(a_list_that_grows_takes_linear_space) {
   BOOST_TEST(long_one / 1'000 < 250);
 }
 
+BOOST_AUTO_TEST_CASE(a_list_is_saved_as_what_was_added_and_as_a_whole_now_and_then) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto m = maker{layout};
+  auto at = ss::checkpoint_ptr{};
+  auto all = std::vector<ss::checkpoint_ptr>{};
+  for (auto i = 1; i <= 300; ++i) {
+    auto w = add_log({std::string(600, 'x') + std::to_string(i)});
+    w.overwrite = i % 20 == 0; // nothing before it counts any more
+    all.push_back(at = m.put(*s, i, at, {std::move(w)}));
+  }
+  s.reset();
+  auto* db = static_cast<sqlite3*>(nullptr);
+  auto* counting = static_cast<sqlite3_stmt*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_prepare_v2(db, "SELECT count(*), sum(base IS NULL) FROM points", -1,
+                                   &counting, nullptr) == SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_step(counting) == SQLITE_ROW);
+  BOOST_TEST(sqlite3_column_int(counting, 0) == 300);
+  BOOST_TEST(sqlite3_column_int(counting, 1) >= 2);
+  BOOST_TEST(sqlite3_column_int(counting, 1) < 30);
+  sqlite3_finalize(counting);
+  sqlite3_close(db);
+  s = open(folder.file());
+  for (const auto& was : all)
+    BOOST_TEST_REQUIRE((log_of(s->load(key, was->id, layout)->point) == log_of(was)));
+  BOOST_TEST(log_of(all.back()).size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_super_step_is_one_row_and_a_batch_of_runs_one_transaction) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file(), true);

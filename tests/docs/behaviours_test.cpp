@@ -20,7 +20,7 @@
 namespace {
 
 constexpr auto behaviours_count = std::size_t{353};
-constexpr auto missing_max = 1; // lower it with the count
+constexpr auto missing_max = 0; // lower it with the count
 
 struct answer {
   std::string number;

@@ -48,6 +48,19 @@ struct conversation {
 BOOST_DESCRIBE_STRUCT(conversation, (), (messages))
 //! [messages]
 
+//! [parts]
+struct wish { // what a caller gives
+  std::string city;
+};
+BOOST_DESCRIBE_STRUCT(wish, (), (city))
+
+struct offer { // and gets; `notes` and `hint` are the nodes' own
+  std::string city;
+  int cost = 0;
+};
+BOOST_DESCRIBE_STRUCT(offer, (), (city, cost))
+//! [parts]
+
 //! [nodes]
 constexpr auto plan = ss::node<trip>{"plan"};
 constexpr auto book = ss::node<trip>{"book"};
@@ -86,6 +99,18 @@ BOOST_AUTO_TEST_CASE(a_first_graph) {
   BOOST_TEST(done.cost == 110);
   BOOST_TEST(done.notes == std::vector<std::string>{"booked Rome"},
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(input_and_output_are_parts) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto g = ss::graph<trip>{};
+  g.add(plan, make_plan).edge(ss::start, plan);
+  const auto graph = g.compile();
+  //! [part]
+  const auto made = ss::part<offer>(engine.invoke(graph, wish{"Rome"})); // made.cost == 10
+  //! [part]
+  BOOST_TEST(made.city == "Rome");
+  BOOST_TEST(made.cost == 10);
 }
 
 BOOST_AUTO_TEST_CASE(conversations) {

@@ -19,6 +19,16 @@ struct other {
 };
 BOOST_DESCRIBE_STRUCT(other, (), (calls))
 
+struct stranger {
+  int visits = 0;
+};
+BOOST_DESCRIBE_STRUCT(stranger, (), (visits))
+
+struct bent_calls {
+  std::string calls;
+};
+BOOST_DESCRIBE_STRUCT(bent_calls, (), (calls))
+
 struct three_arguments {
   void operator()(int&, int&&, int) const {}
 };
@@ -38,6 +48,8 @@ constexpr auto tools = ss::node<tool_call>{"tools"};
 void use(ss::graph<chat>& g);
 void use(ss::graph<chat>& g) {
 #if MISUSE == 0
+  static_cast<void>(ss::input_writes<chat>(other{1}));
+  static_cast<void>(ss::part<other>(chat{}));
   g.add(agent, [](const chat&) { return ss::update{ss::set<&chat::calls>(1)}; });
   g.add(tools, [](const tool_call& t) { return ss::update{ss::set<&chat::messages>(t.name)}; });
   g.edge(ss::start, agent);
@@ -65,5 +77,9 @@ void use(ss::graph<chat>& g) {
   g.branch(agent, [](const chat&) { return true; }, {{std::string{"yes"}, agent}});
 #elif MISUSE == 11 // a checkpointer that is no saver
   static_cast<void>(g.compile({.checkpointer = std::make_shared<int>(1)}));
+#elif MISUSE == 12 // an input with a field that the state does not have
+  static_cast<void>(ss::input_writes<chat>(stranger{}));
+#elif MISUSE == 13 // a part of a state whose field has another type there
+  static_cast<void>(ss::part<bent_calls>(chat{}));
 #endif
 }

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <random>
 #include <stdexcept>
 #include <system_error>
 
@@ -45,10 +46,28 @@ BOOST_AUTO_TEST_CASE(waits_grow_up_to_their_bound) {
   auto p = retry_policy{};
   p.initial_interval = std::chrono::milliseconds{100};
   p.max_interval = std::chrono::milliseconds{350};
-  BOOST_TEST(wait_after(p, 1).count() == 100);
-  BOOST_TEST(wait_after(p, 2).count() == 200);
-  BOOST_TEST(wait_after(p, 3).count() == 350);
-  BOOST_TEST(wait_after(p, 60).count() == 350);
+  p.jitter = false;
+  BOOST_TEST(wait_after(p, 1, 7).count() == 100);
+  BOOST_TEST(wait_after(p, 2, 7).count() == 200);
+  BOOST_TEST(wait_after(p, 3, 7).count() == 350);
+  BOOST_TEST(wait_after(p, 60, 7).count() == 350);
+}
+
+BOOST_AUTO_TEST_CASE(jitter_adds_less_than_a_second) {
+  auto p = retry_policy{};
+  p.initial_interval = std::chrono::milliseconds{100};
+  auto random = std::mt19937_64{1};
+  auto least = std::chrono::milliseconds::max();
+  auto most = std::chrono::milliseconds::min();
+  for (auto i = 0; i < 1'000; ++i) {
+    const auto wait = wait_after(p, 1, random());
+    least = std::min(least, wait);
+    most = std::max(most, wait);
+  }
+  BOOST_TEST(least.count() >= 100);
+  BOOST_TEST(least.count() < 150);
+  BOOST_TEST(most.count() > 1'000);
+  BOOST_TEST(most.count() < 1'100);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_policy_that_fits_decides_and_attempts_count_across) {

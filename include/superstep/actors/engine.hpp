@@ -45,11 +45,12 @@ public:
   engine& operator=(const engine&) = delete;
   ~engine();
 
-  /// Runs to the end and returns the final state; throws graph_error. Blocks the caller, so it is
+  /// Runs to the end and returns the final state; throws graph_error. The input is a state, an
+  /// update of one, or a part: a struct with some of its fields. Blocks the caller, so it is
   /// not for bodies: they go to another node, or run a graph by submit().
-  template <class State, class Input = State>
+  template <class State, run_input_of<State> Input = State>
   State invoke(const compiled_graph<State>& graph, Input input, run_config config = {}) {
-    auto done = wait_for(graph.table(), input_writes(std::move(input)), std::move(config));
+    auto done = wait_for(graph.table(), input_writes<State>(std::move(input)), std::move(config));
     if (done.error)
       throw_run_error(std::move(*done.error));
     return std::move(*state_of<State>(done));
@@ -66,20 +67,20 @@ public:
   }
 
   /// Starts a run and returns at once; `done` is called exactly once, whatever happens.
-  template <class State, class Input = State>
+  template <class State, run_input_of<State> Input = State>
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
                     std::type_identity_t<std::function<void(run_result<State>)>> done) {
-    return start(graph.table(), input_writes(std::move(input)), std::move(config),
+    return start(graph.table(), input_writes<State>(std::move(input)), std::move(config),
                  completion<State>{{}, std::move(done)});
   }
 
   /// Starts a run and hands out its events as they come. A reader that falls behind holds the run
   /// back at its next super-step (buffer_max events).
-  template <class State, class Input = State>
+  template <class State, run_input_of<State> Input = State>
   event_stream stream(const compiled_graph<State>& graph, Input input, stream_mode modes,
                       run_config config = {}, std::size_t buffer_max = 1'024) {
-    return open_stream(graph.table(), input_writes(std::move(input)), modes, std::move(config),
-                       buffer_max);
+    return open_stream(graph.table(), input_writes<State>(std::move(input)), modes,
+                       std::move(config), buffer_max);
   }
 
   /// The same for tables of other front ends.

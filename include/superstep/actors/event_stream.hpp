@@ -3,6 +3,7 @@
 
 #include <superstep/actors/run_event.hpp>
 #include <superstep/actors/run_handle.hpp>
+#include <superstep/base/task.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -35,6 +36,9 @@ public:
   /// The next event; nothing when the run has ended. Blocks. Throws the run's graph_error after the
   /// last event when the run failed.
   [[nodiscard]] std::optional<run_event> next();
+  /// The same for coroutines: waits without a thread. One reader at a time; the stream must outlive
+  /// the task.
+  [[nodiscard]] task<std::optional<run_event>> receive();
   /// The run, to be drained or cancelled from another thread.
   [[nodiscard]] const run_handle& handle() const noexcept { return run_; }
   /// How the run ended; set once next() returned nothing.

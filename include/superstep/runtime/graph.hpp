@@ -4,6 +4,7 @@
 #include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
 #include <superstep/runtime/nested_run.hpp>
+#include <superstep/runtime/part.hpp>
 #include <superstep/runtime/program.hpp>
 #include <superstep/runtime/update.hpp>
 
@@ -44,6 +45,11 @@ template <class State>
   return {std::make_move_iterator(input.writes().begin()),
           std::make_move_iterator(input.writes().end())};
 }
+
+/// What a run of a graph over State may be given: a state, an update of one, or a part of one.
+template <class Input, class State>
+concept run_input_of =
+    std::same_as<Input, State> || std::same_as<Input, update<State>> || part_of<Input, State>;
 
 /// What a node is called with, for the functions of its options: keys of caches, failures.
 template <class In>

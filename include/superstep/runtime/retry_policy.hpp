@@ -26,8 +26,10 @@ struct retry_policy {
 /// and errors of the operating system other than those of a connection.
 [[nodiscard]] bool is_worth_a_retry(const std::exception_ptr&);
 
-/// How long to wait before the attempt that follows `attempt`, without jitter.
-[[nodiscard]] std::chrono::milliseconds wait_after(const retry_policy&, std::uint32_t attempt);
+/// How long to wait before the attempt that follows `attempt`. With jitter a random number decides
+/// how much of a second is added.
+[[nodiscard]] std::chrono::milliseconds wait_after(const retry_policy&, std::uint32_t attempt,
+                                                   std::uint64_t random);
 
 /// The policy that decides about a failure: the first whose predicate holds. Null: none does, or no
 /// attempt is left; attempts count across policies.

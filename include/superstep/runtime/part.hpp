@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/channel.hpp>
+#include <superstep/runtime/detail/fields.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+namespace detail {
+
+constexpr auto no_field = ~std::uint32_t{0};
+
+/// The position in State of the field that a part's field D stands for: same name, same type.
+template <class State, class D>
+consteval std::uint32_t place_in() {
+  auto index = std::uint32_t{0};
+  auto found = no_field;
+  boost::mp11::mp_for_each<fields_of<State>>([&](auto d) {
+    using mine = std::remove_cvref_t<decltype(std::declval<State&>().*d.pointer)>;
+    using of_part = typename field<D::pointer>::type;
+    if (std::string_view{d.name} == D::name && std::is_same_v<mine, of_part>)
+      found = index;
+    ++index;
+  });
+  return found;
+}
+
+template <class Part, class State>
+consteval bool is_part_of() {
+  if constexpr (described<Part> && described<State> && !std::is_same_v<Part, State>) {
+    auto all = true;
+    boost::mp11::mp_for_each<fields_of<Part>>(
+        [&](auto d) { all = all && place_in<State, decltype(d)>() != no_field; });
+    return all;
+  } else {
+    return false;
+  }
+}
+
+} // namespace detail
+
+/// A schema of a graph's input or output: a described struct, each field of which is a field of the
+/// state by name and type. A field of the state that neither has is private to the nodes.
+template <class Part, class State>
+concept part_of = detail::is_part_of<Part, State>();
+
+/// What a part's fields are in a state.
+///
+///     auto answer = part<reply>(engine.invoke(graph, question{"…"}));
+template <class Part, class State>
+  requires part_of<Part, std::remove_cvref_t<State>>
+[[nodiscard]] Part part(State&& state) {
+  using whole = std::remove_cvref_t<State>;
+  auto out = Part{};
+  boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
+    constexpr auto place = detail::place_in<whole, decltype(d)>();
+    constexpr auto from = boost::mp11::mp_at_c<detail::fields_of<whole>, place>::pointer;
+    out.*d.pointer = std::forward<State>(state).*from;
+  });
+  return out;
+}
+
+/// The writes of a part: what a fresh run of a graph over State is given as its input.
+template <class State, part_of<State> Part>
+[[nodiscard]] write_list input_writes(Part input) {
+  auto writes = write_list{};
+  boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
+    writes.push_back(
+        {detail::place_in<State, decltype(d)>(), false, value{std::move(input.*d.pointer)}});
+  });
+  return writes;
+}
+
+} // namespace superstep
