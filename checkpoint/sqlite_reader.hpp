@@ -23,7 +23,7 @@ struct stored_point {
   std::string base; ///< empty: the row is whole
   std::int64_t layout = 0;
   std::int64_t chain = 0; ///< bytes of the rows from the last whole one to this one
-  std::int64_t whole = 0; ///< about as many bytes as a whole row would have
+  std::int64_t whole = 0; ///< bytes of a whole row when it was measured last
   json::object row;
 };
 

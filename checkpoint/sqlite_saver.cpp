@@ -21,7 +21,8 @@ namespace {
 constexpr auto sides_max = std::size_t{8};
 constexpr auto idle_cursors_max = std::size_t{256}; // of one thread
 // A chain of deltas is read as a whole: it ends when it is this much longer than a whole row, which
-// keeps a list that only grows in one chain, and the chain of a small state that changes short.
+// keeps a list that only grows in one chain, and the chain of a state that changes short. A whole
+// row is written, to be measured, when the chain is that much longer than the one measured last.
 constexpr auto chain_factor = std::int64_t{4};
 constexpr auto chain_min = std::int64_t{32} << 10U;
 constexpr auto row_overhead = std::int64_t{64};
@@ -236,20 +237,28 @@ const loaded_point* sqlite_saver::impl::base_for(const cursor& at, const checkpo
   for (const auto& side : at.sides)
     if (base == nullptr && is_at(side, point.parent))
       base = &side;
-  if (base == nullptr || !base->is_same_layout || base->saved.point->layout != point.layout ||
-      base->chain > chain_factor * base->whole + chain_min)
+  if (base == nullptr || !base->is_same_layout || base->saved.point->layout != point.layout)
     return nullptr;
   return base;
 }
 
 void sqlite_saver::impl::write(job& j, const checkpoint& point, const loaded_point* base) const {
-  write_point(j.row, point, base != nullptr ? base->saved.point.get() : nullptr);
-  check_row(j.row, j.at->key);
-  const auto size = static_cast<std::int64_t>(j.row.size()) + row_overhead;
-  j.base = base != nullptr ? base->saved.point->id : std::string{};
-  j.chain = base != nullptr ? base->chain + size : size;
-  // What a delta adds to the state is at most what its row holds.
-  j.whole = base != nullptr ? std::min(base->whole + size - row_overhead, j.chain) : size;
+  const auto is_too_long = [&](std::int64_t whole) {
+    return base->chain > chain_factor * whole + chain_min;
+  };
+  const auto write_row = [&](const checkpoint* from) {
+    j.row.clear();
+    write_point(j.row, point, from);
+    check_row(j.row, j.at->key);
+    return static_cast<std::int64_t>(j.row.size()) + row_overhead;
+  };
+  j.whole = base != nullptr ? base->whole : 0;
+  if (base == nullptr || is_too_long(base->whole))
+    j.whole = j.chain = write_row(nullptr);
+  if (base != nullptr && !is_too_long(j.whole)) {
+    j.chain = base->chain + write_row(base->saved.point.get());
+    j.base = base->saved.point->id;
+  }
   j.head = {point.id, point.parent, point.source, point.step};
   j.is_point = true;
 }
