@@ -244,6 +244,103 @@ BOOST_AUTO_TEST_CASE(streams) {
   BOOST_TEST(seen == "step 0. thinking. quote ended. step 1. ");
 }
 
+BOOST_AUTO_TEST_CASE(time_limits_and_handlers) {
+  auto engine = ss::engine{{.workers = 1}};
+  //! [limits]
+  auto patient = ss::node_options{};
+  patient.timeout = ss::timeout_policy{.run = std::chrono::milliseconds{20}};
+
+  auto g = ss::graph<order>{};
+  g.add(
+      quote,
+      [](const order&) -> ss::task<ss::update<order>> {
+        auto nap = ss::sleep_for{std::chrono::hours{1}};
+        co_await nap;
+        co_return ss::update<order>{};
+      },
+      patient);
+  g.on_error(quote, [](const order&, const ss::runtime& rt) { // in its place, in the same step
+    return ss::command<order>{ss::set<&order::item>(rt.failure()->node + " took too long"), {pay}};
+  });
+  g.add(pay, make_payment).edge(ss::start, quote);
+  const auto graph = g.compile({.step_timeout = std::chrono::seconds{30}});
+  //! [limits]
+  BOOST_TEST(engine.invoke(graph, order{}).item == "quote took too long");
+}
+
+BOOST_AUTO_TEST_CASE(tokens) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  g.add(quote, [](const order&, const ss::runtime& rt) {
+    rt.emit_message(ss::value{std::string{"thirty"}});
+    return ss::update{ss::set<&order::price>(30)};
+  });
+  g.edge(ss::start, quote);
+  const auto graph = g.compile();
+  auto said = std::string{};
+  //! [tokens]
+  auto events = engine.stream(graph, order{}, ss::stream_mode::messages);
+  while (const auto event = events.next())
+    said += event->node + ": " + event->message.as<std::string>(); // agents: message_chunk, message
+  //! [tokens]
+  BOOST_TEST(said == "quote: thirty");
+}
+
+BOOST_AUTO_TEST_CASE(commands_to_the_parent) {
+  auto engine = ss::engine{{.workers = 1}};
+  constexpr auto pay_all = ss::node<basket>{"pay_all"};
+  auto inner = ss::graph<order>{};
+  //! [parent]
+  inner.add(quote, [](const order& o) { // nothing after it in `inner` runs
+    return ss::parent_command<basket>{ss::set<&basket::items>({o.item}), {pay_all}};
+  });
+  //! [parent]
+  inner.add(pay, make_payment).sequence({ss::start, quote, pay});
+  auto g = ss::graph<basket>{};
+  g.subgraph(
+      buy, inner.compile(), [](const basket&) { return wanted("a lamp"); },
+      [](const order&) { return ss::update<basket>{}; });
+  g.add(pay_all, [](const basket&) { return ss::update{ss::set<&basket::total>(3)}; });
+  g.edge(ss::start, buy);
+  const auto done = engine.invoke(g.compile(), basket{});
+  BOOST_TEST(done.total == 3);
+  BOOST_TEST(done.items.at(0) == "a lamp");
+}
+
+struct order_of_yesterday {
+  std::string item;
+  std::string price;
+};
+BOOST_DESCRIBE_STRUCT(order_of_yesterday, (), (item, price))
+
+BOOST_AUTO_TEST_CASE(migrations) {
+  auto engine = ss::engine{{.workers = 1}};
+  const auto saver = std::make_shared<ss::memory_saver>();
+  auto config = ss::run_config{};
+  config.thread_id = "order-17";
+  auto old = ss::graph<order_of_yesterday>{};
+  old.add(ss::node<order_of_yesterday>{"quote"}, [](const order_of_yesterday&) {
+    return ss::update{ss::set<&order_of_yesterday::price>("30 gold")};
+  });
+  old.edge(ss::start, ss::node<order_of_yesterday>{"quote"});
+  (void)engine.invoke(old.compile({.checkpointer = saver}), order_of_yesterday{}, config);
+  //! [convert]
+  auto options = ss::compile_options{};
+  options.checkpointer = saver;
+  options.convert = [](const ss::outdated_value& v) -> std::optional<json::value> {
+    if (v.channel != "price")
+      return std::nullopt;  // refused, with key, thread and both types
+    return json::value(30); // "30 gold" was a text yesterday
+  };
+  //! [convert]
+  auto g = ss::graph<order>{};
+  g.add(pay, [](const order& o) { return ss::update{ss::set<&order::total>(o.price)}; });
+  g.edge(ss::start, pay);
+  const auto graph = g.compile(options);
+  const auto next = ss::update{ss::set<&order::is_approved>(true)};
+  BOOST_TEST(engine.invoke(graph, next, config).total == 30);
+}
+
 BOOST_AUTO_TEST_CASE(memory) {
   auto engine = ss::engine{{.workers = 1}};
   //! [store]
