@@ -102,6 +102,28 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 judge 'runs, repetitions at 0.85 or more, of 10' $good '>=' 10
 
+judge 'W10, CPU per streamed token in us' "$(figure cpu_per_token_us W10 reps=9)" '<=' 1
+early=$(figure seconds early limit=6 early=1 reps=1)
+judge 'early, a turn of 8 calls, 6 at once, against one without' \
+  "$(compute "$early / $(figure seconds early limit=6 early=0 reps=1)")" '<=' 0.7
+
+# The server of the tests stands beside the program in every build with tests.
+server=$(dirname "$bench")/chat_server
+if [ ! -x "$server" ]; then
+  printf 'SKIP  W13: no server at %s\n' "$server"
+else
+  exec 3< <(exec "$server" --scripted --latency-ms 20 --daemon)
+  server=$!
+  trap 'kill $server' EXIT
+  read -r port <&3
+  w13() { figure "$1" W13 "conc=$2" "url=http://127.0.0.1:$port/v1"; }
+  judge 'W13 conc=1, run against 3 x 20 ms' "$(compute "1 / 0.06 / $(w13 runs_per_s 1)")" '<=' 1.03
+  judge 'W13 conc=10, the same' "$(compute "10 / 0.06 / $(w13 runs_per_s 10)")" '<=' 1.15
+  judge 'W13 conc=100, the same' "$(compute "100 / 0.06 / $(w13 runs_per_s 100)")" '<=' 1.4286
+  judge 'W13 conc=100, CPU per request in us' \
+    "$(compute "$(w13 cpu_per_run_ms 100) / 3 * 1000")" '<=' 150
+fi
+
 line=$("$bench" W9 workers=2 reps=9)
 of() { tr ',{' '\n\n' <<<"$line" | sed -n "s/^\"$1\":\\([-0-9.eE+]*\\)}*\$/\\1/p"; }
 threads=$(of threads_speedup)

@@ -34,6 +34,7 @@ constexpr auto workloads = std::array{
     workload{"W5k", "M=300 S=100: M keys written in each of S steps", wide_state},
     workload{"W6", "N=100 runs=1: a graph of twelve steps below each of N Sends", subgraphs},
     workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
+    workload{"W10", "R=1000: tokens of 100 models at a time, streamed through a graph", streaming},
     workload{"W13", "conc=1 R=20*conc url= stream=0: agents with a model over HTTP", model_http},
     workload{"W8loop", "S=1000 saver=sqlite|mem|none dur=async|sync|exit dir=. runs=1", kept_loop},
     workload{"W8chat", "H=100 saver=sqlite|mem dur=… dir=. keep=0: one thread of H turns",
@@ -46,6 +47,8 @@ constexpr auto workloads = std::array{
     workload{"send-state", "N=100 M=2000 runs=1: W2 beside M messages", send_state},
     workload{"wide-step", "N=1|10|…|100000|all: W2 and, for all, the fit a + b·N", wide_step},
     workload{"runs", "seconds=2: chain3 by 64 concurrent clients", concurrent_runs},
+    workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that says calls one by one",
+             early_dispatch},
     workload{"idle", "N=1000: N agents parked in their tools", idle},
     workload{"cancel", "N=10000: the same, cancelled", cancel},
 };
@@ -58,6 +61,7 @@ Members beside those that all runners have:
   cpu_seconds_min   least CPU time of any repetition (cpu_seconds is that of the fastest)
   floor             call_ns, hop_ns, alloc_ns, loopback_us in CPU time; fdatasync_us in wall time
   W7                cpu_per_1000 (CPU s), rss_per_run_kb (conc=0)
+  W10               cpu_per_token_us
   W13               runs_per_s, cpu_per_run_ms
   W8loop            transactions and rows written; runs= are concurrent, one thread each
   W8chat            bytes on disk after closing, bytes_per_turn; json_bytes of the messages;

@@ -22,12 +22,14 @@ namespace superstep::bench {
 [[nodiscard]] report wide_state(parameters&); // wide_state.cpp: W5k
 [[nodiscard]] report kept_loop(parameters&);  // checkpoints.cpp: W8
 [[nodiscard]] report kept_chat(parameters&);
-[[nodiscard]] report cpu_tools(parameters&);  // cpu_tools.cpp: W9
-[[nodiscard]] report react(parameters&);      // react.cpp: W4
-[[nodiscard]] report batch(parameters&);      // W7
-[[nodiscard]] report subgraphs(parameters&);  // subgraphs.cpp: W6
-[[nodiscard]] report model_http(parameters&); // model_http.cpp: W13
-[[nodiscard]] report idle(parameters&);       // parked.cpp
+[[nodiscard]] report cpu_tools(parameters&);      // cpu_tools.cpp: W9
+[[nodiscard]] report react(parameters&);          // react.cpp: W4
+[[nodiscard]] report batch(parameters&);          // W7
+[[nodiscard]] report early_dispatch(parameters&); // early.cpp
+[[nodiscard]] report subgraphs(parameters&);      // subgraphs.cpp: W6
+[[nodiscard]] report streaming(parameters&);      // streaming.cpp: W10
+[[nodiscard]] report model_http(parameters&);     // model_http.cpp: W13
+[[nodiscard]] report idle(parameters&);           // parked.cpp
 [[nodiscard]] report cancel(parameters&);
 [[nodiscard]] report start_up(parameters&); // start_up.cpp: W12
 

@@ -34,6 +34,8 @@ public:
     return out;
   }
 
+  const tool_definitions& tools() const noexcept { return tools_; }
+
 private:
   chat_model_ptr inner_;
   tool_definitions tools_;
@@ -66,6 +68,11 @@ result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
 chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters) {
   SUPERSTEP_ASSERT(model != nullptr);
   return std::make_shared<const bound_model>(std::move(model), nullptr, std::move(parameters));
+}
+
+tool_definitions bound_tools(const chat_model& model) noexcept {
+  const auto* bound = dynamic_cast<const bound_model*>(&model);
+  return bound != nullptr ? bound->tools() : nullptr;
 }
 
 } // namespace superstep

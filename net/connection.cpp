@@ -9,7 +9,10 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include <cerrno>
 #include <utility>
+
+#include <sys/socket.h>
 
 namespace superstep {
 
@@ -110,17 +113,14 @@ void connection::close() noexcept {
 
 bool connection::is_usable() noexcept {
   auto& socket = lowest().socket();
-  auto failed = net_error{};
-  auto byte = char{};
   if (!socket.is_open() || has_unread_bytes())
     return false;
-  socket.non_blocking(true, failed);
-  if (failed)
-    return false;
-  socket.receive(asio::buffer(&byte, 1), asio::socket_base::message_peek, failed);
+  auto byte = char{};
+  const auto got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const auto is_silent = got < 0 && errno == EAGAIN;
   // With TLS a session ticket may be waiting there, which is no reason to close. Should it be the
   // end instead, the request finds out and is sent once more on a fresh connection.
-  return failed == asio::error::would_block || (!failed && tls_.has_value());
+  return is_silent || (got > 0 && tls_.has_value());
 }
 
 } // namespace superstep

@@ -34,7 +34,8 @@ public:
   using request_type = beast::http::request<beast::http::string_body>;
   using endpoints = std::vector<asio::ip::tcp::endpoint>;
 
-  explicit connection(asio::io_context& io) : plain_{io} {}
+  /// Room for a small answer whole: head and body then come by one call of the system.
+  explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(8 * 1024); }
 
   asio::awaitable<net_error> connect(endpoints where);
   /// After connect() to a proxy: asks it to pass everything on. The status of its answer.
@@ -52,7 +53,8 @@ public:
   void close() noexcept;
   /// False when the other side has closed, or has said something that nobody asked for.
   [[nodiscard]] bool is_usable() noexcept;
-  [[nodiscard]] bool has_unread_bytes() const noexcept { return buffer_.size() != 0; }
+  [[nodiscard]] std::size_t unread_bytes() const noexcept { return buffer_.size(); }
+  [[nodiscard]] bool has_unread_bytes() const noexcept { return unread_bytes() != 0; }
 
   bool is_reused = false;
   std::chrono::steady_clock::time_point idle_since{};

@@ -8,6 +8,7 @@
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace superstep {
@@ -307,6 +308,14 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
     co_return *stopped_;
   }
   co_return std::optional<std::string>{};
+}
+
+bool http_stream::exchange::has_whole_body() const {
+  if (unpack_) // a few bytes may become many
+    return false;
+  const auto left = parser_->content_length_remaining();
+  const auto here = std::min(connection_->unread_bytes(), piece_.size());
+  return parser_->is_done() || (left && *left <= here && *left <= request_.response_bytes_max);
 }
 
 void http_stream::exchange::finish_body() {

@@ -65,6 +65,9 @@ public:
   asio::awaitable<head_result> start();
   /// Nothing at the end of the body, where the connection goes back to the pool.
   asio::awaitable<piece_result> more();
+  /// After start(): more() will not have to wait for any piece, they are small together, and within
+  /// the limit.
+  [[nodiscard]] bool has_whole_body() const;
   void stop(error why);
 
   /// Any thread. Runs `step(self)` on the I/O thread and ends the wait with its result, or with the

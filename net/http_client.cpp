@@ -76,7 +76,19 @@ asio::awaitable<result<http_stream>> head_of_answer(exchange_ptr with) {
   auto head = co_await with->start();
   if (!head)
     co_return head.error();
-  co_return http_stream{std::move(*head), std::move(with)};
+  if (!with->has_whole_body())
+    co_return http_stream{std::move(*head), std::move(with)};
+  // Whoever wants it need not come back to this thread for it: the usual case of a small answer.
+  auto body = std::string{};
+  for (;;) {
+    auto piece = co_await with->more();
+    if (!piece) // it says so again
+      co_return http_stream{std::move(*head), std::move(with)};
+    if (!*piece)
+      break;
+    body += **piece;
+  }
+  co_return http_stream{std::move(*head), std::move(body)};
 }
 
 asio::awaitable<http_stream::exchange::piece_result> piece_of_answer(exchange_ptr with) {
@@ -110,6 +122,12 @@ task<result<http_stream>> open_with(std::shared_ptr<http_client::impl> client,
         with->run(std::move(done), &head_of_answer);
       });
   co_return co_await wait;
+}
+
+task<http_stream::exchange::piece_result> at_once(std::string rest) {
+  if (rest.empty())
+    co_return std::optional<std::string>{};
+  co_return std::optional<std::string>{std::move(rest)};
 }
 
 task<http_stream::exchange::piece_result> next_of(exchange_ptr with) {
@@ -156,9 +174,11 @@ const std::string* find_header(const http_headers& headers, std::string_view nam
 http_stream::http_stream(http_response head, std::shared_ptr<exchange> body) noexcept
     : head_{std::move(head)}, body_{std::move(body)} {}
 
+http_stream::http_stream(http_response head, std::string body) noexcept
+    : head_{std::move(head)}, rest_{std::move(body)} {}
+
 task<result<std::optional<std::string>>> http_stream::next() {
-  SUPERSTEP_ASSERT(body_);
-  return next_of(body_);
+  return body_ ? next_of(body_) : at_once(std::exchange(rest_, {}));
 }
 
 result<http_client> http_client::make(io_runtime& io, http_client_options options) {

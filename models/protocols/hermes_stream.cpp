@@ -24,9 +24,12 @@ std::size_t held_back(std::string_view s, std::string_view tag) {
 
 /// Whether no call begins in it, not even at its end.
 bool is_plain(std::string_view piece) {
-  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
-    if (open_tag.starts_with(piece.substr(at, open_tag.size())))
+  for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1)) {
+    // The second byte alone tells nearly all others from it.
+    const auto may_begin = at + 1 == piece.size() || piece[at + 1] == open_tag[1];
+    if (may_begin && open_tag.starts_with(piece.substr(at, open_tag.size())))
       return false;
+  }
   return true;
 }
 

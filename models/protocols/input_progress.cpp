@@ -93,11 +93,19 @@ bool input_progress::show_text(std::string_view text) {
 }
 
 void input_progress::append_string(std::string_view text) {
-  quoted_.clear();
-  append_quoted(quoted_, text);
-  const auto inside = std::string_view{quoted_}.substr(1, quoted_.size() - 2);
-  members_ += inside;
-  shown_ += inside;
+  const auto from = members_.size();
+  append_quoted(members_, text);
+  members_.pop_back();
+  members_.erase(from, 1); // its quotes stand elsewhere
+  shown_ += std::string_view{members_}.substr(from);
+}
+
+std::string input_progress::whole() const {
+  auto out = std::string{};
+  out.reserve(members_.size() + 2);
+  out += members_.empty() ? std::string_view{"{"} : std::string_view{members_};
+  out += '}';
+  return out;
 }
 
 void input_progress::flush() {

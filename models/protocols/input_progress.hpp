@@ -29,7 +29,7 @@ public:
   void append_string(std::string_view text);
   void end_string() { members_ += '"'; }
   /// All members as arguments.
-  [[nodiscard]] std::string whole() const { return (members_.empty() ? "{" : members_) + '}'; }
+  [[nodiscard]] std::string whole() const;
   /// False: arguments have been written out so often that the rest waits for complete(). Keeps the
   /// work for one call linear in its length.
   [[nodiscard]] bool may_show() const noexcept {
@@ -49,7 +49,6 @@ private:
   const protocol_event_handler* on_event_;
   std::string shown_;
   std::string members_;       // all members so far, as JSON without its end
-  std::string quoted_;        // for append_string(), which is called for every piece
   std::string last_key_;      // of them
   std::size_t last_from_ = 0; // where the last begins
   std::size_t sent_ = 0;      // of shown_

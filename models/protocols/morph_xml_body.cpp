@@ -36,8 +36,7 @@ public:
         arguments_.release();
       if (what == xml_elements::event::none)
         break;
-      const auto* property =
-          what == xml_elements::event::broken ? nullptr : facts_.shape.find(elements_.name());
+      const auto* property = property_of(what);
       if (property == nullptr)
         arguments_.settle();
       else if (what == xml_elements::event::open)
@@ -65,7 +64,17 @@ private:
     return to_text(*arguments);
   }
 
+  /// Of the element of this event; null: the schema has none.
+  [[nodiscard]] const parameter* property_of(xml_elements::event what) const {
+    if (what == xml_elements::event::broken)
+      return nullptr;
+    if (opened_ != nullptr && opened_->name == elements_.name())
+      return opened_;
+    return facts_.shape.find(elements_.name());
+  }
+
   void open(const parameter* property) {
+    opened_ = property;
     as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name(), property);
     text_from_ = elements_.begin();
     begin_run();
@@ -84,7 +93,7 @@ private:
     const auto length = whole_text(raw);
     if (length == 0)
       return;
-    arguments_.append_string(decode_entities(raw.substr(0, length)));
+    arguments_.append_string(decode_entities(raw.substr(0, length), decoded_));
     text_from_ += length;
   }
 
@@ -101,8 +110,8 @@ private:
       return close_shown(*text);
     auto value = json::value{};
     if (text) {
-      const auto decoded = decode_entities(*text);
-      const auto content = elements_.is_raw() ? std::string_view{decoded} : trim_xml(decoded);
+      const auto decoded = decode_entities(*text, decoded_);
+      const auto content = elements_.is_raw() ? decoded : trim_xml(decoded);
       if (is_first && property.is_scalar) {
         first_ = content; // kept in case that it is repeated
         return arguments_.close_text(run_name_, &property, content);
@@ -125,9 +134,8 @@ private:
   /// A text that was shown while it grew: what has been held back of it follows.
   void close_shown(std::string_view text) {
     const auto rest = text.substr(text_from_ - elements_.content());
-    arguments_.append_string(decode_entities(rest));
-    const auto whole = arguments_.is_choice() ? decode_entities(text) : std::string{};
-    arguments_.end_string(whole);
+    arguments_.append_string(decode_entities(rest, decoded_));
+    arguments_.end_string(arguments_.is_choice() ? decode_entities(text, decoded_) : text);
     as_text_ = false;
   }
 
@@ -150,13 +158,15 @@ private:
   const tool_facts& facts_;
   argument_progress arguments_;
   xml_elements elements_;
-  std::string run_name_;      // of the elements in run_
-  std::size_t run_count_ = 0; // how many there are
-  std::string first_;         // what the first of them holds, when that is a scalar
-  json::array run_;           // what they hold; empty while there is one scalar
-  std::size_t text_from_ = 0; // of an open string: what has not been shown
-  bool as_text_ = false;      // the open element is shown while it grows
-  bool is_exact_ = true;      // each element has been read as the whole would
+  std::string run_name_;              // of the elements in run_
+  std::size_t run_count_ = 0;         // how many there are
+  std::string first_;                 // what the first of them holds, when that is a scalar
+  json::array run_;                   // what they hold; empty while there is one scalar
+  std::string decoded_;               // for decode_entities()
+  const parameter* opened_ = nullptr; // of the last element that was opened
+  std::size_t text_from_ = 0;         // of an open string: what has not been shown
+  bool as_text_ = false;              // the open element is shown while it grows
+  bool is_exact_ = true;              // each element has been read as the whole would
 };
 
 std::optional<std::string> progress::read_unfinished(std::string_view text) {

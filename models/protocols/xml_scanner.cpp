@@ -8,8 +8,18 @@
 namespace superstep {
 namespace {
 
+/// Asked for every byte of every name, hence a table.
+constexpr auto name_ends = [] {
+  auto out = std::array<bool, 256>{};
+  for (auto c = 0U; c < out.size(); ++c)
+    out[c] = is_xml_space(static_cast<char>(c));
+  for (const auto c : std::string_view{"/><=\"'"})
+    out[static_cast<unsigned char>(c)] = true;
+  return out;
+}();
+
 bool ends_name(char c) noexcept {
-  return is_xml_space(c) || c == '/' || c == '>' || c == '<' || c == '=' || c == '"' || c == '\'';
+  return name_ends[static_cast<unsigned char>(c)];
 }
 
 bool starts_name(char c) noexcept {
@@ -18,18 +28,6 @@ bool starts_name(char c) noexcept {
 }
 
 } // namespace
-
-bool is_xml_space(char c) noexcept {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-std::string_view trim_xml(std::string_view text) noexcept {
-  while (!text.empty() && is_xml_space(text.front()))
-    text.remove_prefix(1);
-  while (!text.empty() && is_xml_space(text.back()))
-    text.remove_suffix(1);
-  return text;
-}
 
 bool read_tag(std::string_view text, std::size_t at, xml_tag& tag) {
   auto i = at + 1;
@@ -66,6 +64,13 @@ bool read_tag(std::string_view text, std::size_t at, xml_tag& tag) {
     }
   }
   return false;
+}
+
+std::string_view decode_entities(std::string_view text, std::string& buffer) {
+  if (text.find('&') == text.npos)
+    return text;
+  buffer = decode_entities(text);
+  return buffer;
 }
 
 std::string decode_entities(std::string_view text) {

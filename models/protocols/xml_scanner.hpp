@@ -18,11 +18,22 @@ struct xml_tag {
   bool is_empty{};
 };
 
-[[nodiscard]] bool is_xml_space(char c) noexcept;
-[[nodiscard]] std::string_view trim_xml(std::string_view text) noexcept;
+[[nodiscard]] constexpr bool is_xml_space(char c) noexcept {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+[[nodiscard]] constexpr std::string_view trim_xml(std::string_view text) noexcept {
+  while (!text.empty() && is_xml_space(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && is_xml_space(text.back()))
+    text.remove_suffix(1);
+  return text;
+}
 /// The tag that starts at `at` (a `<`); false: none does, or it does not end.
 [[nodiscard]] bool read_tag(std::string_view text, std::size_t at, xml_tag& tag);
 /// Decodes the five named entities, once.
 [[nodiscard]] std::string decode_entities(std::string_view text);
+/// As decode_entities(), but a text without any stays where it is.
+/// @param buffer holds what was decoded; valid until it is used again
+[[nodiscard]] std::string_view decode_entities(std::string_view text, std::string& buffer);
 
 } // namespace superstep

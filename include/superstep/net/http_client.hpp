@@ -61,8 +61,8 @@ struct http_response {
   std::string body; ///< of a streamed answer: empty, read it with next()
 };
 
-/// An answer whose body is read piece by piece. Nothing is read ahead: a slow reader slows the
-/// server.
+/// An answer whose body is read piece by piece. Nothing is read ahead, but for a small body that
+/// came along with the head: a slow reader slows the server.
 ///
 /// Destroying it before its end closes the connection. Moved, not copied.
 /// @par Threads
@@ -73,6 +73,8 @@ public:
 
   http_stream() noexcept = default; ///< of nothing, to be assigned to; next() must not be called
   http_stream(http_response head, std::shared_ptr<exchange> body) noexcept;
+  /// Of an answer whose body came along with its head.
+  http_stream(http_response head, std::string body) noexcept;
   http_stream(http_stream&&) noexcept = default;
   http_stream& operator=(http_stream&&) noexcept = default;
 
@@ -83,7 +85,8 @@ public:
 
 private:
   http_response head_;
-  std::shared_ptr<exchange> body_;
+  std::shared_ptr<exchange> body_; // null: all of it is in rest_
+  std::string rest_;
 };
 
 /// HTTP/1.1 over kept-alive connections, which all requests of the client share per host.

@@ -157,6 +157,50 @@ BOOST_AUTO_TEST_CASE(a_streamed_answer_comes_piece_by_piece_and_its_connection_i
   BOOST_TEST(server.connections() == 1);
 }
 
+/// What a stream said, and how it ended.
+task<std::string> read_twice(const http_client& client, http_request request) {
+  auto opening = client.open(std::move(request));
+  auto stream = co_await opening;
+  if (!stream)
+    co_return "not opened";
+  auto out = std::string{};
+  for (auto ends = 0; ends < 2;) { // an end stays an end
+    auto reading = stream->next();
+    const auto piece = co_await reading;
+    if (piece && *piece && (*piece)->size() <= std::size_t{16} * 1024)
+      out += **piece;
+    else
+      ++ends, out += piece ? "|end" : "|" + piece.error().code.message();
+  }
+  co_return out;
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_comes_along_with_its_head_is_streamed_all_the_same) {
+  const auto large = std::string(40'000, 'x');
+  auto server = loopback_server{[&](auto& socket, int) {
+    for (auto head = std::string{"-"}; !head.empty();) {
+      head = loopback_server::read_head(socket);
+      const auto body = head.starts_with("GET /none")    ? std::string{}
+                        : head.starts_with("GET /large") ? large
+                                                         : std::string{"hello"};
+      loopback_server::write(socket, loopback_server::answer(body));
+    }
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  const auto said = [&](const char* path, std::size_t bytes_max = 0) {
+    auto request = get(server.address() + path);
+    request.response_bytes_max = bytes_max;
+    return sync_wait(read_twice(client, std::move(request)));
+  };
+  BOOST_TEST(said("/some") == "hello|end|end");
+  BOOST_TEST(said("/none") == "|end|end");
+  BOOST_TEST((said("/large") == large + "|end|end"));
+  BOOST_TEST(server.connections() == 1);
+  const auto too_large = "|" + make_error_code(errc::too_large).message();
+  BOOST_TEST(said("/some", 4) == too_large + too_large);
+}
+
 BOOST_AUTO_TEST_CASE(requests_beyond_the_connection_limit_wait_in_line) {
   auto inside = std::atomic<int>{0};
   auto most = std::atomic<int>{0};
