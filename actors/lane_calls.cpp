@@ -138,6 +138,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
   in.failure = nullptr;
+  in.ns = nullptr;
   if (sent != nullptr && sent->timeout_ms > 0)
     c.started = now();
   if (!r.is_plain)
@@ -166,6 +167,7 @@ void lane::dress(run& r, call& c, std::uint32_t number) {
     give_failure(r, c, number);
   c.is_dressed = true;
   c.below = r.request.below;
+  c.input.ns = c.below ? &c.below->ns : nullptr;
   c.streams_custom = r.streams(stream_mode::custom);
   c.streams_messages =
       r.streams(stream_mode::messages) && !has_tag(r.table().node(r.step.tasks[number].node));

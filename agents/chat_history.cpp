@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
 
+#include "agents/python_text.hpp"
+
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 namespace superstep {
 
 namespace {
+
+constexpr auto shown_max = 3; // calls that the text names
 
 // Index of the latest AI message; size() when there is none.
 std::size_t last_ai_index(const message_list& messages) {
@@ -25,19 +30,26 @@ const message* last_ai_message(const message_list& messages) {
 }
 
 std::optional<std::string> unanswered_call(const message_list& messages, bool whole) {
-  auto answered = std::set<std::string_view>{};
+  auto answered = boost::container::small_vector<std::string_view, 16>{};
   const auto from = whole ? std::size_t{0} : last_ai_index(messages);
   for (auto i = from; i < messages.size(); ++i)
     if (messages[i].type == message_type::tool)
-      answered.insert(messages[i].tool_call_id);
+      answered.push_back(messages[i].tool_call_id);
+  std::ranges::sort(answered);
+  auto pending = std::string{};
+  auto count = 0;
   for (auto i = from; i < messages.size(); ++i)
     for (const auto& call : messages[i].tool_calls)
-      if (!answered.contains(call.id))
-        return "message " + std::to_string(i + 1) + " calls tool '" + call.name + "' (id '" +
-               call.id +
-               "'), and no tool message answers it; every tool call in the history must have its "
-               "tool message, because most providers refuse it otherwise";
-  return std::nullopt;
+      if (!std::ranges::binary_search(answered, std::string_view{call.id}) && ++count <= shown_max)
+        pending += (count == 1 ? "" : ", ") + python_text(call);
+  if (count == 0)
+    return std::nullopt;
+  return "Found AIMessages with tool_calls that do not have a corresponding ToolMessage. Here are "
+         "the first few of those tool calls: [" +
+         pending +
+         "].\n\nEvery tool call (LLM requesting to call a tool) in the message history MUST have a "
+         "corresponding ToolMessage (result of a tool invocation to return to the LLM) - this is "
+         "required by most LLM providers.";
 }
 
 } // namespace superstep

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
+#include "agents/early_calls.hpp"
 
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/tools/tool_node.hpp>
 
+#include <algorithm>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -22,11 +25,17 @@ struct react_parts {
   model_chooser choose_model; // empty: `model` it is
   tool_node tools;
   limiter tool_limit;
+  std::vector<std::string> early_tools; // names
+  early_results early;
   message_ptr prompt; // null: none
 
   explicit react_parts(react_agent_options&& o)
       : name{std::move(o.name)}, model{std::move(o.model)}, choose_model{std::move(o.choose_model)},
-        tools{std::move(o.tools)}, tool_limit{std::move(o.tool_limit)} {
+        tools{std::move(o.tools)}, tool_limit{std::move(o.tool_limit)},
+        early_tools{std::move(o.early_tools)} {
+    for (const auto& tool : early_tools)
+      if (tools.find(tool) == nullptr)
+        throw std::invalid_argument{"early_tools names '" + tool + "', which is no tool"};
     if (!o.prompt.empty())
       prompt = std::make_shared<const message>(system_message(std::move(o.prompt)));
   }
@@ -102,37 +111,6 @@ std::shared_ptr<const agent_context> context_of(const runtime& rt) {
   return std::static_pointer_cast<const agent_context>(rt.config().context);
 }
 
-task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, runtime rt) {
-  // Later messages were checked when they were added.
-  if (const auto fault = unanswered_call(state.messages, state.model_calls == 0))
-    throw std::system_error{make_error_code(errc::invalid_argument), *fault};
-  auto request = make_request(*parts, state, rt);
-  auto told =
-      told_call::begin(context_of(rt), "model_start", "model_end", std::to_string(request.turn));
-  auto model = parts->model;
-  if (parts->choose_model) {
-    auto choosing = parts->choose_model(state, rt);
-    model = co_await choosing;
-    if (!model)
-      throw std::system_error{make_error_code(errc::invalid_argument),
-                              "choose_model returned no model"};
-  }
-  auto told_pieces = std::make_shared<bool>(false);
-  if (rt.streams_messages())
-    request.on_chunk = [rt, told_pieces](const message_chunk& piece) {
-      *told_pieces = true;
-      rt.emit_message(value{piece});
-    };
-  auto asking = model->complete(std::move(request));
-  auto reply = co_await asking;
-  told.reset();
-  if (!reply)
-    throw std::system_error{reply.error().code, reply.error().text};
-  if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
-    rt.emit_message(value{*reply});
-  co_return after_model(*parts, std::move(reply).value(), rt);
-}
-
 /// `asked` is held: a call may outlast its run.
 task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context,
                            std::shared_ptr<const agent_context> asked) {
@@ -152,10 +130,108 @@ task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runti
   auto context = tool_context{};
   context.run_key = rt.config().run_id;
   context.tool_call_id = call.id;
-  context.node = std::string{rt.node()};
+  context.node = std::string{react_tools_node.name};
   context.attempt = rt.attempt();
   context.stop = rt.stop();
   return run_tool(parts, std::move(call), std::move(context), context_of(rt));
+}
+
+task<message_ptr> at_once(message_ptr answer) {
+  co_return answer;
+}
+
+/// The answer of a call that was started early, or else the call.
+task<message_ptr> begin_or_take(const parts_ptr& parts, const tool_call& call, const runtime& rt) {
+  if (!parts->early_tools.empty())
+    if (auto answer = parts->early.take(rt, call))
+      return at_once(std::move(answer));
+  return begin_tool(parts, call, rt);
+}
+
+/// Null: nothing is started early. In a last step calls are not run at all.
+std::shared_ptr<early_calls> early_calls_of(const parts_ptr& parts, const runtime& rt, home& at) {
+  if (rt.remaining_steps() < 2)
+    return nullptr;
+  auto ways = early_calls::ways{};
+  ways.is_safe = [parts](const std::string& tool) {
+    return std::ranges::find(parts->early_tools, tool) != parts->early_tools.end();
+  };
+  ways.run = [parts, rt](const tool_call& call) { return begin_tool(parts, call, rt); };
+  ways.keep = [parts, rt](const tool_call& call, message_ptr answer) {
+    parts->early.keep(rt, call, std::move(answer));
+  };
+  if (auto asked = context_of(rt); asked && asked->observe)
+    ways.discard = [asked](const tool_call& call) { asked->observe("tool_discarded", call.id); };
+  return std::make_shared<early_calls>(std::move(ways), at);
+}
+
+/// Has the pieces of the answer streamed, and heard by who starts calls early. What it returns
+/// becomes true with the first piece that is streamed; null: nobody listens.
+std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,
+                                   const std::shared_ptr<early_calls>& early) {
+  if (!rt.streams_messages() && !early)
+    return nullptr;
+  auto told = std::make_shared<bool>(false);
+  request.on_chunk = [rt, told, early](const message_chunk& piece) {
+    if (early)
+      early->hear(piece);
+    if (!rt.streams_messages())
+      return;
+    *told = true;
+    rt.emit_message(value{piece});
+  };
+  return told;
+}
+
+/// The answer of a model, once every call that was started early has ended, whatever it says.
+task<result<message>> ask_and_end(task<result<message>> asking, std::shared_ptr<early_calls> early,
+                                  std::unique_ptr<told_call>& told) {
+  auto reply = std::optional<result<message>>{};
+  auto thrown = std::exception_ptr{};
+  try {
+    reply.emplace(co_await asking);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  told.reset();
+  auto ending = early->end(reply && *reply ? (*reply)->tool_calls : std::vector<tool_call>{});
+  co_await ending;
+  if (thrown)
+    std::rethrow_exception(thrown);
+  co_return std::move(*reply);
+}
+
+task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, runtime rt) {
+  // Later messages were checked when they were added.
+  if (const auto fault = unanswered_call(state.messages, state.model_calls == 0))
+    throw std::system_error{make_error_code(errc::invalid_argument), *fault};
+  auto request = make_request(*parts, state, rt);
+  auto told =
+      told_call::begin(context_of(rt), "model_start", "model_end", std::to_string(request.turn));
+  auto model = parts->model;
+  if (parts->choose_model) {
+    auto choosing = parts->choose_model(state, rt);
+    model = co_await choosing;
+    if (!model)
+      throw std::system_error{make_error_code(errc::invalid_argument),
+                              "choose_model returned no model"};
+  }
+  auto early = std::shared_ptr<early_calls>{};
+  if (!parts->early_tools.empty()) {
+    auto& at = co_await this_home{};
+    early = early_calls_of(parts, rt, at);
+  }
+  const auto told_pieces = listen(request, rt, early);
+  auto asking = model->complete(std::move(request));
+  if (early)
+    asking = ask_and_end(std::move(asking), early, told);
+  auto reply = co_await asking;
+  told.reset();
+  if (!reply)
+    throw std::system_error{reply.error().code, reply.error().text};
+  if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
+    rt.emit_message(value{*reply});
+  co_return after_model(*parts, std::move(reply).value(), rt);
 }
 
 update<chat_state> after_tools(message_list answers) {
@@ -181,7 +257,7 @@ message stopped_answer(const tool_call& call, std::string_view why) {
 
 /// The call is the payload of the Send, which outlives the body.
 task<update<chat_state>> call_tool(parts_ptr parts, const tool_call& call, runtime rt) {
-  auto running = begin_tool(parts, call, rt);
+  auto running = begin_or_take(parts, call, rt);
   auto answers = message_list{};
   answers.push_back(co_await running);
   stream(answers, rt);
@@ -191,7 +267,7 @@ task<update<chat_state>> call_tool(parts_ptr parts, const tool_call& call, runti
 task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> calls, runtime rt) {
   auto bodies = std::vector<task<message_ptr>>{};
   for (const auto& call : calls)
-    bodies.push_back(begin_tool(parts, call, rt));
+    bodies.push_back(begin_or_take(parts, call, rt));
   auto all = when_all(std::move(bodies));
   auto ended = co_await all;
   auto answers = message_list{};

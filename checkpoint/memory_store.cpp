@@ -1,138 +1,227 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store_index.hpp"
 #include "store_labels.hpp"
 
 #include <superstep/checkpoint/store.hpp>
 
 #include <algorithm>
-#include <stdexcept>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
 
 namespace superstep {
 
-namespace detail {
+namespace {
 
-void check_labels(const store_namespace& ns) {
-  for (const auto& label : ns) {
-    if (label.empty())
-      throw std::invalid_argument{"Namespace labels cannot be empty strings."};
-    if (label.find_first_of(std::string_view{".\0", 2}) != std::string::npos)
-      throw std::invalid_argument{"Invalid namespace label '" + label +
-                                  "': namespace labels cannot contain periods ('.') or NUL."};
+using vectors = std::vector<std::vector<float>>;
+using time_point = std::chrono::system_clock::time_point;
+
+struct kept_item {
+  std::string key;
+  json::object value;
+  vectors meaning{};                ///< empty: not searched by meaning
+  std::chrono::milliseconds ttl{0}; ///< 0: for ever
+  time_point end{};                 ///< when it expires, if it does
+
+  [[nodiscard]] bool is_there(time_point now) const { return ttl.count() == 0 || now < end; }
+};
+
+/// The items of one namespace, in the order of the first use of their keys.
+struct kept_namespace {
+  std::uint64_t number = 0; ///< namespaces are searched in the order of their first use
+  std::map<std::uint64_t, kept_item> items{};
+  std::map<std::string, std::uint64_t, std::less<>> numbers{};
+
+  kept_item* find(std::string_view key) {
+    const auto found = numbers.find(key);
+    return found == numbers.end() ? nullptr : &items.at(found->second);
   }
-}
+  void erase(std::string_view key) {
+    const auto found = numbers.find(key);
+    if (found == numbers.end())
+      return;
+    items.erase(found->second);
+    numbers.erase(found);
+  }
+};
 
-void check_target(const store_namespace& ns) {
-  if (ns.empty())
-    throw std::invalid_argument{"Namespace cannot be empty."};
-  check_labels(ns);
-}
+using kept_namespaces = std::map<store_namespace, kept_namespace>;
 
-} // namespace detail
+} // namespace
+
+struct memory_store::impl {
+  explicit impl(memory_store_options o) : options{std::move(o)} {}
+
+  const memory_store_options options;
+  std::mutex mutex{};
+  kept_namespaces spaces{};
+  std::uint64_t last_number = 0;
+
+  [[nodiscard]] vectors meaning_of(const json::object& value, const store_put_options& put) const {
+    auto texts = std::vector<std::string>{};
+    if (options.embed)
+      for (const auto& place : put.index ? *put.index : options.fields)
+        std::ranges::move(detail::texts_at(json::value(value), place), std::back_inserter(texts));
+    return embedded(texts);
+  }
+
+  [[nodiscard]] vectors embedded(const std::vector<std::string>& texts) const {
+    if (texts.empty())
+      return {};
+    auto out = options.embed(texts);
+    if (out.size() != texts.size())
+      throw std::invalid_argument{"the embedding gave " + std::to_string(out.size()) +
+                                  " vectors for " + std::to_string(texts.size()) + " texts"};
+    return out;
+  }
+
+  void renew(kept_item& item, time_point now) const {
+    if (options.reading_renews && item.ttl.count() > 0)
+      item.end = now + item.ttl;
+  }
+
+  struct found_item {
+    const store_namespace* ns;
+    kept_item* item;
+    std::optional<double> score{};
+  };
+
+  /// What fits, in the order of first use. Under the lock.
+  std::vector<found_item> matching(const store_query& query, time_point now) {
+    auto below = std::vector<kept_namespaces::value_type*>{};
+    for (auto space = spaces.lower_bound(query.prefix); space != spaces.end(); ++space) {
+      const auto& ns = space->first;
+      if (ns.size() < query.prefix.size() ||
+          !std::equal(query.prefix.begin(), query.prefix.end(), ns.begin()))
+        break;
+      below.push_back(&*space);
+    }
+    std::ranges::sort(below, {}, [](const auto* space) { return space->second.number; });
+    auto out = std::vector<found_item>{};
+    for (auto* space : below)
+      for (auto& [number, item] : space->second.items)
+        if (item.is_there(now) && fits(query.filter, item.value))
+          out.push_back({&space->first, &item, {}});
+    return out;
+  }
+};
 
 namespace {
 
-constexpr auto filter_depth_max = 32;
-
-bool compare(std::string_view op, const json::value& held, const json::value& wanted) {
-  if (op == "$eq")
-    return held == wanted;
-  if (op == "$ne")
-    return held != wanted;
-  const auto is_less = op == "$lt" || op == "$lte";
-  if (!is_less && op != "$gt" && op != "$gte")
-    throw std::invalid_argument{"Unsupported operator: " + std::string{op}};
-  if (!held.is_number() || !wanted.is_number())
-    return false;
-  const auto a = held.to_number<double>();
-  const auto b = wanted.to_number<double>();
-  if (a == b)
-    return op == "$lte" || op == "$gte";
-  return is_less == (a < b);
-}
-
-bool fits_value(const json::value& wanted, const json::value& held, int depth) {
-  if (depth > filter_depth_max)
-    throw std::invalid_argument{"a filter nests deeper than 32 objects"};
-  if (wanted.is_object()) {
-    const auto& members = wanted.get_object();
-    if (std::ranges::any_of(members, [](const auto& m) { return m.key().starts_with('$'); }))
-      return std::ranges::all_of(members,
-                                 [&](const auto& m) { return compare(m.key(), held, m.value()); });
-    if (!held.is_object())
-      return false;
-    return std::ranges::all_of(members, [&](const auto& m) {
-      const auto* found = held.get_object().if_contains(m.key());
-      return fits_value(m.value(), found == nullptr ? json::value{} : *found, depth + 1);
-    });
-  }
-  if (wanted.is_array()) {
-    if (!held.is_array() || held.get_array().size() != wanted.get_array().size())
-      return false;
-    for (auto i = std::size_t{0}; i < wanted.get_array().size(); ++i)
-      if (!fits_value(wanted.get_array()[i], held.get_array()[i], depth + 1))
-        return false;
-    return true;
-  }
-  return wanted == held;
+/// The page of a search by meaning: items with a score, nearest first, then, where fewer than the
+/// limit are left of these, items without one.
+template <class Found>
+std::vector<Found> nearest(std::vector<Found> all, const std::vector<float>& wanted,
+                           const store_query& query) {
+  for (auto& found : all)
+    for (const auto& v : found.item->meaning)
+      found.score = std::max(found.score.value_or(-1.0), detail::cosine(wanted, v));
+  const auto rest =
+      std::stable_partition(all.begin(), all.end(), [](const auto& f) { return f.score; });
+  std::stable_sort(all.begin(), rest,
+                   [](const auto& a, const auto& b) { return *a.score > *b.score; });
+  const auto scored = static_cast<std::size_t>(rest - all.begin());
+  auto out = std::vector<Found>{};
+  for (auto i = query.offset; i < scored && out.size() < query.limit; ++i)
+    out.push_back(all[i]);
+  for (auto i = scored; i < all.size() && out.size() < query.limit; ++i)
+    out.push_back(all[i]);
+  return out;
 }
 
 } // namespace
 
-bool fits(const json::object& filter, const json::object& value) {
-  return std::ranges::all_of(filter, [&](const auto& m) {
-    const auto* held = value.if_contains(m.key());
-    return fits_value(m.value(), held == nullptr ? json::value{} : *held, 0);
-  });
-}
+memory_store::memory_store(memory_store_options options)
+    : impl_{std::make_unique<impl>(std::move(options))} {}
+
+memory_store::~memory_store() = default;
 
 std::optional<json::object> memory_store::get(const store_namespace& ns, std::string_view key) {
   detail::check_labels(ns);
-  const auto lock = std::scoped_lock{mutex_};
-  const auto space = items_.find(ns);
-  if (space == items_.end())
+  const auto now = impl_->options.time->now();
+  const auto lock = std::scoped_lock{impl_->mutex};
+  const auto space = impl_->spaces.find(ns);
+  auto* item = space == impl_->spaces.end() ? nullptr : space->second.find(key);
+  if (item == nullptr || !item->is_there(now))
     return std::nullopt;
-  const auto item = space->second.find(key);
-  if (item == space->second.end())
-    return std::nullopt;
-  return item->second;
+  impl_->renew(*item, now);
+  return item->value;
 }
 
-void memory_store::put(const store_namespace& ns, std::string_view key, json::object value) {
+void memory_store::put(const store_namespace& ns, std::string_view key, json::object value,
+                       const store_put_options& options) {
   detail::check_target(ns);
-  const auto lock = std::scoped_lock{mutex_};
-  items_[ns].insert_or_assign(std::string{key}, std::move(value));
+  auto item = kept_item{std::string{key}, std::move(value)};
+  item.meaning = impl_->meaning_of(item.value, options);
+  item.ttl = options.ttl.value_or(impl_->options.ttl);
+  item.end = impl_->options.time->now() + item.ttl;
+  const auto lock = std::scoped_lock{impl_->mutex};
+  auto& space = impl_->spaces[ns];
+  if (space.number == 0)
+    space.number = ++impl_->last_number;
+  if (auto* known = space.find(key)) {
+    *known = std::move(item);
+    return;
+  }
+  const auto number = ++impl_->last_number;
+  space.numbers.emplace(key, number);
+  space.items.emplace(number, std::move(item));
 }
 
 void memory_store::erase(const store_namespace& ns, std::string_view key) {
   detail::check_labels(ns);
-  const auto lock = std::scoped_lock{mutex_};
-  const auto space = items_.find(ns);
-  if (space == items_.end())
-    return;
-  if (const auto item = space->second.find(key); item != space->second.end())
-    space->second.erase(item);
-  if (space->second.empty())
-    items_.erase(space);
+  const auto lock = std::scoped_lock{impl_->mutex};
+  if (const auto space = impl_->spaces.find(ns); space != impl_->spaces.end())
+    space->second.erase(key);
 }
 
 std::vector<store_item> memory_store::search(const store_query& query) {
   detail::check_labels(query.prefix);
+  const auto is_by_meaning = impl_->options.embed && !query.text.empty();
+  auto wanted = vectors{};
+  if (is_by_meaning)
+    wanted = impl_->embedded({query.text});
+  const auto now = impl_->options.time->now();
+  const auto lock = std::scoped_lock{impl_->mutex};
+  auto found = impl_->matching(query, now);
+  if (is_by_meaning) {
+    found = nearest(std::move(found), wanted.front(), query);
+  } else {
+    const auto from = std::min(query.offset, found.size());
+    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(from));
+    found.resize(std::min(query.limit, found.size()), {nullptr, nullptr, {}});
+  }
   auto out = std::vector<store_item>{};
-  auto skipped = std::size_t{0};
-  const auto lock = std::scoped_lock{mutex_};
-  for (auto space = items_.lower_bound(query.prefix); space != items_.end(); ++space) {
-    const auto& ns = space->first;
-    if (ns.size() < query.prefix.size() ||
-        !std::equal(query.prefix.begin(), query.prefix.end(), ns.begin()))
-      break;
-    for (const auto& [key, value] : space->second) {
-      if (!fits(query.filter, value) || skipped++ < query.offset)
-        continue;
-      if (out.size() == query.limit)
-        return out;
-      out.push_back({ns, key, value});
-    }
+  for (const auto& f : found) {
+    impl_->renew(*f.item, now);
+    out.push_back({*f.ns, f.item->key, f.item->value, f.score});
   }
   return out;
+}
+
+std::vector<store_namespace> memory_store::list(const namespace_query& query) {
+  auto all = std::vector<store_namespace>{};
+  {
+    const auto lock = std::scoped_lock{impl_->mutex};
+    for (const auto& space : impl_->spaces)
+      all.push_back(space.first);
+  }
+  return detail::listed(std::move(all), query);
+}
+
+std::size_t memory_store::sweep() {
+  const auto now = impl_->options.time->now();
+  auto dropped = std::size_t{0};
+  const auto lock = std::scoped_lock{impl_->mutex};
+  for (auto& [ns, space] : impl_->spaces)
+    dropped += std::erase_if(space.items, [&space = space, now](const auto& entry) {
+      const auto is_over = !entry.second.is_there(now);
+      if (is_over)
+        space.numbers.erase(entry.second.key);
+      return is_over;
+    });
+  return dropped;
 }
 
 } // namespace superstep

@@ -50,7 +50,8 @@ public:
         erase_{db_.prepare("DELETE FROM items WHERE ns = ?1 AND key = ?2")},
         search_{db_.prepare("SELECT ns, key, value FROM items WHERE ns = ?1 OR (ns >= ?2 AND ns < "
                             "?3) ORDER BY ns, key")},
-        all_{db_.prepare("SELECT ns, key, value FROM items ORDER BY ns, key")} {}
+        all_{db_.prepare("SELECT ns, key, value FROM items ORDER BY ns, key")},
+        namespaces_{db_.prepare("SELECT DISTINCT ns FROM items")} {}
 
   std::optional<json::object> get(const std::string& ns, std::string_view key) {
     const auto lock = std::scoped_lock{mutex_};
@@ -92,10 +93,19 @@ public:
     // Filters mean what fits() says, which is more than SQL's comparisons of JSON can say.
     for (auto skipped = std::size_t{0}; out.size() < query.limit && s->step();) {
       auto value = std::move(parse_row(s->text(2)).as_object());
-      if (!fits(query.filter, value) || skipped++ < query.offset)
+      if (!fits(query.filter, value, no_number::is_left_out) || skipped++ < query.offset)
         continue;
       out.push_back({split(s->bytes(0)), std::string{s->text(1)}, std::move(value)});
     }
+    return out;
+  }
+
+  std::vector<store_namespace> namespaces() {
+    auto out = std::vector<store_namespace>{};
+    const auto lock = std::scoped_lock{mutex_};
+    auto s = statement_use{namespaces_};
+    while (s->step())
+      out.push_back(split(s->bytes(0)));
     return out;
   }
 
@@ -107,6 +117,7 @@ private:
   statement erase_;
   statement search_;
   statement all_;
+  statement namespaces_;
 };
 
 sqlite_store::sqlite_store(std::string path, sqlite_store_options options)
@@ -119,8 +130,10 @@ std::optional<json::object> sqlite_store::get(const store_namespace& ns, std::st
   return impl_->get(joined(ns), key);
 }
 
-void sqlite_store::put(const store_namespace& ns, std::string_view key, json::object value) {
+void sqlite_store::put(const store_namespace& ns, std::string_view key, json::object value,
+                       const store_put_options& options) {
   check_target(ns);
+  check_plain_put(options, "sqlite_store");
   impl_->put(joined(ns), key, to_text(value));
 }
 
@@ -132,6 +145,10 @@ void sqlite_store::erase(const store_namespace& ns, std::string_view key) {
 std::vector<store_item> sqlite_store::search(const store_query& query) {
   check_labels(query.prefix);
   return impl_->search(query);
+}
+
+std::vector<store_namespace> sqlite_store::list(const namespace_query& query) {
+  return listed(impl_->namespaces(), query);
 }
 
 } // namespace superstep

@@ -3,11 +3,20 @@
 
 #include <superstep/checkpoint/store.hpp>
 
+#include <vector>
+
 namespace superstep::detail {
 
-/// Throws std::invalid_argument for labels that no namespace has.
+/// Throws std::invalid_argument for labels that no namespace has, in the reference's words.
 void check_labels(const store_namespace& ns);
-/// The same for a namespace that is written to, which is not empty.
+/// The same for a namespace that is written to: not empty, and not of the reserved root.
 void check_target(const store_namespace& ns);
+
+/// Throws std::invalid_argument when a put asks for more than this kind of store can do.
+void check_plain_put(const store_put_options& options, const char* kind_of_store);
+
+/// What a listing shows of these namespaces.
+[[nodiscard]] std::vector<store_namespace> listed(std::vector<store_namespace> all,
+                                                  const namespace_query& query);
 
 } // namespace superstep::detail

@@ -309,15 +309,26 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
   return *this;
 }
 
-json_graph& json_graph::channel(std::string name, json_reducer reduce,
-                                std::optional<json::value> initial) {
-  using folding = binary_operator_aggregate<single_place, json::value, json_reducer>;
+template <class Reducer>
+void json_graph::add_folding(std::string name, Reducer reduce, std::optional<json::value> initial) {
+  using folding = binary_operator_aggregate<single_place, json::value, Reducer>;
   using slot = slot_block::slot_of<std::optional<json::value>>;
   const auto number = layout_->channels.size();
   layout_->blank.add(std::make_unique<slot>(std::move(initial)));
   builder_.add_channel(std::make_unique<folding>(name, single_place{number}, std::move(reduce)));
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
   layout_->channels.push_back({std::move(name), json_kind::folded});
+}
+
+json_graph& json_graph::channel(std::string name, json_reducer reduce,
+                                std::optional<json::value> initial) {
+  add_folding(std::move(name), std::move(reduce), std::move(initial));
+  return *this;
+}
+
+json_graph& json_graph::channel(std::string name, json_naming_reducer reduce,
+                                std::optional<json::value> initial) {
+  add_folding(std::move(name), std::move(reduce), std::move(initial));
   return *this;
 }
 

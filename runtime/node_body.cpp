@@ -85,7 +85,8 @@ void run_routers(const body_input& input, node_output& output) {
   for (auto& w : own)
     pointers.push_back(&w);
   auto fresh = input.state->clone();
-  auto ids = id_source{(*input.config)->run_id};
+  const auto& run_id = (*input.config)->run_id;
+  auto ids = id_source{input.ns == nullptr ? run_id : run_id + '/' + *input.ns};
   ids.begin_step(input.step);
   output.adopted_changes.clear(); // the record is reused: another task's may still be there
   auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);

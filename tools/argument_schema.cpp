@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "display.hpp"
+
 #include <superstep/tools/argument_schema.hpp>
 
 #define VALIJSON_USE_EXCEPTIONS 1 // its other way to report a bad schema is to abort
@@ -8,8 +10,11 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -17,6 +22,7 @@ namespace superstep {
 
 struct argument_schema::compiled {
   valijson::Schema schema;
+  json::value written;                         ///< for the order of its properties
   std::set<std::string, std::less<>> required; ///< members of the top level
 
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments) const;
@@ -26,22 +32,59 @@ namespace {
 
 constexpr auto faults_max = std::size_t{10};
 
-/// The validator's steps `<root>`, `[a]`, `[2]` as people write them: `a[2]`.
-std::string path_of(const std::vector<std::string>& steps) {
+using steps = std::vector<std::string>;
+
+/// The validator's steps are `<root>`, `[a]`, `[2]`.
+steps steps_of(const steps& written) {
+  auto out = steps{};
+  for (const auto& step : written)
+    if (step.size() >= 2 && step.front() == '[')
+      out.push_back(step.substr(1, step.size() - 2));
+  return out;
+}
+
+/// As people write them: `a.2`.
+std::string path_of(const steps& at) {
   auto path = std::string{};
-  for (const auto& step : steps) {
-    if (step.size() < 2 || step.front() != '[')
-      continue;
-    const auto name = std::string_view{step}.substr(1, step.size() - 2);
-    const auto is_index = name.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_index && !name.empty()) {
-      path += step;
-    } else {
-      path += path.empty() ? "" : ".";
-      path += name;
-    }
-  }
+  for (const auto& step : at)
+    path += (path.empty() ? "" : ".") + step;
   return path;
+}
+
+/// The name in the validator's words for a member that is not there, which it reports for the
+/// object around it; empty for other faults.
+std::string_view missing_member(std::string_view text) {
+  constexpr auto before = std::string_view{"Missing required property '"};
+  constexpr auto after = std::string_view{"'."};
+  if (!text.starts_with(before) || !text.ends_with(after))
+    return {};
+  return text.substr(before.size(), text.size() - before.size() - after.size());
+}
+
+/// Where the schema has that place: its position among the properties, level by level. The
+/// validator goes by the names instead.
+std::vector<std::size_t> position_of(const json::value& schema, const steps& at) {
+  auto out = std::vector<std::size_t>{};
+  const auto* here = schema.if_object();
+  for (const auto& step : at) {
+    const auto* members = here != nullptr ? here->if_contains("properties") : nullptr;
+    const auto* items = here != nullptr ? here->if_contains("items") : nullptr;
+    here = nullptr;
+    auto position = static_cast<std::size_t>(-1); // unknown to the schema: behind what it knows
+    if (members != nullptr && members->is_object()) {
+      const auto& known = members->get_object();
+      const auto found = known.find(step);
+      if (found != known.end()) {
+        position = static_cast<std::size_t>(std::distance(known.begin(), found));
+        here = found->value().if_object();
+      }
+    } else if (items != nullptr) {
+      std::from_chars(step.data(), step.data() + step.size(), position);
+      here = items->if_object();
+    }
+    out.push_back(position);
+  }
+  return out;
 }
 
 /// The validator repeats a fault at every level above it.
@@ -55,9 +98,9 @@ bool repeats_inner_fault(const std::string& text) {
 result<argument_schema> argument_schema::compile(const json::object& schema) {
   auto made = std::make_shared<compiled>();
   try {
-    const auto document = json::value(schema);
+    made->written = json::value(schema);
     auto parser = valijson::SchemaParser{};
-    parser.populateSchema(valijson::adapters::BoostJsonAdapter{document}, made->schema);
+    parser.populateSchema(valijson::adapters::BoostJsonAdapter{made->written}, made->schema);
     if (const auto* required = schema.if_contains("required"); required && required->is_array())
       for (const auto& name : required->get_array())
         made->required.emplace(std::string_view{name.as_string()});
@@ -84,27 +127,45 @@ std::vector<argument_fault> argument_schema::compiled::check(const json::object&
   // Not shared: the validator caches compiled patterns while it checks.
   auto validator = valijson::Validator{};
   auto results = valijson::ValidationResults{};
-  auto faults = std::vector<argument_fault>{};
   if (validator.validate(schema, valijson::adapters::BoostJsonAdapter{document}, &results))
-    return faults;
+    return {};
+  struct placed_fault {
+    std::vector<std::size_t> position;
+    argument_fault fault;
+  };
+  auto found = std::vector<placed_fault>{};
   for (const auto& fault : results) {
-    if (faults.size() == faults_max)
-      break;
-    if (faults.empty() || !repeats_inner_fault(fault.description))
-      faults.push_back({path_of(fault.context), fault.description});
+    if (!found.empty() && repeats_inner_fault(fault.description))
+      continue;
+    auto at = steps_of(fault.context);
+    auto text = fault.description;
+    if (const auto missing = missing_member(fault.description); !missing.empty()) {
+      at.emplace_back(missing);
+      text = "Field required";
+    }
+    auto path = path_of(at);
+    // One fault per place: the first says what is wrong with it.
+    if (std::ranges::none_of(found, [&](const auto& f) { return f.fault.path == path; }))
+      found.push_back({position_of(written, at), {std::move(path), std::move(text)}});
   }
-  if (faults.empty())
-    faults.push_back({"", "does not match the schema"});
+  if (found.empty())
+    return {{"", "does not match the schema"}};
+  std::ranges::stable_sort(found, {}, &placed_fault::position);
+  auto faults = std::vector<argument_fault>{};
+  for (auto& f : found)
+    if (faults.size() < faults_max)
+      faults.push_back(std::move(f.fault));
   return faults;
 }
 
 std::string describe_faults(std::string_view tool, const json::object& arguments,
                             const std::vector<argument_fault>& faults) {
-  auto text = "Error invoking tool '" + std::string{tool} + "' with kwargs " + to_text(arguments) +
-              " with error:";
-  for (const auto& fault : faults)
-    text +=
-        "\n " + (fault.path.empty() ? std::string{"arguments"} : fault.path) + ": " + fault.text;
+  auto text = "Error invoking tool '" + std::string{tool} + "' with kwargs " +
+              detail::displayed(arguments) + " with error:\n ";
+  for (auto i = std::size_t{0}; i < faults.size(); ++i)
+    text += (i > 0 ? "\n" : "") +
+            (faults[i].path.empty() ? std::string{"arguments"} : faults[i].path) + ": " +
+            faults[i].text;
   return text + "\n Please fix the error and try again.";
 }
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "display.hpp"
+#include "tool_result.hpp"
+#include "tool_table.hpp"
 #include "utf8.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -8,23 +11,38 @@
 #include <exception>
 #include <optional>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 namespace superstep {
 
-struct tool_node::table {
-  struct entry {
-    tool_ptr run;
-    argument_schema schema;
-  };
-  std::unordered_map<std::string_view, entry> by_name; // views of the definitions below
-  tool_definitions definitions;
-  std::string names; // comma separated, for the answer to a call of an unknown tool
-  tool_node_options options;
+namespace {
+
+using table_ptr = std::shared_ptr<const tool_node::table>;
+
+/// What a tool threw that is no std::exception.
+class unknown_exception final : public std::exception {
+public:
+  [[nodiscard]] const char* what() const noexcept override {
+    return "the tool threw something that is no std::exception";
+  }
 };
 
-namespace {
+/// The answer to the current exception; throws it on when it is not to be answered.
+/// @param any whatever its class: it came through an interceptor
+std::string answer_current(const tool_errors& errors, bool any) {
+  auto words = std::optional<std::string>{};
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    words = any ? errors.answer_any(e) : errors.answer(e);
+  } catch (...) {
+    const auto e = unknown_exception{};
+    words = any ? errors.answer_any(e) : errors.answer(e);
+  }
+  if (!words)
+    throw;
+  return *std::move(words);
+}
 
 tool_output failed(std::string text) {
   auto out = tool_output{};
@@ -37,84 +55,176 @@ message answer(std::string id, std::string name, tool_output out) {
   auto m = tool_message(valid_utf8(std::move(out.content)), std::move(id), std::move(name));
   m.is_error = out.is_error;
   m.artifact = std::move(out.artifact);
+  m.blocks = std::move(out.blocks);
   return m;
 }
 
-message_ptr share(message m) {
-  return std::make_shared<const message>(std::move(m));
+tool_answer answered(message m) {
+  return {std::make_shared<const message>(std::move(m)), {}};
 }
 
 std::string please_fix(std::string_view what) {
   return "Error: " + std::string{what} + "\n Please fix your mistakes.";
 }
 
-/// The text of what a tool threw. Called inside a handler: the exception is the current one.
-std::string text_of_current_exception() {
-  try {
-    throw;
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "the tool threw something that is no std::exception";
+tool_output within(tool_output out, std::size_t bytes_max, const std::string& name) {
+  const auto size = out.blocks ? to_text(json::value(*out.blocks)).size() : out.content.size();
+  if (size <= bytes_max)
+    return out;
+  return failed(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
+                           " bytes; at most " + std::to_string(bytes_max) + " are taken"));
+}
+
+/// The items of a reply; one message alone is the answer itself.
+tool_answer answer_of(std::vector<tool_item> items) {
+  if (auto* only = items.size() == 1 ? std::get_if<message>(&items.front()) : nullptr)
+    return answered(std::move(*only));
+  return {nullptr, std::move(items)};
+}
+
+const tool_surroundings& surroundings_of(const tool_context& context) {
+  static const auto nothing = tool_surroundings{tool_input_form::state, {}, nullptr, {}};
+  return context.around ? *context.around : nothing;
+}
+
+/// Absent fields of the state for which the tool has a value of its own.
+void add_defaults(json::object& args, const std::vector<injection>& injections,
+                  const std::string& id) {
+  for (const auto& i : injections)
+    if (i.from == injection::source::tool_call_id)
+      args[i.argument] = id;
+    else if (i.otherwise && !args.contains(i.argument))
+      args[i.argument] = *i.otherwise;
+}
+
+void check_arguments(const tool_node::table::entry& entry, const tool_call& call) {
+  auto faults = entry.schema.check(call.args);
+  if (!faults.empty())
+    throw tool_invocation_error{call.name, call.args, std::move(faults)};
+}
+
+/// The call with the arguments that the model does not set. `ready` is what it gave without them,
+/// which is what is checked. Throws what injection throws: no failure of the call itself.
+tool_call injected(const tool_node::table& t, const tool_node::table::entry& entry, tool_call call,
+                   tool_context& context, tool_call& given) {
+  context.tools = t.definitions;
+  auto out =
+      inject_tool_args(entry.injections, call, surroundings_of(context), t.options.messages_key);
+  add_defaults(out.args, entry.injections, call.id);
+  given = std::move(call);
+  for (const auto& i : entry.injections)
+    given.args.erase(i.argument);
+  return out;
+}
+
+/// Runs one call. The table is held: the node's copies may go while the call is under way.
+task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
+  auto id = call.id;
+  auto name = call.name;
+  context.tool_call_id = id;
+  const auto* entry = t->find(name);
+  if (entry == nullptr)
+    co_return answered(
+        answer(std::move(id), name,
+               failed("Error: " + name + " is not a valid tool, try one of [" + t->names + "].")));
+  auto given = std::unique_ptr<tool_call>{}; // what the model gave, when that is not all
+  if (!entry->injections.empty()) {
+    given = std::make_unique<tool_call>();
+    call = injected(*t, *entry, std::move(call), context, *given);
   }
+
+  const auto form = surroundings_of(context).form;
+  auto out = tool_output{};
+  auto items = std::vector<tool_item>{};
+  auto refused = std::optional<std::string>{};
+  try {
+    check_arguments(*entry, given ? *given : call);
+    auto body = entry->run->run(std::move(call), std::move(context));
+    out = co_await body;
+    if (out.reply) {
+      const auto asked = tool_call{id, name, {}};
+      items = detail::checked(std::move(*out.reply), asked, form, t->options.messages_key);
+    }
+  } catch (...) {
+    refused = answer_current(t->options.errors, false);
+  }
+  if (refused)
+    out = failed(*std::move(refused));
+  else if (!items.empty())
+    co_return answer_of(std::move(items));
+  out = within(std::move(out), t->options.result_bytes_max, name);
+  co_return answered(answer(std::move(id), std::move(name), std::move(out)));
+}
+
+/// The same with the interceptor around it.
+task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context context) {
+  const auto id = call.id;
+  const auto name = call.name;
+  const auto* entry = t->find(name);
+  context.tool_call_id = id;
+  auto refused = std::optional<std::string>{};
+  try {
+    auto request = tool_request{std::move(call), entry != nullptr ? entry->run.get() : nullptr,
+                                std::move(context)};
+    auto run = tool_execute{[t](tool_request again) {
+      return execute(t, std::move(again.call), std::move(again.context));
+    }};
+    auto running = t->options.around(std::move(request), std::move(run));
+    auto given = co_await running;
+    co_return given;
+  } catch (...) {
+    refused = answer_current(t->options.errors, true);
+  }
+  co_return answered(answer(id, name, failed(*std::move(refused))));
+}
+
+/// What the model is told: without the arguments that the node fills in.
+tool_definition visible(tool_definition definition, const std::vector<injection>& hidden) {
+  auto* properties = definition.parameters.if_contains("properties");
+  auto* required = definition.parameters.if_contains("required");
+  for (const auto& i : hidden) {
+    if (properties != nullptr && properties->is_object())
+      properties->get_object().erase(i.argument);
+    if (required != nullptr && required->is_array()) {
+      auto kept = json::array{};
+      for (auto& name : required->get_array())
+        if (!name.is_string() || std::string_view{name.get_string()} != i.argument)
+          kept.push_back(std::move(name));
+      *required = std::move(kept);
+    }
+  }
+  return definition;
 }
 
 } // namespace
 
 tool_node::tool_node(tool_list tools, tool_node_options options) {
   auto made = std::make_shared<table>();
-  made->options = options;
+  made->options = std::move(options);
   auto definitions = std::make_shared<std::vector<tool_definition>>();
   definitions->reserve(tools.size()); // by_name looks into it
   for (auto& tool : tools) {
     SUPERSTEP_ASSERT(tool != nullptr);
-    const auto& definition = definitions->emplace_back(tool->definition());
+    auto injections = tool->injections();
+    const auto& definition = definitions->emplace_back(visible(tool->definition(), injections));
     if (definition.name.empty())
       throw std::invalid_argument{"a tool has no name"};
     auto schema = argument_schema::compile(definition.parameters);
     if (!schema)
       throw std::invalid_argument{"tool '" + definition.name + "': " + schema.error().text};
     made->names += (made->names.empty() ? "" : ", ") + definition.name;
-    const auto added =
-        made->by_name.emplace(definition.name, table::entry{std::move(tool), *std::move(schema)});
-    if (!added.second)
+    made->has_injections = made->has_injections || !injections.empty();
+    auto entry = table::entry{std::move(tool), *std::move(schema), std::move(injections)};
+    if (!made->by_name.emplace(definition.name, std::move(entry)).second)
       throw std::invalid_argument{"two tools have the name '" + definition.name + "'"};
   }
   made->definitions = std::move(definitions);
   table_ = std::move(made);
 }
 
-task<message_ptr> tool_node::run(tool_call call, tool_context context) const {
-  const auto shared = table_; // the node's copies may go while this call is under way
-  auto id = call.id;
-  auto name = call.name;
-  context.tool_call_id = id;
-  const auto found = shared->by_name.find(name);
-  if (found == shared->by_name.end())
-    co_return share(answer(
-        std::move(id), name,
-        failed("Error: " + name + " is not a valid tool, try one of [" + shared->names + "].")));
-  const auto& entry = found->second;
-  if (const auto faults = entry.schema.check(call.args); !faults.empty())
-    co_return share(answer(std::move(id), name, failed(describe_faults(name, call.args, faults))));
-
-  auto out = tool_output{};
-  auto thrown = std::optional<std::string>{};
-  try {
-    auto body = entry.run->run(std::move(call), std::move(context));
-    out = co_await body;
-  } catch (...) {
-    if (shared->options.errors != tool_error_policy::answer)
-      throw;
-    thrown = text_of_current_exception();
-  }
-  if (thrown)
-    out = failed(please_fix(*thrown));
-  if (out.content.size() > shared->options.result_bytes_max)
-    out = failed(please_fix("the result of tool '" + name + "' has " +
-                            std::to_string(out.content.size()) + " bytes; at most " +
-                            std::to_string(shared->options.result_bytes_max) + " are taken"));
-  co_return share(answer(std::move(id), std::move(name), std::move(out)));
+task<tool_answer> tool_node::run(tool_call call, tool_context context) const {
+  return table_->options.around ? execute_wrapped(table_, std::move(call), std::move(context))
+                                : execute(table_, std::move(call), std::move(context));
 }
 
 message tool_node::answer_invalid(const invalid_tool_call& call) const {
@@ -126,13 +236,29 @@ message tool_node::answer_invalid(const invalid_tool_call& call) const {
   return answer(call.id, call.name, failed(std::move(text)));
 }
 
+tool_call tool_node::inject_tool_args(tool_call call, const tool_surroundings& around) const {
+  const auto* entry = table_->find(call.name);
+  if (entry == nullptr)
+    return call;
+  return superstep::inject_tool_args(entry->injections, std::move(call), around,
+                                     table_->options.messages_key);
+}
+
 tool_definitions tool_node::definitions() const noexcept {
   return table_->definitions;
 }
 
 const tool* tool_node::find(std::string_view name) const noexcept {
-  const auto found = table_->by_name.find(name);
-  return found == table_->by_name.end() ? nullptr : found->second.run.get();
+  const auto* entry = table_->find(name);
+  return entry == nullptr ? nullptr : entry->run.get();
+}
+
+bool tool_node::needs_surroundings() const noexcept {
+  return table_->has_injections || table_->options.around;
+}
+
+const tool_node_options& tool_node::options() const noexcept {
+  return table_->options;
 }
 
 } // namespace superstep

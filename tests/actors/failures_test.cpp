@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_takes_too_long_fails_in_the_reference_s_words) 
   const auto error = error_of(g.compile());
   BOOST_TEST((error.code == ss::graph_errc::node_timeout));
   BOOST_TEST(error.node == "a");
-  BOOST_TEST(error.text.starts_with("Node 'a' exceeded its run timeout of 0.020s (elapsed: 0.0"));
+  BOOST_TEST(error.text.starts_with("Node 'a' exceeded its run timeout of 0.020s (elapsed: "));
 }
 
 BOOST_AUTO_TEST_CASE(a_function_that_blocks_is_given_up_and_asked_to_stop) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_shows_life_is_not_idle_but_one_that_falls_silen
   silent.edge(ss::start, a);
   BOOST_TEST(error_of(silent.compile())
                  .text.starts_with("Node 'a' exceeded its idle timeout of 0.030s without making "
-                                   "progress (elapsed: 0.0"));
+                                   "progress (elapsed: "));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_node_emits_counts_as_life_unless_only_heartbeats_do) {

@@ -19,6 +19,10 @@ void add_message_cases(case_table& table);
 void add_message_list_cases(case_table& table);
 void add_message_provider_cases(case_table& table);
 void add_prebuilt_cases(case_table& table);
+void add_store_cases(case_table& table);
+void add_tool_node_cases(case_table& table);
+void add_agent_cases(case_table& table);
+void add_agent_graph_cases(case_table& table);
 /// @}
 
 } // namespace superstep::conformance

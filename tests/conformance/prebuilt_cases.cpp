@@ -4,6 +4,7 @@
 #include "cases.hpp"
 #include "graph_cases/expression.hpp"
 #include "message_form.hpp"
+#include "validation_case.hpp"
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/human_review.hpp>
@@ -66,25 +67,6 @@ json::value form_of_answer(const message& m) {
   return form;
 }
 
-validation_node make_validation_node(const json::object& node) {
-  auto schemas = std::vector<tool_definition>{};
-  for (const auto& schema : node.at("schemas").as_array()) {
-    auto definition = tool_definition{};
-    definition.name = text_in(schema.as_object(), "name");
-    definition.parameters = schema.at("schema").as_object();
-    schemas.push_back(std::move(definition));
-  }
-  auto options = validation_node_options{};
-  if (const auto* format = node.if_contains("format_error"))
-    options.format_error = [format](const tool_call& call, const auto&) {
-      auto seen = json::value{{"name", call.name}, {"args", call.args}, {"id", call.id}};
-      auto scope = graph_cases::scope{};
-      scope.input = &seen;
-      return graph_cases::as_text(graph_cases::evaluate(*format, scope));
-    };
-  return validation_node{std::move(schemas), std::move(options)};
-}
-
 json::value answer_validation(const json::object& input) {
   const auto node = make_validation_node(input.at("node").as_object());
   const auto& given = input.at("input").as_object();
@@ -126,6 +108,25 @@ json::value answer_human(const json::object& input) {
 }
 
 } // namespace
+
+validation_node make_validation_node(const json::object& node) {
+  auto schemas = std::vector<tool_definition>{};
+  for (const auto& schema : node.at("schemas").as_array()) {
+    auto definition = tool_definition{};
+    definition.name = text_in(schema.as_object(), "name");
+    definition.parameters = schema.at("schema").as_object();
+    schemas.push_back(std::move(definition));
+  }
+  auto options = validation_node_options{};
+  if (const auto* format = node.if_contains("format_error"))
+    options.format_error = [format](const tool_call& call, const auto&) {
+      auto seen = json::value{{"name", call.name}, {"args", call.args}, {"id", call.id}};
+      auto scope = graph_cases::scope{};
+      scope.input = &seen;
+      return graph_cases::as_text(graph_cases::evaluate(*format, scope));
+    };
+  return validation_node{std::move(schemas), std::move(options)};
+}
 
 void add_prebuilt_cases(case_table& table) {
   table["prebuilt.tools_condition"] = answer_condition;

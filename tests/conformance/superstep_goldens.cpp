@@ -45,6 +45,10 @@ int main(int argc, char** argv) {
   conformance::add_message_list_cases(table);
   conformance::add_message_provider_cases(table);
   conformance::add_prebuilt_cases(table);
+  conformance::add_store_cases(table);
+  conformance::add_tool_node_cases(table);
+  conformance::add_agent_cases(table);
+  conformance::add_agent_graph_cases(table);
   auto line = std::string{};
   while (std::getline(file, line)) {
     if (line.empty())

@@ -95,6 +95,39 @@ json::value map_items(arguments a, scope& in) {
   return out;
 }
 
+json::value filter_items(arguments a, scope& in) {
+  auto items = list(evaluate(at(a, 1), in));
+  const auto name = std::string{at(a, 2).as_string()};
+  auto before = in.locals.extract(name);
+  auto out = json::array{};
+  for (auto& item : items) {
+    in.locals[name] = item;
+    if (is_true(evaluate(at(a, 3), in)))
+      out.push_back(std::move(item));
+  }
+  in.locals.erase(name);
+  if (before)
+    in.locals.insert(std::move(before));
+  return out;
+}
+
+/// Half-open; negative places count from the end, null leaves that end open.
+json::value slice(arguments a, scope& in) {
+  const auto v = values(a, in);
+  const auto items = list(v.at(0));
+  const auto size = static_cast<std::int64_t>(items.size());
+  const auto place = [&](std::size_t i, std::int64_t open) {
+    if (i >= v.size() || v[i].is_null())
+      return open;
+    return std::clamp(integer(v[i]) < 0 ? integer(v[i]) + size : integer(v[i]), std::int64_t{0},
+                      size);
+  };
+  auto out = json::array{};
+  for (auto i = place(1, 0); i < place(2, size); ++i)
+    out.push_back(items[static_cast<std::size_t>(i)]);
+  return out;
+}
+
 using operation = std::function<json::value(arguments, scope&)>;
 
 operation compare(bool (*holds)(std::int64_t, std::int64_t)) {
@@ -122,6 +155,7 @@ void add_reading(std::map<std::string, operation, std::less<>>& ops) {
   ops["attempt"] = [](arguments, scope& in) -> json::value {
     return static_cast<std::int64_t>(in.attempt);
   };
+  ops["count"] = [](arguments, scope& in) -> json::value { return in.count; };
 }
 
 void add_arithmetic(std::map<std::string, operation, std::less<>>& ops) {
@@ -220,6 +254,8 @@ void add_making(std::map<std::string, operation, std::less<>>& ops) {
     return item_at(v.at(0), v.at(1));
   };
   ops["map"] = map_items;
+  ops["filter"] = filter_items;
+  ops["slice"] = slice;
   ops["send"] = [](arguments a, scope& in) -> json::value {
     auto v = values(a, in);
     return json::object{{"$send", std::move(v.at(0))}, {"arg", v.size() > 1 ? v[1] : nothing}};

@@ -15,6 +15,7 @@ struct scope {
   const json::value* input = nullptr;    ///< of the node, or the state that a branch sees
   const json::object* context = nullptr; ///< of the call
   std::uint32_t attempt = 1;
+  std::int64_t count = 0; ///< how often the program has been started
   std::map<std::string, json::value, std::less<>> locals;
 };
 

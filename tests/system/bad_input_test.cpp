@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
   job.write("agent.yaml", tools_agent);
   const auto calls = std::map<std::string, failing_call>{
       {"unknown", {"no_such_tool", "{}", "no_such_tool is not a valid tool, try one of ["}},
-      {"mismatch", {"strict", R"({"n":"seven"})", R"(kwargs {"n":"seven"} with error:)"}},
+      {"mismatch", {"strict", R"({"n":"seven"})", "kwargs {'n': 'seven'} with error:"}},
       {"no-json", {"strict", R"({"n":)", R"(with arguments {"n": with error:)"}},
       {"fails", {"fails", "{}", "broken"}},
       {"killed", {"killed", "{}", "signal 9"}},

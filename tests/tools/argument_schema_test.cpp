@@ -27,12 +27,19 @@ const auto checks = std::vector<check_case>{
     {"what fits", R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]})",
      R"({"a":1})", ""},
     {"a missing member", R"({"type":"object","properties":{"a":{}},"required":["a"]})", "{}",
-     ": Missing required property 'a'."},
+     "a: Field required"},
+    {"a missing member inside", R"({"properties":{"a":{"properties":{"b":{}},"required":["b"]}}})",
+     R"({"a":{}})", "a.b: Field required"},
+    {"faults go by the properties of the schema",
+     R"({"properties":{"z":{"type":"string"},"n":{"type":"integer","minimum":1},"a":{}},"required":["z","a"]})",
+     R"({"a":1,"n":0})", "z: Field required; n: "},
+    {"a place has one fault", R"({"properties":{"a":{"type":"integer","enum":[1,2]}}})",
+     R"({"a":"x"})", "a: "},
     {"a wrong kind", R"({"type":"object","properties":{"a":{"type":"string"}}})", R"({"a":1})",
      "a: Value type not permitted by 'type' constraint."},
     {"a wrong item",
      R"({"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"array","items":{"type":"number"}}}}}})",
-     R"({"a":{"b":[1,2,"x"]}})", "a.b[2]: Value type not permitted by 'type' constraint."},
+     R"({"a":{"b":[1,2,"x"]}})", "a.b.2: Value type not permitted by 'type' constraint."},
     {"an unknown member", R"({"type":"object","properties":{"a":{}},"additionalProperties":false})",
      R"({"b":1})", "b"},
     {"an enum", R"({"type":"object","properties":{"a":{"enum":["x","y"]}}})", R"({"a":"z"})",
@@ -73,10 +80,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_schema_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(the_text_for_the_model_names_tool_arguments_and_faults) {
-  BOOST_TEST(
-      describe_faults("f", json::object{{"a", 1}}, {{"a", "is bad"}, {"", "is worse"}}) ==
-      "Error invoking tool 'f' with kwargs {\"a\":1} with error:\n a: is bad\n arguments: is "
-      "worse\n Please fix the error and try again.");
+  BOOST_TEST(describe_faults("f", json::object{{"a", 1}}, {{"a", "is bad"}, {"", "is worse"}}) ==
+             "Error invoking tool 'f' with kwargs {'a': 1} with error:\n a: is bad\narguments: is "
+             "worse\n Please fix the error and try again.");
 }
 
 BOOST_AUTO_TEST_CASE(real_schemas_compile_and_take_the_calls_that_are_expected) {

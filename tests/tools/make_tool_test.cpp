@@ -99,17 +99,17 @@ BOOST_AUTO_TEST_CASE(a_result_of_any_kind_becomes_text) {
   BOOST_TEST(told(make_tool<small>("t", "", [](const small&) { return true; }), {{"n", 1}}) ==
              "true");
   BOOST_TEST(told(make_tool<small>("t", "", [](const small& a) { return a; }), {{"n", 7}}) ==
-             R"({"n":7})");
+             R"({"n": 7})");
   BOOST_TEST(told(make_tool<small>("t", "",
                                    [](const small&) {
                                      return json::value{1, "a"};
                                    }),
-                  {{"n", 1}}) == R"([1,"a"])");
+                  {{"n", 1}}) == R"([1, "a"])");
   BOOST_TEST(told(make_tool<small>("t", "",
                                    [](const small&) {
                                      return std::vector{1, 2};
                                    }),
-                  {{"n", 1}}) == "[1,2]");
+                  {{"n", 1}}) == "[1, 2]");
   const auto failing = make_tool<small>("t", "", [](const small&) {
     return tool_output{"no", true, json::value(3)};
   });
@@ -135,16 +135,16 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_answered_with_their_paths) {
                                  {"scale", "rankine"},
                                  {"extra", 1}});
   BOOST_TEST(out.is_error);
-  for (const auto* part : {"\n where.city: must be a string", "\n days[1]: must be an integer from",
-                           "\n scale: must be one of celsius, kelvin", "\n exact: is required",
-                           "\n arguments: has members that the tool does not know"})
+  for (const auto* part : {"\n where.city: must be a string", "\ndays.1: must be an integer from",
+                           "\nscale: must be one of celsius, kelvin", "\nexact: is required",
+                           "\narguments: has members that the tool does not know"})
     BOOST_TEST(out.content.find(part) != std::string::npos, part);
 }
 
 BOOST_AUTO_TEST_CASE(integers_must_fit_their_type) {
   const auto t = make_tool<small>("t", "", [](const small& a) { return a; });
-  BOOST_TEST(told(t, {{"n", 255}}) == R"({"n":255})");
-  BOOST_TEST(told(t, {{"n", 3.0}}) == R"({"n":3})");
+  BOOST_TEST(told(t, {{"n", 255}}) == R"({"n": 255})");
+  BOOST_TEST(told(t, {{"n", 3.0}}) == R"({"n": 3})");
   for (const auto& bad : {json::value(256), json::value(-1), json::value(0.5), json::value("1"),
                           json::value(nullptr)})
     BOOST_TEST(run_tool(*t, {{"n", bad}}).content.find("n: must be an integer from 0 to 255") !=

@@ -62,7 +62,8 @@ struct agent_context {
   std::shared_ptr<const call_times> tool_times; ///< filled while the run goes on, when set
   /// Told of `tool_start` and `tool_end` with the id of the call, and of `model_start` and
   /// `model_end` with its number in the run, when set, by the call's own actor: thread-safe, short.
-  /// A call that was given up has an end too.
+  /// A call that was given up has an end too. `tool_discarded`: a call that was started early
+  /// (react_agent_options::early_tools) has come to nothing, because the answer did not hold it.
   std::function<void(std::string_view event, std::string_view call_id)> observe;
 };
 
@@ -110,6 +111,12 @@ struct react_agent_options {
   std::string prompt; ///< put before the messages as a system message; never part of the state
   react_version version = react_version::v2;
   limiter tool_limit{256}; ///< tool calls in flight, over all runs of this agent; 0 = no limit
+  /// Names of tools whose calls may start while the model still speaks, as soon as their arguments
+  /// are complete. For tools that may run without being asked in the end, or twice: what the model
+  /// breaks off is thrown away, and a run that is resumed runs its calls again. Answers wait for
+  /// the step of the tools: states, their order and checkpoints are the same as without. The model
+  /// is asked for a stream. None by default.
+  std::vector<std::string> early_tools{};
 };
 
 /// Names of the nodes; the reference's.

@@ -16,16 +16,19 @@ struct sqlite_store_options {
 };
 
 /// Long-term memory in an SQLite database, which may be that of an sqlite_saver. Several processes
-/// may use one file. Throws saver_error where the file fails.
+/// may use one file. A search goes by namespaces, then by keys; items neither expire nor have an
+/// index. Throws saver_error where the file fails.
 class sqlite_store final : public store {
 public:
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
   ~sqlite_store() override;
 
   std::optional<json::object> get(const store_namespace&, std::string_view key) override;
-  void put(const store_namespace&, std::string_view key, json::object value) override;
+  void put(const store_namespace&, std::string_view key, json::object value,
+           const store_put_options& = {}) override;
   void erase(const store_namespace&, std::string_view key) override;
   std::vector<store_item> search(const store_query&) override;
+  std::vector<store_namespace> list(const namespace_query& = {}) override;
 
 private:
   class impl;

@@ -20,6 +20,9 @@ struct tool_binding {
 [[nodiscard]] result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
                                                 tool_binding binding = {});
 
+/// The tools that bind_tools() gave this very model; null when it gave none.
+[[nodiscard]] tool_definitions bound_tools(const chat_model& model) noexcept;
+
 /// The model with these parameters under those of each request.
 [[nodiscard]] chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters);
 

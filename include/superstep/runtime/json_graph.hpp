@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/id_source.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/runtime/detail/json_body.hpp>
 #include <superstep/runtime/json_shape.hpp>
@@ -19,6 +20,9 @@ namespace superstep {
 
 /// Folds `more` into the value of a JSON channel; throws on values it cannot combine.
 using json_reducer = std::function<void(json::value& into, json::value&& more)>;
+/// The same, with the ids that the step may give away: message lists name what has no id.
+using json_naming_reducer =
+    std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
 struct json_graph_options {
   /// An update may name what is no channel, without effect (the reference). Off: it fails the node.
@@ -102,6 +106,8 @@ public:
   /// The same by a function. Without an initial value the first write is kept as it is.
   json_graph& channel(std::string name, json_reducer reduce,
                       std::optional<json::value> initial = {});
+  json_graph& channel(std::string name, json_naming_reducer reduce,
+                      std::optional<json::value> initial = {});
 
   /// What values of a channel look like, written as json_shape tells. Values are kept as they were
   /// written; a node that reads one of another shape fails, if json_graph_options::check_inputs.
@@ -150,6 +156,8 @@ public:
   [[nodiscard]] compiled_json_graph compile(compile_options options = {});
 
 private:
+  template <class Reducer>
+  void add_folding(std::string name, Reducer reduce, std::optional<json::value> initial);
   void add_node(std::string name, detail::json_body_function body, bool gives_commands,
                 json_node_options options);
   void add_handler(std::string name, detail::json_body_function body, bool gives_commands);

@@ -83,6 +83,8 @@ struct body_input {
   /// Of an error handler: why its node failed.
   const std::shared_ptr<const run_error>* failure = nullptr;
   std::int64_t steps_left = 0; ///< super-steps that the run may still take after this one
+  /// Of a run inside another: its namespace, which makes its ids other than those around it.
+  const std::string* ns = nullptr;
 
   [[nodiscard]] runtime make_runtime() const;
 };

@@ -12,7 +12,7 @@ namespace superstep {
 
 /// One thing wrong with the arguments of a call.
 struct argument_fault {
-  std::string path; ///< `a.b[2]`; empty: the arguments as a whole
+  std::string path; ///< `a.b.2`; empty: the arguments as a whole
   std::string text;
 
   friend bool operator==(const argument_fault&, const argument_fault&) = default;
@@ -28,8 +28,9 @@ public:
   /// are not followed.
   [[nodiscard]] static result<argument_schema> compile(const json::object& schema);
 
-  /// What is wrong, the innermost places first; empty: nothing. At most ten are told. Null for an
-  /// argument that is not required counts as not given: models write it so.
+  /// What is wrong, one fault per place, in the order of the schema's properties; empty: nothing.
+  /// At most ten are told. Null for an argument that is not required counts as not given: models
+  /// write it so.
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments) const;
 
 private:

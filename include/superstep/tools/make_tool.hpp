@@ -20,12 +20,64 @@ inline tool_output to_output(tool_output out) {
 
 template <class R>
 tool_output to_output(R value) {
-  auto out = tool_output{};
-  if constexpr (std::convertible_to<R, std::string>)
+  if constexpr (std::same_as<R, message> || std::same_as<R, tool_command> ||
+                std::same_as<R, std::vector<tool_item>>) {
+    auto out = tool_output{};
+    out.reply = tool_reply{std::move(value)};
+    return out;
+  } else if constexpr (std::convertible_to<R, std::string>) {
+    auto out = tool_output{};
     out.content = std::move(value);
-  else
-    out.content = to_text(written(value));
+    return out;
+  } else {
+    return output_of(written(value));
+  }
+}
+
+/// Content and artifact.
+template <class Content, class Artifact>
+tool_output to_output(std::pair<Content, Artifact> both) {
+  auto out = to_output(std::move(both.first));
+  out.artifact = written(both.second);
   return out;
+}
+
+/// What the node has to fill in for one member of the arguments.
+template <class Field>
+injection injection_of(const char* member) {
+  using source = injection::source;
+  if constexpr (from_state_of<Field>::value) {
+    auto out = injection{member, source::field, std::string{Field::field}, {}};
+    if constexpr (optional_of<typename from_state_of<Field>::type>::value)
+      out.otherwise = json::value{};
+    return out;
+  } else {
+    constexpr auto from = std::same_as<Field, whole_state>      ? source::state
+                          : std::same_as<Field, injected_store> ? source::store
+                                                                : source::tool_call_id;
+    return {member, from, {}, {}};
+  }
+}
+
+template <described_struct Args>
+std::vector<injection> injections_of() {
+  auto out = std::vector<injection>{};
+  boost::mp11::mp_for_each<members_of<Args>>([&](auto member) {
+    using field = std::remove_cvref_t<decltype(std::declval<Args>().*member.pointer)>;
+    if constexpr (is_injected<field>)
+      out.push_back(injection_of<field>(member.name));
+  });
+  return out;
+}
+
+/// What is no JSON comes from the context.
+template <described_struct Args>
+void give_store(Args& args, const tool_context& context) {
+  boost::mp11::mp_for_each<members_of<Args>>([&](auto member) {
+    using field = std::remove_cvref_t<decltype(args.*member.pointer)>;
+    if constexpr (std::same_as<field, injected_store>)
+      (args.*member.pointer).value = store_around(context);
+  });
 }
 
 /// A function with described arguments as a tool.
@@ -37,8 +89,11 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
+  [[nodiscard]] std::vector<injection> injections() const override { return injections_of<Args>(); }
+
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     auto args = Args{};
+    give_store(args, context);
     auto reader = argument_reader{};
     reader.read_members(call.args, args, {});
     if (!reader.faults().empty()) {
@@ -79,12 +134,14 @@ private:
 
 /// Makes a tool from a function and a struct described with BOOST_DESCRIBE_STRUCT, whose members
 /// are the arguments: strings, numbers, bools, std::vector, std::map<std::string, …>, described
-/// structs and enums, json values; a std::optional need not be given. A static member
+/// structs and enums, json values; a std::optional need not be given. Members of the types in
+/// injected.hpp are filled in by the node and unknown to the model. A static member
 /// `descriptions`, a range of pairs (name, text), describes them to the model.
 ///
 /// `fn` takes `(const Args&)` or `(const Args&, tool_context)` and returns text, a number, a bool,
-/// a json value, a described struct or a tool_output, or a task of one of these; what is no text is
-/// written as JSON. It is shared by all calls, of any thread, and may block or throw.
+/// a json value, a described struct, a pair of content and artifact, a message, a tool_command, a
+/// list of tool_items or a tool_output, or a task of one of these; what is no text is written as
+/// JSON. It is shared by all calls, of any thread, and may block or throw.
 template <class Args, class Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   auto definition =

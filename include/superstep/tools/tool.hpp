@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/boxed.hpp>
 #include <superstep/base/clock.hpp>
 #include <superstep/base/task.hpp>
 #include <superstep/messages/message.hpp>
 #include <superstep/messages/tool_definition.hpp>
+#include <superstep/tools/injection.hpp>
+#include <superstep/tools/tool_command.hpp>
 
 #include <memory>
 #include <stop_token>
@@ -18,7 +21,13 @@ struct tool_output {
   std::string content;
   bool is_error = false;
   json::value artifact;
+  boxed<json::array> blocks{}; ///< of content, instead of a text; `content` is empty then
+  boxed<tool_reply> reply{};   ///< instead of all that
 };
+
+/// A value as the content of a result: text as it is, a list of content blocks (also the empty one)
+/// as blocks, everything else as JSON text.
+[[nodiscard]] tool_output output_of(json::value result);
 
 /// What a tool may know about the call it serves. Owned by the call; copied freely.
 struct tool_context {
@@ -28,6 +37,9 @@ struct tool_context {
   std::uint32_t attempt = 1;
   std::stop_token stop; ///< set when the call is cancelled; a blocking tool may look at it
   const superstep::clock* time = &system_clock();
+  /// State, store and run around the call, when the node has been given any; null otherwise.
+  std::shared_ptr<const tool_surroundings> around{};
+  tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
 };
 
 /// A tool: a definition for the model and a body. Immutable and shared by all runs.
@@ -38,6 +50,8 @@ class tool {
 public:
   virtual ~tool() = default;
   [[nodiscard]] virtual const tool_definition& definition() const noexcept = 0;
+  /// Arguments that the node fills in; they may stand in the definition, the model never sees them.
+  [[nodiscard]] virtual std::vector<injection> injections() const { return {}; }
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };
 

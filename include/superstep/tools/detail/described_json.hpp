@@ -3,6 +3,7 @@
 
 #include <superstep/base/json.hpp>
 #include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/injected.hpp>
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -62,14 +63,16 @@ json::object schema_of_struct() {
   auto required = json::array{};
   boost::mp11::mp_for_each<members_of<T>>([&](auto member) {
     using field = std::remove_cvref_t<decltype(std::declval<T>().*member.pointer)>;
-    auto schema = schema_of<field>();
-    if constexpr (requires { T::descriptions; })
-      for (const auto& [name, text] : T::descriptions)
-        if (std::string_view{name} == member.name)
-          schema["description"] = text;
-    properties[member.name] = std::move(schema);
-    if (!optional_of<field>::value)
-      required.emplace_back(member.name);
+    if constexpr (!is_injected<field>) {
+      auto schema = schema_of<field>();
+      if constexpr (requires { T::descriptions; })
+        for (const auto& [name, text] : T::descriptions)
+          if (std::string_view{name} == member.name)
+            schema["description"] = text;
+      properties[member.name] = std::move(schema);
+      if (!optional_of<field>::value)
+        required.emplace_back(member.name);
+    }
   });
   auto out = json::object{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty())
@@ -163,7 +166,12 @@ public:
       using field = std::remove_cvref_t<decltype(into.*member.pointer)>;
       const auto at = path.empty() ? std::string{member.name} : path + '.' + member.name;
       const auto* value = from.if_contains(member.name);
-      if (value) {
+      if constexpr (is_injected<field>) {
+        known += value != nullptr ? 1U : 0U;
+        if constexpr (!std::same_as<field, injected_store>)
+          if (value != nullptr)
+            read(*value, (into.*member.pointer).value, at);
+      } else if (value) {
         ++known;
         read(*value, into.*member.pointer, at);
       } else if (!optional_of<field>::value) {
@@ -204,7 +212,7 @@ private:
       return fail(path, "must be a list");
     for (auto i = std::size_t{0}; i < items->size(); ++i) {
       auto item = T{};
-      read((*items)[i], item, path + '[' + std::to_string(i) + ']');
+      read((*items)[i], item, path + '.' + std::to_string(i));
       into.push_back(std::move(item));
     }
   }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/early_results.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+void early_results::keep(runtime run, tool_call call, message_ptr answer) const {
+  run.set_emit({});
+  run.set_emit_message({});
+  run.set_services(nullptr);
+  const auto lock = std::scoped_lock{mutex_};
+  if (kept_.size() >= kept_max)
+    kept_.pop_front();
+  kept_.push_back({std::move(run), std::move(call), std::move(answer)});
+}
+
+message_ptr early_results::take(const runtime& run, const tool_call& call) const {
+  const auto lock = std::scoped_lock{mutex_};
+  const auto found = std::ranges::find_if(
+      kept_, [&](const entry& e) { return &e.run.config() == &run.config() && e.call == call; });
+  if (found == kept_.end())
+    return nullptr;
+  auto answer = std::move(found->answer);
+  kept_.erase(found);
+  return answer;
+}
+
+} // namespace superstep

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/handoff.hpp>
+#include <superstep/base/assert.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+class handoff_tool final : public tool {
+public:
+  explicit handoff_tool(handoff_options options) : options_{std::move(options)} {
+    definition_.name =
+        options_.name.empty() ? "transfer_to_" + options_.agent : std::move(options_.name);
+    definition_.description = options_.description.empty()
+                                  ? "Ask agent '" + options_.agent + "' for help"
+                                  : std::move(options_.description);
+    definition_.parameters = {{"type", "object"}, {"properties", json::object{}}};
+  }
+
+  [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
+  [[nodiscard]] std::vector<injection> injections() const override {
+    return {{"run", injection::source::runtime, {}, {}}};
+  }
+
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    if (!context.around || !context.around->state)
+      throw std::logic_error{"a handoff needs the state of the agent that hands over"};
+    auto written = tool_update{};
+    auto& messages = written.messages.emplace();
+    for (const auto& m : context.around->state->messages("messages"))
+      messages.push_back(m);
+    messages.push_back(tool_message("Successfully transferred to " + options_.agent,
+                                    std::move(call.id), definition_.name));
+    if (!options_.active_key.empty())
+      written.fields[options_.active_key] = options_.agent;
+    auto said = tool_command{};
+    said.update = std::move(written);
+    said.go_to = tool_target{options_.agent};
+    said.to_parent = true;
+    auto out = tool_output{};
+    out.reply = tool_reply{std::move(said)};
+    co_return out;
+  }
+
+private:
+  handoff_options options_;
+  tool_definition definition_;
+};
+
+} // namespace
+
+tool_ptr make_handoff_tool(handoff_options options) {
+  SUPERSTEP_ASSERT(!options.agent.empty());
+  return std::make_shared<const handoff_tool>(std::move(options));
+}
+
+} // namespace superstep

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/json_messages.hpp>
+#include <superstep/messages/message_json.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+message_list read(const json::value& v, std::string_view key) {
+  auto list = messages_from_json(v, key);
+  if (!list)
+    throw std::invalid_argument{list.error().text};
+  return *std::move(list);
+}
+
+/// Whether the messages only go to the end of what is there: none of them replaces or removes.
+bool only_appends(const json::array& into, const message_list& more) {
+  auto ids = std::unordered_set<std::string_view>{};
+  for (const auto& m : more) {
+    if (m.type == message_type::remove)
+      return false;
+    if (!m.id.empty())
+      ids.insert(m.id);
+  }
+  return ids.empty() || std::ranges::none_of(into, [&](const json::value& held) {
+           const auto* id = held.get_object().if_contains("id");
+           return id != nullptr && ids.contains(std::string_view{id->get_string()});
+         });
+}
+
+} // namespace
+
+void add_json_messages(json::value& into, json::value&& more, id_source& ids) {
+  auto added = read(more, "messages");
+  auto& held = into.is_array() ? into.get_array() : into.emplace_array();
+  if (only_appends(held, added)) { // what is there need not be read
+    auto list = message_list{};
+    add_messages{}(list, std::move(added), ids);
+    for (const auto& m : list)
+      held.emplace_back(to_json(m));
+    return;
+  }
+  auto all = read(into, "messages");
+  add_messages{}(all, std::move(added), ids);
+  into = to_json_list(all);
+}
+
+message_list messages_of(const json::value& state, std::string_view key) {
+  const auto* object = state.if_object();
+  const auto* list = object != nullptr ? object->if_contains(key) : nullptr;
+  return list != nullptr && !list->is_null() ? read(*list, key) : message_list{};
+}
+
+json::array to_json_list(const message_list& messages) {
+  auto out = json::array{};
+  out.reserve(messages.size());
+  for (const auto& m : messages)
+    out.emplace_back(to_json(m));
+  return out;
+}
+
+} // namespace superstep

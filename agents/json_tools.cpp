@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/json_messages.hpp>
+#include <superstep/agents/json_tools.hpp>
+#include <superstep/messages/message_json.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto call_type = "tool_call_with_context";
+
+std::vector<tool_call> calls_in(const json::value& calls) {
+  auto holder = json::object{{"type", "ai"}, {"content", ""}, {"tool_calls", calls}};
+  auto read = message_from_json(holder);
+  return read ? std::move(read->tool_calls) : std::vector<tool_call>{};
+}
+
+/// What a Send carries, or the state of the graph.
+tool_node_input input_of(const tool_node& tools, const json::value& given) {
+  const auto& object = given.as_object();
+  const auto* type = object.if_contains("__type");
+  if (type == nullptr || *type != call_type)
+    return tools.from_state(json_tool_state(object));
+  auto calls = calls_in(json::array(1, object.at("tool_call")));
+  return tools.from_call(std::move(calls.at(0)), json_tool_state(object.at("state").as_object()));
+}
+
+json::object update_of(const message& m, const std::string& key) {
+  return {{key, json::array(1, to_json(m))}};
+}
+
+json::value update_of(tool_command& said, const std::string& key) {
+  if (auto* fields = std::get_if<tool_update>(&said.update)) {
+    auto out = std::move(fields->fields);
+    if (fields->messages)
+      out[key] = to_json_list(message_list{*std::move(fields->messages)});
+    return json::value(std::move(out));
+  }
+  if (auto* list = std::get_if<std::vector<message>>(&said.update))
+    return json::object{{key, to_json_list(message_list{std::move(*list)})}};
+  return nullptr;
+}
+
+json_target target_of(tool_target to) {
+  if (to.input)
+    return {std::move(to.node), *std::move(to.input)};
+  return {std::move(to.node)};
+}
+
+/// Adds a command to what the node gives. One to the parent ends the graph: nothing else counts.
+void add_command(json_command& out, tool_command said, const std::string& key) {
+  auto parent = json_command{};
+  auto& into = said.to_parent ? parent : out;
+  into.more.push_back(update_of(said, key));
+  if (auto* one = std::get_if<tool_target>(&said.go_to))
+    into.go_to.push_back(target_of(std::move(*one)));
+  else if (auto* several = std::get_if<std::vector<tool_target>>(&said.go_to))
+    for (auto& to : *several)
+      into.go_to.push_back(target_of(std::move(to)));
+  if (said.to_parent) {
+    parent.to_parent = true;
+    out = std::move(parent);
+  }
+}
+
+json_command command_of(tool_node_output output, const std::string& key) {
+  auto out = json_command{};
+  if (!output.has_commands()) {
+    auto& answers = out.update.emplace_object()[key].emplace_array();
+    for (const auto& item : output.items)
+      answers.emplace_back(to_json(std::get<message>(item)));
+    return out;
+  }
+  for (auto& item : output.items) {
+    if (const auto* m = std::get_if<message>(&item))
+      out.more.emplace_back(update_of(*m, key));
+    else
+      add_command(out, std::get<tool_command>(std::move(item)), key);
+    if (out.to_parent)
+      break;
+  }
+  return out;
+}
+
+void stream(const tool_node_output& output, const runtime& rt) {
+  if (!rt.streams_messages())
+    return;
+  for (const auto& item : output.items)
+    if (const auto* m = std::get_if<message>(&item))
+      rt.emit_message(value{*m});
+}
+
+task<json_command> run_tools(std::shared_ptr<const tool_node> tools, tool_node_input input,
+                             runtime rt) {
+  auto running = tools->run(std::move(input), rt);
+  auto output = co_await running;
+  stream(output, rt);
+  co_return command_of(std::move(output), tools->options().messages_key);
+}
+
+} // namespace
+
+json_step json_tools_step(tool_node tools) {
+  return [tools = std::make_shared<const tool_node>(std::move(tools))](const json::value& given,
+                                                                       runtime rt) {
+    return run_tools(tools, input_of(*tools, given), std::move(rt));
+  };
+}
+
+json::value json_tool_call(const tool_call& call, const json::value& state) {
+  return json::object{
+      {"__type", call_type},
+      {"tool_call",
+       {{"name", call.name}, {"args", call.args}, {"id", call.id}, {"type", "tool_call"}}},
+      {"state", state}};
+}
+
+std::vector<tool_call> calls_of_last(const json::value& state, std::string_view messages_key) {
+  const auto* list = state.as_object().if_contains(messages_key);
+  if (list == nullptr || !list->is_array() || list->get_array().empty())
+    return {};
+  auto last = message_from_json(list->get_array().back());
+  return last && last->type == message_type::ai ? std::move(last->tool_calls)
+                                                : std::vector<tool_call>{};
+}
+
+} // namespace superstep

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/chat_history.hpp"
+
+#include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/messages/message_chunk.hpp>
+#include <superstep/models/bind_tools.hpp>
+#include <superstep/models/structured_model.hpp>
+#include <superstep/runtime/graph_error.hpp>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace superstep::react {
+
+namespace {
+
+bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) {
+  return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
+}
+
+/// As the reference displays a set of names: those of `wanted` that `held` does not have.
+std::string missing(const std::vector<tool_definition>& wanted,
+                    const std::vector<tool_definition>& held) {
+  auto names = std::set<std::string>{};
+  for (const auto& tool : wanted)
+    if (!has_tool(held, tool.name))
+      names.insert(tool.name);
+  auto out = std::string{};
+  for (const auto& name : names)
+    out += (out.empty() ? "{'" : ", '") + name + "'";
+  return out.empty() ? out : out + "}";
+}
+
+} // namespace
+
+std::uint32_t answers_in(const message_list& messages) {
+  return static_cast<std::uint32_t>(std::ranges::count(messages, message_type::ai, &message::type));
+}
+
+task<message> ask_model(model_turn turn, runtime rt) {
+  auto request = model_request{};
+  request.system = std::move(turn.system);
+  request.messages = std::move(turn.messages);
+  request.tools =
+      turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
+  request.run_key = rt.config().run_id;
+  request.turn = turn.turn;
+  auto told_pieces = std::make_shared<bool>(false);
+  if (rt.streams_messages())
+    request.on_chunk = [rt, told_pieces](const message_chunk& piece) {
+      *told_pieces = true;
+      rt.emit_message(value{piece});
+    };
+  auto asking = turn.model->complete(std::move(request));
+  auto reply = co_await asking;
+  if (!reply)
+    throw std::system_error{reply.error().code, reply.error().text};
+  if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
+    rt.emit_message(value{*reply});
+  co_return std::move(reply).value();
+}
+
+task<json::value> ask_response(chat_model_ptr model, response_format format, message_list messages,
+                               runtime rt) {
+  auto schema = answer_schema{};
+  if (const auto* title = format.schema.if_contains("title"); title && title->is_string())
+    schema.name = title->get_string();
+  if (const auto* text = format.schema.if_contains("description"); text && text->is_string())
+    schema.description = text->get_string();
+  schema.schema = std::move(format.schema);
+  auto structured = with_structured_output(std::move(model), std::move(schema));
+  if (!structured)
+    throw std::system_error{structured.error().code, structured.error().text};
+  auto request = model_request{};
+  if (!format.prompt.empty())
+    request.system = std::make_shared<const message>(system_message(std::move(format.prompt)));
+  request.turn = answers_in(messages);
+  request.messages = std::move(messages);
+  request.tools = std::make_shared<const std::vector<tool_definition>>();
+  request.run_key = rt.config().run_id;
+  auto asking = structured->complete(std::move(request));
+  auto answer = co_await asking;
+  if (!answer)
+    throw std::system_error{answer.error().code, answer.error().text};
+  if (!answer->fault.empty())
+    throw std::system_error{make_error_code(errc::parse_failed),
+                            "the model's structured response: " + answer->fault};
+  co_return std::move(answer->parsed);
+}
+
+message finished(message answer, const std::string& agent, std::int64_t steps_left,
+                 const tool_names& return_direct) {
+  const auto& calls = answer.tool_calls;
+  const auto all_end_the_run = std::ranges::all_of(
+      calls, [&](const auto& call) { return return_direct.contains(call.name); });
+  if ((steps_left < 1 && all_end_the_run) || (steps_left < 2 && !calls.empty())) {
+    auto apology = ai_message(no_more_steps);
+    apology.id = std::move(answer.id);
+    return apology;
+  }
+  if (!agent.empty())
+    answer.name = agent;
+  return answer;
+}
+
+bool ends_directly(const message_list& messages, const tool_names& return_direct) {
+  auto i = messages.size();
+  for (; i > 0 && messages[i - 1].type == message_type::tool; --i)
+    if (return_direct.contains(messages[i - 1].name))
+      return true;
+  return i > 0 && messages[i - 1].type == message_type::ai &&
+         std::ranges::any_of(messages[i - 1].tool_calls,
+                             [&](const auto& call) { return return_direct.contains(call.name); });
+}
+
+std::vector<tool_call> pending_calls(const message_list& messages) {
+  auto answered = std::set<std::string_view>{};
+  for (const auto& m : messages)
+    if (m.type == message_type::tool)
+      answered.insert(m.tool_call_id);
+  const auto* last = last_ai_message(messages);
+  auto out = last != nullptr ? last->tool_calls : std::vector<tool_call>{};
+  std::erase_if(out, [&](const auto& call) { return answered.contains(call.id); });
+  return out;
+}
+
+void check_history(const message_list& messages) {
+  if (auto fault = unanswered_call(messages, true))
+    refuse(*std::move(fault));
+}
+
+void refuse(std::string text) {
+  throw graph_error{
+      run_error{make_error_code(errc::invalid_argument), std::move(text), {}, 0, {}, 1, {}}};
+}
+
+void refuse_options(std::string text) {
+  throw compile_error{{{graph_errc::invalid_graph, {}, std::move(text)}}};
+}
+
+void check_tools(const chat_model* model, const agent_tools& tools,
+                 const std::vector<std::string>& return_direct, bool has_late_hook) {
+  if (model != nullptr && !tools.empty())
+    if (auto fault = misfit_of_bound(*model, tools.node().definitions()))
+      refuse_options(*std::move(fault));
+  for (const auto& name : return_direct)
+    if (tools.node().find(name) == nullptr)
+      refuse_options("return_direct names '" + name + "', which is no tool of the agent");
+  if (has_late_hook && !tools.empty())
+    refuse_options("post_model_hook needs version v2: in v1 the tools run before it could look at "
+                   "their calls");
+}
+
+std::optional<std::string> misfit_of_bound(const chat_model& model, const tool_definitions& tools) {
+  const auto bound = bound_tools(model);
+  if (bound == nullptr)
+    return std::nullopt;
+  if (bound->size() != tools->size())
+    return "Number of tools in the model.bind_tools() and tools passed to create_react_agent must "
+           "match Got " +
+           std::to_string(tools->size()) + " tools, expected " + std::to_string(bound->size());
+  if (const auto names = missing(*tools, *bound); !names.empty())
+    return "Missing tools '" + names + "' in the model.bind_tools()";
+  return std::nullopt;
+}
+
+std::optional<std::string> misfit_of_chosen(const chat_model& model,
+                                            const tool_definitions& tools) {
+  const auto bound = bound_tools(model);
+  if (bound == nullptr)
+    return std::nullopt;
+  if (const auto names = missing(*bound, *tools); !names.empty())
+    return "the model that was chosen has tools bound that the agent does not have: " + names +
+           "; give the agent these tools, or bind fewer";
+  return std::nullopt;
+}
+
+} // namespace superstep::react

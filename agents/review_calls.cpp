@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/review_calls.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using options_ptr = std::shared_ptr<const review_options>;
+
+json::value question_about(const tool_call& call, const review_options& options) {
+  auto asked = human_interrupt{};
+  asked.action = {call.name, call.args};
+  asked.config = options.config;
+  asked.description =
+      json::value(options.describe ? options.describe(call) : "Review the call of " + call.name);
+  return json::array(1, to_json(asked));
+}
+
+bool is_allowed(human_response::kind what, const human_interrupt_config& config) {
+  switch (what) {
+  case human_response::kind::accept:
+    return config.allow_accept;
+  case human_response::kind::edit:
+    return config.allow_edit;
+  case human_response::kind::response:
+    return config.allow_respond;
+  case human_response::kind::ignore:
+    return config.allow_ignore;
+  }
+  return false;
+}
+
+human_response read_response(const json::value& answer, const review_options& options) {
+  const auto* list = answer.if_array();
+  if (list != nullptr && list->size() != 1)
+    throw tool_value_error{"a review is answered by one response, not by " +
+                           std::to_string(list->size())};
+  auto given = list != nullptr ? list->front() : answer;
+  if (auto* members = given.if_object(); members != nullptr && !members->contains("args"))
+    (*members)["args"] = nullptr; // people leave out what says nothing
+  auto said = human_response_from_json(given);
+  if (!said)
+    throw tool_value_error{"the answer to a review: " + said.error().text};
+  if (!is_allowed(said->type, options.config))
+    throw tool_value_error{"the answer to a review is of a type that its config does not allow"};
+  return *std::move(said);
+}
+
+tool_answer answered(const tool_call& call, std::string text) {
+  auto out = tool_answer{};
+  out.answer = std::make_shared<const message>(tool_message(std::move(text), call.id, call.name));
+  return out;
+}
+
+task<tool_answer> review(options_ptr options, tool_request request, tool_execute execute) {
+  const auto& wanted = options->tools;
+  const auto is_reviewed =
+      request.tool != nullptr &&
+      (wanted.empty() || std::ranges::find(wanted, request.call.name) != wanted.end());
+  if (is_reviewed) {
+    const auto* around = request.context.around.get();
+    if (around == nullptr || !around->run)
+      throw std::logic_error{"a review needs a graph that runs the node of tools"};
+    auto asking = around->run->interrupt(question_about(request.call, *options));
+    const auto answer = co_await asking;
+    auto said = read_response(answer, *options);
+    if (said.type == human_response::kind::ignore)
+      co_return answered(request.call, "The call was ignored.");
+    if (auto* words = std::get_if<std::string>(&said.args);
+        words != nullptr && said.type == human_response::kind::response)
+      co_return answered(request.call, std::move(*words));
+    if (auto* edited = std::get_if<action_request>(&said.args)) {
+      if (edited->action != request.call.name)
+        throw tool_value_error{"a review of '" + request.call.name + "' cannot make it '" +
+                               edited->action + "'"};
+      request.call.args = std::move(edited->args);
+    }
+  }
+  auto running = execute(std::move(request));
+  auto out = co_await running;
+  co_return out;
+}
+
+} // namespace
+
+tool_interceptor review_calls(review_options options) {
+  return [options = std::make_shared<const review_options>(std::move(options))](
+             tool_request request, tool_execute execute) {
+    return review(options, std::move(request), std::move(execute));
+  };
+}
+
+} // namespace superstep

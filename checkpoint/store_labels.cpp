@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store_labels.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// A namespace as the reference prints it: ('a', 'b'), a single label with a comma behind it.
+std::string shown(const store_namespace& ns) {
+  auto out = std::string{"("};
+  for (const auto& label : ns) {
+    const auto* quote =
+        label.find('\'') != label.npos && label.find('"') == label.npos ? "\"" : "'";
+    out += (out.size() > 1 ? ", " : "") + (quote + label + quote);
+  }
+  return out + (ns.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] void refuse_label(const store_namespace& ns, const std::string& label,
+                               const char* why) {
+  throw std::invalid_argument{"Invalid namespace label '" + label + "' found in " + shown(ns) +
+                              ". Namespace labels cannot contain " + why};
+}
+
+bool fits_label(const std::string& wanted, const std::string& label) {
+  return wanted == "*" || wanted == label;
+}
+
+bool fits_ends(const store_namespace& ns, const namespace_query& query) {
+  return ns.size() >= query.prefix.size() && ns.size() >= query.suffix.size() &&
+         std::equal(query.prefix.begin(), query.prefix.end(), ns.begin(), fits_label) &&
+         std::equal(query.suffix.rbegin(), query.suffix.rend(), ns.rbegin(), fits_label);
+}
+
+} // namespace
+
+void check_labels(const store_namespace& ns) {
+  for (const auto& label : ns) {
+    if (label.find('.') != label.npos)
+      refuse_label(ns, label, "periods ('.').");
+    if (label.find('\0') != label.npos)
+      refuse_label(ns, label, "NUL bytes.");
+    if (label.empty())
+      throw std::invalid_argument{"Namespace labels cannot be empty strings. Got " + label +
+                                  " in " + shown(ns)};
+  }
+}
+
+void check_target(const store_namespace& ns) {
+  if (ns.empty())
+    throw std::invalid_argument{"Namespace cannot be empty."};
+  check_labels(ns);
+  if (ns.front() == "langgraph")
+    throw std::invalid_argument{"Root label for namespace cannot be \"langgraph\". Got: " +
+                                shown(ns)};
+}
+
+void check_plain_put(const store_put_options& options, const char* kind_of_store) {
+  if (options.ttl)
+    throw std::invalid_argument{std::string{"TTL is not supported by "} + kind_of_store +
+                                ". Use a store implementation that supports TTL or set no ttl."};
+  if (options.index && !options.index->empty())
+    throw std::invalid_argument{std::string{"an index is not supported by "} + kind_of_store +
+                                ": put without one, or use a memory_store"};
+}
+
+std::vector<store_namespace> listed(std::vector<store_namespace> all,
+                                    const namespace_query& query) {
+  std::erase_if(all, [&](const auto& ns) { return !fits_ends(ns, query); });
+  if (query.depth_max > 0)
+    for (auto& ns : all)
+      ns.resize(std::min(ns.size(), query.depth_max));
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto from = std::min(query.offset, all.size());
+  const auto count = std::min(query.limit, all.size() - from);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
+  return {std::make_move_iterator(first),
+          std::make_move_iterator(first + static_cast<std::ptrdiff_t>(count))};
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/agents/json_messages.hpp>
+#include <superstep/channels/stored_value.hpp>
+#include <superstep/messages/message_list.hpp>
+#include <superstep/runtime/detail/fields.hpp>
+#include <superstep/runtime/node_body.hpp>
+#include <superstep/tools/injection.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The fields of a described state as tools see them: JSON, in the form in which checkpoints keep
+// them. A field that cannot be kept cannot be seen either.
+namespace superstep::detail {
+
+template <class T>
+json::value field_json(const T& from) {
+  auto text = std::string{};
+  write_stored(text, from);
+  return parse_json(text).value();
+}
+
+/// The state around a call. It lives as long as the body that runs the call.
+template <class State>
+class described_tool_state final : public tool_state {
+public:
+  explicit described_tool_state(const State& state) : state_{&state} {}
+
+  [[nodiscard]] message_list messages(std::string_view key) const override {
+    auto out = message_list{};
+    each([&](std::string_view name, const auto& held) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(held)>, message_list>)
+        if (name == key)
+          out = held;
+    });
+    return out;
+  }
+  [[nodiscard]] std::optional<json::value> field(std::string_view wanted) const override {
+    auto out = std::optional<json::value>{};
+    each([&](std::string_view name, const auto& held) {
+      if constexpr (storable<std::remove_cvref_t<decltype(held)>>)
+        if (name == wanted)
+          out = field_json(held);
+    });
+    return out;
+  }
+  [[nodiscard]] json::object whole() const override {
+    auto out = json::object{};
+    each([&](std::string_view name, const auto& held) {
+      if constexpr (storable<std::remove_cvref_t<decltype(held)>>)
+        out[name] = field_json(held);
+    });
+    return out;
+  }
+
+private:
+  template <class Visit>
+  void each(Visit visit) const {
+    boost::mp11::mp_for_each<fields_of<State>>(
+        [&](auto field) { visit(std::string_view{field.name}, state_->*field.pointer); });
+  }
+
+  const State* state_;
+};
+
+/// The write of a field that a tool's command names. Throws graph_error{invalid_update}.
+template <class State>
+write write_of_field(std::string_view name, const json::value& given) {
+  auto out = std::optional<write>{};
+  auto fault = std::string{"the state has no field of this name"};
+  auto index = std::uint32_t{0};
+  boost::mp11::mp_for_each<fields_of<State>>([&](auto field) {
+    using type = std::remove_cvref_t<decltype(std::declval<State&>().*field.pointer)>;
+    if constexpr (storable<type>) {
+      if (name == field.name) {
+        auto into = type{};
+        if (auto read = read_stored(given, into, std::string{name}))
+          out = write{index, false, value{std::move(into)}};
+        else
+          fault = read.error().text;
+      }
+    }
+    ++index;
+  });
+  if (!out)
+    throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                                "a tool writes '" + std::string{name} + "': " + fault,
+                                {},
+                                0,
+                                {},
+                                1,
+                                {}}};
+  return *std::move(out);
+}
+
+} // namespace superstep::detail

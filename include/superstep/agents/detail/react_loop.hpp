@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/agents/agent_parts.hpp>
+#include <superstep/tools/tool_node.hpp>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What ReAct agents do at each turn, whatever their state looks like.
+namespace superstep::react {
+
+inline constexpr auto agent_name = "agent";
+inline constexpr auto tools_name = "tools";
+inline constexpr auto pre_hook_name = "pre_model_hook";
+inline constexpr auto post_hook_name = "post_model_hook";
+inline constexpr auto structured_name = "generate_structured_response";
+
+/// The message that takes the place of an answer for which no steps are left.
+inline constexpr auto no_more_steps = "Sorry, need more steps to process this request.";
+
+using tool_names = std::set<std::string, std::less<>>;
+
+/// How many answers of a model there are: the number of its next call.
+[[nodiscard]] std::uint32_t answers_in(const message_list& messages);
+
+/// What one call of a model is made of.
+struct model_turn {
+  chat_model_ptr model;
+  message_ptr system; ///< null: none
+  message_list messages;
+  tool_definitions tools; ///< null: the model has its own, or none
+  std::uint32_t turn = 0;
+};
+
+/// Asks the model and tells streams what it says. Throws what it fails with.
+[[nodiscard]] task<message> ask_model(model_turn turn, runtime rt);
+
+/// Asks for the value that a run is to end with. Throws what the model fails with, and when it does
+/// not answer in the schema.
+[[nodiscard]] task<json::value> ask_response(chat_model_ptr model, response_format format,
+                                             message_list messages, runtime rt);
+
+/// The answer as it is stored: with the name of the agent, or, when too few steps are left for what
+/// it calls, another one.
+[[nodiscard]] message finished(message answer, const std::string& agent, std::int64_t steps_left,
+                               const tool_names& return_direct);
+
+/// Whether the run ends after the tools: one that answers in place of the model was called.
+[[nodiscard]] bool ends_directly(const message_list& messages, const tool_names& return_direct);
+
+/// The calls of the latest answer that no tool message answers.
+[[nodiscard]] std::vector<tool_call> pending_calls(const message_list& messages);
+
+/// Refuses a history with calls that nobody answered.
+void check_history(const message_list& messages);
+
+/// Throws graph_error{invalid_argument} with this text, and compile_error. @{
+[[noreturn]] void refuse(std::string text);
+[[noreturn]] void refuse_options(std::string text);
+/// @}
+
+/// Refuses options that do not fit each other. `model` is null when it is chosen per call;
+/// `has_late_hook`: a post_model_hook of an agent of version v1.
+void check_tools(const chat_model* model, const agent_tools& tools,
+                 const std::vector<std::string>& return_direct, bool has_late_hook);
+
+/// What is wrong with the tools that a model object brings along; nothing: it fits.
+[[nodiscard]] std::optional<std::string> misfit_of_bound(const chat_model& model,
+                                                         const tool_definitions& tools);
+/// The same for a model that was chosen for one call.
+[[nodiscard]] std::optional<std::string> misfit_of_chosen(const chat_model& model,
+                                                          const tool_definitions& tools);
+
+} // namespace superstep::react

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/base/task.hpp>
+#include <superstep/runtime/json_graph.hpp>
+#include <superstep/runtime/runtime.hpp>
+
+#include <concepts>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+/// A node of a JSON graph as a value: a hook of an agent. The function takes the state and the
+/// runtime, and returns what bodies of json_graph return.
+class json_step {
+public:
+  json_step() = default;
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, json_step> &&
+             std::invocable<const F&, const json::value&, runtime>)
+  json_step(F f) {
+    using made = std::invoke_result_t<const F&, const json::value&, runtime>;
+    static_assert(detail::json_result<awaited_t<made>>,
+                  "a hook returns nothing, a json::object, a json::value or a json_command, or a "
+                  "task<> of one of these");
+    call_ = [f = std::move(f)](const json::value& state, runtime rt) -> task<json_command> {
+      if constexpr (is_task_v<made>) {
+        return detail::command_later(f(state, std::move(rt)));
+      } else if constexpr (std::is_void_v<made>) {
+        f(state, std::move(rt));
+        return at_once({});
+      } else {
+        return at_once(detail::as_command(f(state, std::move(rt))));
+      }
+    };
+  }
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// The state lives until the task has ended.
+  [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt) const {
+    return call_(state, std::move(rt));
+  }
+
+private:
+  static task<json_command> at_once(json_command done) { co_return done; }
+
+  std::function<task<json_command>(const json::value&, runtime)> call_;
+};
+
+} // namespace superstep

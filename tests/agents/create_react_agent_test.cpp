@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/fake_model.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/json_agent.hpp>
+#include <superstep/agents/review_calls.hpp>
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/tools/make_tool.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+
+using namespace superstep;
+using superstep::testing::fake_model;
+
+namespace superstep {
+std::ostream& operator<<(std::ostream& out, react_version v);
+} // namespace superstep
+
+// Not in an unnamed namespace: coroutines over the state have frames of one name everywhere.
+namespace desk_agent {
+
+/// A state of a user's own.
+struct desk {
+  message_list messages;
+  message_list llm_input_messages;
+  json::value structured_response;
+  std::string owner;
+  int visits = 0;
+
+  using reducers =
+      superstep::reducers<by<&desk::messages, add_messages>, by<&desk::visits, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(desk, (), (messages, llm_input_messages, structured_response, owner, visits))
+
+} // namespace desk_agent
+
+using desk_agent::desk;
+
+namespace {
+
+namespace data = boost::unit_test::data;
+const auto versions = std::vector<react_version>{react_version::v1, react_version::v2};
+
+struct echo_args {
+  std::string text;
+};
+BOOST_DESCRIBE_STRUCT(echo_args, (), (text))
+
+tool_ptr echo(std::string name = "echo") {
+  return make_tool<echo_args>(std::move(name), "Says it again.",
+                              [](const echo_args& a) { return a.text; });
+}
+
+/// Writes the fields of the state, and answers with what it read of it.
+class visiting_tool final : public tool {
+public:
+  visiting_tool() {
+    definition_.name = "visit";
+    definition_.parameters = {{"type", "object"}, {"properties", json::object{}}};
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  std::vector<injection> injections() const override {
+    return {{"owner", injection::source::field, "owner", {}}};
+  }
+  task<tool_output> run(tool_call call, tool_context) const override {
+    auto said = tool_command{};
+    auto written = tool_update{};
+    written.fields["visits"] = 2;
+    written.messages.emplace().push_back(
+        tool_message("seen " + std::string{call.args.at("owner").as_string()}, call.id, "visit"));
+    said.update = std::move(written);
+    auto out = tool_output{};
+    out.reply = tool_reply{std::move(said)};
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+};
+
+message calling(std::string tool, std::string id, std::string text = "x") {
+  auto call = tool_call{std::move(id), std::move(tool), {}};
+  call.args["text"] = text;
+  return ai_message("", {std::move(call)});
+}
+
+std::shared_ptr<const fake_model> scripted(std::vector<message> answers) {
+  return std::make_shared<const fake_model>(std::move(answers));
+}
+
+agent_options<desk> options_for(std::shared_ptr<const fake_model> model, react_version version) {
+  auto out = agent_options<desk>{};
+  out.model = std::move(model);
+  out.tools = {echo()};
+  out.version = version;
+  return out;
+}
+
+run_result<desk> run(agent_options<desk> options, run_config config = {}) {
+  auto state = desk{};
+  state.messages = {human_message("question")};
+  state.owner = "Kim";
+  auto lanes = engine{engine_options{.workers = 1}};
+  return lanes.run(create_react_agent(std::move(options)), input_writes(std::move(state)),
+                   std::move(config));
+}
+
+std::string text_of_refusal(agent_options<desk> options) {
+  try {
+    static_cast<void>(create_react_agent(std::move(options)));
+  } catch (const compile_error& e) {
+    return e.what();
+  }
+  return "it was built";
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(an_agent_runs_on_a_state_of_the_users_own, data::make(versions), version) {
+  const auto model = scripted({calling("echo", "c1"), ai_message("done")});
+  const auto ended = run(options_for(model, version));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->messages[2].content == "x");
+  BOOST_TEST(ended.state->owner == "Kim");
+  BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
+}
+
+BOOST_DATA_TEST_CASE(a_hook_may_give_the_model_other_messages_and_write_the_state,
+                     data::make(versions), version) {
+  const auto model = scripted({calling("echo", "c1"), ai_message("done")});
+  auto options = options_for(model, version);
+  options.pre_model_hook = [](const desk& state, runtime) {
+    auto chosen = message_list{human_message("only this")};
+    return update{set<&desk::llm_input_messages>(std::move(chosen)),
+                  set<&desk::visits>(static_cast<int>(state.messages.size()))};
+  };
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(model->asked()[1].messages.size() == 1U);
+  BOOST_TEST(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->visits == 1 + 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
+  const auto model = scripted({calling("echo", "c1"), ai_message("done")});
+  auto options = options_for(model, react_version::v2);
+  options.post_model_hook = [](const desk& state, runtime) {
+    auto answers = message_list{};
+    for (const auto& call : state.messages.back().tool_calls)
+      answers.push_back(tool_message("refused", call.id, call.name));
+    return update{set<&desk::messages>(std::move(answers))};
+  };
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_REQUIRE(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->messages[2].content == "refused");
+  BOOST_TEST(ended.state->messages[3].content == "done");
+}
+
+BOOST_DATA_TEST_CASE(a_prompt_may_be_made_of_the_state, data::make(versions), version) {
+  const auto model = scripted({ai_message("hello")});
+  auto options = options_for(model, version);
+  options.prompt = [](const desk& state, const runtime&) {
+    return message_list{system_message("You work for " + state.owner), state.messages[0]};
+  };
+  BOOST_REQUIRE(!run(std::move(options)).error);
+  const auto asked = model->asked();
+  BOOST_REQUIRE(asked[0].messages.size() == 2U);
+  BOOST_TEST(asked[0].messages[0].content == "You work for Kim");
+  BOOST_TEST(!asked[0].system);
+}
+
+BOOST_DATA_TEST_CASE(the_response_is_asked_for_in_a_call_of_its_own, data::make(versions),
+                     version) {
+  const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
+  auto options = options_for(model, version);
+  options.response = response_format{
+      {{"type", "object"}, {"title", "Answer"}, {"properties", {{"city", {{"type", "string"}}}}}},
+      "Extract."};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->structured_response.at("city") == "Oslo");
+  BOOST_TEST(ended.state->messages.size() == 2U);
+  const auto asked = model->asked();
+  BOOST_REQUIRE(asked[1].format);
+  BOOST_TEST(asked[1].format->name == "Answer");
+  BOOST_TEST(asked[1].system->content == "Extract.");
+}
+
+BOOST_DATA_TEST_CASE(tools_read_and_write_fields_of_the_state, data::make(versions), version) {
+  auto options = options_for(scripted({calling("visit", "c1"), ai_message("done")}), version);
+  options.tools = {std::make_shared<const visiting_tool>()};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->visits == 2);
+  BOOST_TEST(ended.state->messages[2].content == "seen Kim");
+}
+
+BOOST_DATA_TEST_CASE(a_tool_may_answer_in_place_of_the_model, data::make(versions), version) {
+  auto options = options_for(scripted({calling("echo", "c1", "42")}), version);
+  options.return_direct = {"echo"};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->messages.back().content == "42");
+}
+
+BOOST_AUTO_TEST_CASE(a_chosen_model_brings_its_tools_and_no_others) {
+  const auto choose = [](tool_list tools) {
+    auto options = options_for(nullptr, react_version::v2);
+    const auto bound =
+        bind_tools(scripted({ai_message("hi")}), tool_node{std::move(tools)}.definitions()).value();
+    options.model = [bound](const desk&, const runtime&) { return bound; };
+    return options;
+  };
+  BOOST_TEST(!run(choose({echo()})).error);
+  const auto ended = run(choose({echo("shout")}));
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST(describe(ended.error->cause).find("{'shout'}") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_object_brings_all_tools_or_none) {
+  auto options = options_for(nullptr, react_version::v2);
+  options.model = bind_tools(scripted({}), tool_node{{echo("shout")}}.definitions()).value();
+  BOOST_TEST(text_of_refusal(options) == "Missing tools '{'echo'}' in the model.bind_tools()");
+  options.tools = {echo(), echo("shout")};
+  BOOST_TEST(text_of_refusal(options) ==
+             "Number of tools in the model.bind_tools() and tools passed to create_react_agent "
+             "must match Got 2 tools, expected 1");
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_when_the_agent_is_built) {
+  auto late = options_for(scripted({}), react_version::v1);
+  late.post_model_hook = [](const desk&, runtime) {};
+  BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook needs version v2"));
+  auto direct = options_for(scripted({}), react_version::v2);
+  direct.return_direct = {"nope"};
+  BOOST_TEST(text_of_refusal(direct) ==
+             "return_direct names 'nope', which is no tool of the agent");
+  auto stops = options_for(scripted({}), react_version::v2);
+  stops.interrupt_before = {"nope"};
+  BOOST_TEST(text_of_refusal(stops) == "Interrupt node `nope` not found");
+  BOOST_TEST(react_version_from("v3").error().text ==
+             "Invalid version v3. Supported versions are 'v1' and 'v2'.");
+}
+
+BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(versions), version) {
+  auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
+  options.checkpointer = std::make_shared<memory_saver>();
+  options.interrupt_before = {"tools"};
+  const auto graph = create_react_agent(std::move(options));
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto config = run_config{};
+  config.thread_id = "t";
+  auto state = desk{};
+  state.messages = {human_message("question")};
+  const auto stopped = lanes.run(graph, input_writes(std::move(state)), config);
+  BOOST_REQUIRE(stopped.asked.has_value());
+  BOOST_TEST(stopped.state->messages.size() == 2U);
+  const auto ended = lanes.run(graph, run_input::go_on(), config);
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->messages.back().content == "done");
+}
+
+BOOST_DATA_TEST_CASE(a_history_with_an_open_call_is_refused, data::make(versions), version) {
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto state = desk{};
+  state.messages = {human_message("q"), calling("echo", "h1")};
+  const auto ended = lanes.run(create_react_agent(options_for(scripted({}), version)),
+                               input_writes(std::move(state)));
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST(describe(ended.error->cause).starts_with("Found AIMessages with tool_calls that do"));
+}
+
+namespace {
+
+struct review_case {
+  std::string_view answer;
+  std::string_view content;
+};
+std::ostream& operator<<(std::ostream& out, const review_case& c) {
+  return out << c.answer;
+}
+const auto reviews = std::vector<review_case>{
+    {R"([{"type":"accept"}])", "x"},
+    {R"({"type":"accept"})", "x"},
+    {R"([{"type":"edit","args":{"action":"echo","args":{"text":"y"}}}])", "y"},
+    {R"([{"type":"response","args":"no thanks"}])", "no thanks"},
+    {R"([{"type":"ignore"}])", "The call was ignored."},
+    {R"([{"type":"edit","args":{"action":"shout","args":{}}}])",
+     "Error: ValueError(\"a review of 'echo' cannot make it 'shout'\")\n Please fix your "
+     "mistakes."},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_reviewed_call_waits_for_a_person, data::make(versions) * data::make(reviews),
+                     version, c) {
+  auto node = tool_node_options{};
+  node.around = review_calls();
+  auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
+  options.tools = tool_node{{echo()}, std::move(node)};
+  options.checkpointer = std::make_shared<memory_saver>();
+  const auto graph = create_react_agent(std::move(options));
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto config = run_config{};
+  config.thread_id = "t";
+  auto state = desk{};
+  state.messages = {human_message("question")};
+  const auto stopped = lanes.run(graph, input_writes(std::move(state)), config);
+  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
+  const auto asked = human_interrupt_from_json(stopped.asked->front().value.at(0)).value();
+  BOOST_TEST(asked.action.action == "echo");
+  BOOST_TEST(asked.action.args.at("text") == "x");
+  auto said = thread_command{};
+  said.resume = parse_json(c.answer).value();
+  const auto ended = lanes.run(graph, run_input{std::move(said)}, config);
+  BOOST_REQUIRE(!ended.error);
+  BOOST_REQUIRE(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->messages[2].content == c.content);
+  BOOST_TEST(ended.state->messages[2].tool_call_id == "c1");
+}
+
+BOOST_AUTO_TEST_CASE(only_the_tools_that_are_named_are_reviewed) {
+  auto node = tool_node_options{};
+  auto which = review_options{};
+  which.tools = {"shout"};
+  node.around = review_calls(std::move(which));
+  auto options =
+      options_for(scripted({calling("echo", "c1"), ai_message("done")}), react_version::v2);
+  options.tools = tool_node{{echo(), echo("shout")}, std::move(node)};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(!ended.asked);
+  BOOST_TEST(ended.state->messages[2].content == "x");
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/call_listener.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/react_agent.hpp>
+#include <superstep/messages/message_json.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/runtime/graph_error.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace superstep;
+using namespace std::chrono_literals;
+
+namespace superstep {
+std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_test.cpp
+} // namespace superstep
+
+namespace {
+
+namespace data = boost::unit_test::data;
+const auto versions = std::vector<react_version>{react_version::v1, react_version::v2};
+
+message_chunk piece(json::value index, std::optional<std::string> id,
+                    std::optional<std::string> name, std::optional<std::string> args) {
+  auto out = message_chunk{};
+  out.part.type = message_type::ai;
+  out.call_chunks.push_back({std::move(name), std::move(args), std::move(id), std::move(index)});
+  return out;
+}
+
+struct spoken {
+  std::string_view name;
+  std::vector<message_chunk> pieces;
+  std::string told; // per piece, the ids and arguments that it completes
+};
+std::ostream& operator<<(std::ostream& out, const spoken& s) {
+  return out << s.name;
+}
+
+const auto all_spoken = std::vector<spoken>{
+    {"a whole call", {piece(0, "a", "f", R"({"x":1})")}, R"(a{"x":1};)"},
+    {"a call without arguments", {piece(0, "a", "f", "{}")}, "a{};"},
+    {"brackets and quotes in strings close nothing",
+     {piece(0, "a", "f", R"({"x":"}\")"), piece(0, {}, {}, R"(]"})")},
+     R"(;a{"x":"}\"]"};)"},
+    {"lists and objects inside",
+     {piece(0, "a", "f", R"({"x":[{}])"), piece(0, {}, {}, ",\"y\":{}"), piece(0, {}, {}, "}")},
+     R"(;;a{"x":[{}],"y":{}};)"},
+    {"calls are told apart by their index",
+     {piece(0, "a", "f", "{"), piece(1, "b", "f", "{}"), piece(0, {}, {}, "}")},
+     ";b{};a{};"},
+    {"another id at the same index is another call",
+     {piece(0, "a", "f", "{}"), piece(0, "b", "f", "{}")},
+     "a{};b{};"},
+    {"calls without an index come whole",
+     {piece(nullptr, "a", "f", "{}"), piece(nullptr, "b", "f", "{}")},
+     "a{};b{};"},
+    {"nothing is told twice", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " {}")}, "a{};;"},
+    {"no id", {piece(0, {}, "f", "{}")}, ";"},
+    {"a list is no object", {piece(0, "a", "f", "[]")}, ";"},
+    {"no JSON", {piece(0, "a", "f", "{x}")}, ";"},
+    {"too long",
+     {piece(0, "a", "f", "{\"x\":\"" + std::string(300'000, 'x')), piece(0, {}, {}, "\"}")},
+     ";;"},
+};
+
+/// What happened in a run, in order.
+class diary {
+public:
+  void note(std::string_view event, std::string_view id) {
+    const auto lock = std::scoped_lock{mutex_};
+    lines_.push_back(std::string{event} + ' ' + std::string{id});
+  }
+  [[nodiscard]] std::ptrdiff_t count(const std::string& line) const {
+    const auto lock = std::scoped_lock{mutex_};
+    return std::ranges::count(lines_, line);
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+tool_call call_of(std::string id) {
+  auto out = tool_call{std::move(id), "echo", {}};
+  out.args["n"] = out.id;
+  return out;
+}
+
+/// Says a call in two pieces, goes on when `heard` says so, says another, and then gives `answer`.
+class speaking_model final : public chat_model {
+public:
+  speaking_model(result<message> answer, std::function<bool()> heard)
+      : answer_{std::move(answer)}, heard_{std::move(heard)} {}
+
+  task<result<message>> complete(model_request request) const override {
+    if (request.turn > 0)
+      co_return ai_message("done");
+    if (request.on_chunk) {
+      request.on_chunk(piece(0, "a", "echo", R"({"n":)"));
+      request.on_chunk(piece(0, {}, {}, R"("a"})"));
+      for (auto i = 0; i < 20'000 && !heard_(); ++i)
+        co_await sleep_for{1ms};
+      if (!heard_())
+        co_return error{model_errc::timed_out, "nobody has begun the call"};
+      request.on_chunk(piece(1, "b", "echo", R"({"n":"b"})"));
+    }
+    co_return answer_;
+  }
+  std::string fingerprint() const override { return "speaking"; }
+
+private:
+  result<message> answer_;
+  std::function<bool()> heard_;
+};
+
+class echo_tool final : public tool {
+public:
+  echo_tool() {
+    definition_.name = "echo";
+    definition_.description = "Repeats.";
+    definition_.parameters["type"] = "object";
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  task<tool_output> run(tool_call call, tool_context context) const override {
+    auto out = tool_output{};
+    out.content = "got " + to_text(call.args) + " in " + context.node;
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+};
+
+struct told {
+  run_result<chat_state> ended;
+  std::shared_ptr<diary> events = std::make_shared<diary>();
+};
+
+told run(result<message> answer, react_version version, bool is_early) {
+  auto out = told{};
+  auto options = react_agent_options{};
+  options.version = version;
+  options.tools = {std::make_shared<const echo_tool>()};
+  if (is_early)
+    options.early_tools = {"echo"};
+  options.model = std::make_shared<const speaking_model>(
+      std::move(answer), [events = out.events] { return events->count("tool_end a") > 0; });
+  const auto graph = make_react_agent(std::move(options));
+  auto context = std::make_shared<agent_context>();
+  context->observe = [events = out.events](auto event, auto id) { events->note(event, id); };
+  auto config = run_config{};
+  config.context = context;
+  auto e = engine{};
+  auto begin = chat_state{};
+  begin.messages.push_back(human_message("hi"));
+  out.ended = e.run(graph, input_writes(std::move(begin)), std::move(config));
+  return out;
+}
+
+std::string text_of(const chat_state& state) {
+  auto out = std::string{};
+  for (auto m : state.messages) {
+    m.id.clear(); // drawn at random
+    out += to_text(to_json(m)) + '\n';
+  }
+  return out + std::to_string(state.model_calls) + ' ' + std::to_string(state.tool_calls);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(early_calls_suite)
+
+BOOST_DATA_TEST_CASE(a_call_is_heard_where_its_arguments_close, data::make(all_spoken), s) {
+  auto listener = call_listener{};
+  auto said = std::string{};
+  for (const auto& one : s.pieces) {
+    for (const auto& call : listener.hear(one))
+      said += call.id + to_text(call.args);
+    said += ';';
+  }
+  BOOST_TEST(said == s.told);
+}
+
+BOOST_DATA_TEST_CASE(a_tool_starts_while_the_model_speaks_and_the_state_does_not_tell,
+                     data::make(versions), version) {
+  const auto answer = ai_message("", {call_of("a"), call_of("b")});
+  // The model does not go on before the first call has ended: nothing else could end it.
+  const auto early = run(answer, version, true);
+  const auto late = run(answer, version, false);
+  BOOST_REQUIRE(early.ended.state.has_value());
+  BOOST_REQUIRE(late.ended.state.has_value());
+  BOOST_TEST(text_of(*early.ended.state) == text_of(*late.ended.state));
+  for (const auto& ran : {early, late}) {
+    BOOST_TEST(ran.events->count("tool_start a") == 1);
+    BOOST_TEST(ran.events->count("tool_start b") == 1);
+    BOOST_TEST(ran.events->count("tool_discarded a") == 0);
+  }
+}
+
+BOOST_DATA_TEST_CASE(a_call_that_the_answer_does_not_hold_is_thrown_away, data::make(versions),
+                     version) {
+  const auto answer = ai_message("", {call_of("b")});
+  const auto early = run(answer, version, true);
+  const auto late = run(answer, version, false);
+  BOOST_REQUIRE(early.ended.state.has_value());
+  BOOST_TEST(text_of(*early.ended.state) == text_of(*late.ended.state));
+  BOOST_TEST(early.events->count("tool_discarded a") == 1);
+  BOOST_TEST(early.events->count("tool_discarded b") == 0);
+  BOOST_TEST(early.events->count("tool_start b") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_and_its_calls_are_thrown_away) {
+  const auto ended =
+      run(error{model_errc::unreachable, "the line is dead"}, react_version::v2, true);
+  BOOST_REQUIRE(ended.ended.error.has_value());
+  BOOST_TEST(ended.ended.error->text.find("the line is dead") != std::string::npos);
+  BOOST_TEST(ended.events->count("tool_discarded a") == 1);
+  BOOST_TEST(ended.events->count("tool_discarded b") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(tools_that_do_not_exist_cannot_start_early) {
+  auto options = react_agent_options{};
+  options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
+  options.early_tools = {"echo"};
+  BOOST_CHECK_THROW(static_cast<void>(make_react_agent(std::move(options))), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

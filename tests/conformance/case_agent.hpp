@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "case_model.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/json_agent.hpp>
+#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/store.hpp>
+
+#include <memory>
+#include <string_view>
+
+namespace superstep::conformance {
+
+/// What all parts of one case share.
+struct case_world {
+  const json::object* input = nullptr; ///< of the case
+  engine* lanes = nullptr;             ///< that runs it
+  std::shared_ptr<start_counts> counts = std::make_shared<start_counts>();
+  std::shared_ptr<model_log> models = std::make_shared<model_log>();
+  std::shared_ptr<superstep::saver> saver;
+  std::shared_ptr<superstep::store> store;
+  bool exact = false;
+};
+
+/// The tools that a spec names, or all of the case.
+[[nodiscard]] tool_list case_tools(const json::object& spec, const case_world& world);
+
+/// The tools of a spec, with its handling of errors and its interceptor.
+[[nodiscard]] tool_node case_tool_node(const json::object& spec, const case_world& world);
+
+/// A key of a state of a case as its channel describes it.
+[[nodiscard]] json_state_key case_key(std::string_view name, const json::object& channel);
+
+/// The agent of a spec. Throws what create_react_agent throws.
+[[nodiscard]] compiled_json_graph make_case_agent(const json::object& spec,
+                                                  const case_world& world);
+
+/// Makes the calls of a case's script: its trace.
+[[nodiscard]] json::array run_script(const compiled_json_graph& graph, const case_world& world);
+
+/// Empty saver and store, or with the rows of the case.
+[[nodiscard]] case_world make_world(const json::object& input, engine& lanes);
+
+/// `model` and `runs` beside the trace.
+[[nodiscard]] json::object case_output(json::array trace, const case_world& world);
+
+} // namespace superstep::conformance

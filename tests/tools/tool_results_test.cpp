@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools may hand back, what they are given beside their arguments, and nodes as a whole.
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace superstep;
+
+namespace {
+
+struct text_args {
+  std::string text;
+};
+BOOST_DESCRIBE_STRUCT(text_args, (), (text))
+
+struct note_args {
+  std::string text;
+  from_state<"user", std::string> user;
+  from_state<"mood", std::optional<std::string>> mood;
+  whole_state state;
+  injected_store memory;
+  injected_call_id id;
+};
+BOOST_DESCRIBE_STRUCT(note_args, (), (text, user, mood, state, memory, id))
+
+/// A tool whose arguments are filled in by the node, and which tells what it got.
+class telling final : public tool {
+public:
+  explicit telling(std::vector<injection> wanted) : wanted_{std::move(wanted)} {
+    definition_.name = "telling";
+    auto properties = json::object{{"x", {{"type", "integer"}}}, {"st", json::object{}}};
+    definition_.parameters = {{"type", "object"},
+                              {"properties", std::move(properties)},
+                              {"required", {"x", "st"}},
+                              {"additionalProperties", false}};
+  }
+  [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
+  [[nodiscard]] std::vector<injection> injections() const override { return wanted_; }
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    auto told = call.args;
+    told["tools"] = context.tools->size();
+    co_return output_of(json::value(std::move(told)));
+  }
+
+private:
+  std::vector<injection> wanted_;
+  tool_definition definition_;
+};
+
+tool_node node_of(std::vector<injection> wanted) {
+  return tool_node{{std::make_shared<const telling>(std::move(wanted))}};
+}
+
+runtime run_with(store* memory) {
+  auto rt = runtime{std::make_shared<run_config>(), "tools", 1, 0};
+  rt.set_store(memory);
+  return rt;
+}
+
+tool_call call_of(std::string tool, json::object args, std::string id = "c1") {
+  return {std::move(id), std::move(tool), std::move(args)};
+}
+
+tool_node_output run_calls(const tool_node& node, std::vector<tool_call> calls,
+                           store* memory = nullptr) {
+  return sync_wait(node.run(node.from_calls(std::move(calls)), run_with(memory)));
+}
+
+const message& message_at(const tool_node_output& out, std::size_t i) {
+  return std::get<message>(out.items.at(i));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(tool_results)
+
+BOOST_AUTO_TEST_CASE(content_is_text_or_blocks_or_json) {
+  BOOST_TEST(output_of("text").content == "text");
+  BOOST_TEST(output_of(json::object{{"a", json::array{1, nullptr}}}).content ==
+             R"({"a": [1, null]})");
+  BOOST_TEST(output_of(json::array{1}).content == "[1]");
+  const auto blocks = output_of(json::array{json::object{{"type", "text"}, {"text", "t"}}});
+  BOOST_TEST((blocks.blocks.has_value() && blocks.content.empty()));
+  BOOST_TEST(output_of(json::array{}).blocks.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_give_a_pair_a_message_or_a_command) {
+  const auto pair = make_tool<text_args>("pair", "", [](const text_args& a) {
+    return std::pair{a.text, json::value(7)};
+  });
+  const auto own = make_tool<text_args>(
+      "own", "", [](const text_args& a) { return tool_message(a.text, "c1", ""); });
+  const auto command = make_tool<text_args>("command", "", [](const text_args& a) {
+    auto answer = std::vector<message>{tool_message(a.text, "c1", "")};
+    return tool_command{tool_update{{{"n", 1}}, std::move(answer)}, tool_target{"next", {}}, false};
+  });
+  const auto node = tool_node{{pair, own, command}};
+  const auto args = json::object{{"text", "hi"}};
+  const auto first = sync_wait(node.run(call_of("pair", args), {}));
+  BOOST_TEST(first->content == "hi");
+  BOOST_TEST((first->artifact == 7));
+  const auto second = sync_wait(node.run(call_of("own", args), {}));
+  BOOST_TEST(second->name.empty());
+  const auto third = sync_wait(node.run(call_of("command", args), {}));
+  BOOST_TEST((third.answer == nullptr));
+  const auto& update = std::get<tool_update>(std::get<tool_command>(third.items.at(0)).update);
+  BOOST_TEST(update.messages->at(0).name == "command"); // the answer is given the tool's name
+  BOOST_CHECK_THROW((void)message_ptr{third}, tool_value_error);
+}
+
+BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_the_model_and_not_its_to_set) {
+  const auto node = node_of({{"st", injection::source::field, "foo", {}},
+                             {"id", injection::source::tool_call_id, {}, {}}});
+  const auto& seen = node.definitions()->at(0).parameters;
+  BOOST_TEST(!seen.at("properties").as_object().contains("st"));
+  BOOST_TEST((seen.at("required") == json::array{"x"}));
+  auto around = tool_surroundings{};
+  around.state = json_tool_state({{"foo", "real"}});
+  auto context = tool_context{};
+  context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  const auto given = json::object{{"x", 1}, {"st", "forged"}, {"id", "forged"}};
+  BOOST_TEST(sync_wait(node.run(call_of("telling", given), context))->content ==
+             R"({"x": 1, "st": "real", "id": "c1", "tools": 1})");
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_have_members_that_the_node_fills_in) {
+  const auto note = make_tool<note_args>("note", "", [](const note_args& a) {
+    a.memory->put({"notes", a.user.value}, a.id.value, {{"text", a.text}});
+    return a.user.value + std::to_string(a.state.value.size()) + a.mood.value.value_or("?");
+  });
+  BOOST_TEST(to_text(note->definition().parameters) ==
+             R"({"type":"object","properties":{"text":{"type":"string"}},"required":["text"],)"
+             R"("additionalProperties":false})");
+  auto memory = memory_store{};
+  const auto node = tool_node{{note}};
+  const auto call = call_of("note", {{"text", "t"}, {"user", "forged"}});
+  auto given = node.from_call(call, json_tool_state({{"user", "kim"}, {"n", 1}}));
+  const auto out = sync_wait(node.run(std::move(given), run_with(&memory)));
+  BOOST_TEST(message_at(out, 0).content == "kim2?");
+  BOOST_TEST(memory.get({"notes", "kim"}, "c1").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_field_that_is_missing_fails_the_node_unless_it_has_a_default) {
+  const auto wanted = injection{"st", injection::source::field, "foo", {}};
+  BOOST_CHECK_THROW(run_calls(node_of({wanted}), {call_of("telling", {{"x", 1}})}),
+                    missing_state_field);
+  auto optional = wanted;
+  optional.otherwise = json::value("none");
+  BOOST_TEST(message_at(run_calls(node_of({optional}), {call_of("telling", {{"x", 1}})}), 0)
+                 .content.find(R"("st": "none")") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_are_injected_on_a_copy) {
+  const auto node = node_of({{"st", injection::source::state, {}, {}}});
+  const auto call = call_of("telling", {{"x", 1}, {"st", "forged"}});
+  auto around = tool_surroundings{};
+  around.state = message_tool_state({human_message("q")});
+  const auto injected = node.inject_tool_args(call, around);
+  BOOST_TEST((call.args.at("st") == "forged"));
+  BOOST_TEST(injected.args.at("st").at("messages").as_array().size() == 1U);
+  BOOST_TEST((node.inject_tool_args(call_of("unknown", {{"st", 1}}), around).args.at("st") == 1));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_store_no_call_runs_when_one_of_them_needs_it) {
+  auto runs = 0;
+  const auto counting = make_tool<text_args>("counting", "", [&runs](const text_args& a) {
+    ++runs;
+    return a.text;
+  });
+  const auto needy = std::make_shared<const telling>(
+      std::vector<injection>{{"st", injection::source::store, {}, {}}});
+  const auto node = tool_node{{counting, needy}};
+  const auto calls =
+      std::vector{call_of("counting", {{"text", "a"}}), call_of("telling", {{"x", 1}}, "c2")};
+  BOOST_CHECK_THROW(run_calls(node, calls), tool_value_error);
+  BOOST_TEST(runs == 0);
+  auto memory = memory_store{};
+  BOOST_TEST(run_calls(node, calls, &memory).items.size() == 2U);
+  BOOST_TEST(runs == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_fails_takes_nothing_from_its_siblings) {
+  const auto echo = make_tool<text_args>("echo", "", [](const text_args& a) { return a.text; });
+  const auto failing = make_tool<text_args>(
+      "failing", "", [](const text_args& a) -> std::string { throw std::runtime_error{a.text}; });
+  auto options = tool_node_options{};
+  options.errors = tool_errors::none();
+  const auto node = tool_node{{echo, failing}, options};
+  const auto calls =
+      std::vector{call_of("echo", {{"text", "a"}}), call_of("failing", {{"text", "b"}}, "c2"),
+                  call_of("echo", {{"text", "c"}}, "c3")};
+  const auto ended = sync_wait(node.run_each(node.from_calls(calls), run_with(nullptr)));
+  BOOST_TEST(ended.at(0).value->answer->content == "a");
+  BOOST_TEST((ended.at(1).failure != nullptr));
+  BOOST_TEST(ended.at(2).value->answer->content == "c");
+  BOOST_CHECK_THROW(run_calls(node, calls), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(an_interceptor_may_change_repeat_or_replace_a_call) {
+  auto runs = 0;
+  const auto echo = make_tool<text_args>("echo", "", [&runs](const text_args& a) {
+    if (++runs == 1)
+      throw std::runtime_error{"once"};
+    return a.text;
+  });
+  auto options = tool_node_options{};
+  options.around = [](tool_request request, tool_execute execute) -> task<tool_answer> {
+    if (request.tool == nullptr)
+      throw std::runtime_error{"no such tool"};
+    request.call.args["text"] = "changed";
+    auto first = execute(request);
+    auto answer = co_await first;
+    if (answer->is_error) {
+      auto second = execute(std::move(request));
+      answer = co_await second;
+    }
+    co_return answer;
+  };
+  const auto node = tool_node{{echo}, options};
+  BOOST_TEST(sync_wait(node.run(call_of("echo", {{"text", "t"}}), {}))->content == "changed");
+  BOOST_TEST(runs == 2);
+  const auto refused = sync_wait(node.run(call_of("nope", {}), {}));
+  BOOST_TEST(refused->content == "Error: no such tool\n Please fix your mistakes.");
+  BOOST_TEST(refused->is_error);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_interceptor_throws_is_answered_whatever_its_class) {
+  auto options = tool_node_options{};
+  options.errors = tool_errors::only<std::bad_alloc>();
+  options.around = [](tool_request, tool_execute) -> task<tool_answer> {
+    throw tool_exception{"it's no use"};
+    co_return tool_answer{};
+  };
+  const auto node = tool_node{{}, options};
+  BOOST_TEST(sync_wait(node.run(call_of("any", {}), {}))->content ==
+             "Error: ToolException(\"it's no use\")\n Please fix your mistakes.");
+  options.errors = tool_errors::none();
+  BOOST_CHECK_THROW((void)sync_wait(tool_node{{}, options}.run(call_of("any", {}), {})),
+                    tool_exception);
+}
+
+BOOST_AUTO_TEST_CASE(sends_to_the_parent_become_one_command_behind_the_rest) {
+  const auto sending = make_tool<text_args>("sending", "", [](const text_args& a) {
+    auto targets = std::vector<tool_target>{{a.text, json::value(1)}};
+    auto answer = std::vector<message>{tool_message("bye", "c1", "")};
+    return tool_command{tool_update{{}, std::move(answer)}, std::move(targets), true};
+  });
+  const auto echo = make_tool<text_args>("echo", "", [](const text_args& a) { return a.text; });
+  const auto out = run_calls(tool_node{{sending, echo}},
+                             {call_of("sending", {{"text", "a"}}), call_of("echo", {{"text", "b"}}),
+                              call_of("sending", {{"text", "c"}})});
+  BOOST_TEST(out.items.size() == 2U);
+  BOOST_TEST(message_at(out, 0).content == "b");
+  const auto& merged = std::get<tool_command>(out.items.at(1));
+  const auto& targets = std::get<std::vector<tool_target>>(merged.go_to);
+  BOOST_TEST((merged.to_parent && std::holds_alternative<std::monostate>(merged.update)));
+  BOOST_TEST((targets.size() == 2 && targets[0].node == "a" && targets[1].node == "c"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/message_json.hpp>
+#include <superstep/tools/injection.hpp>
+#include <superstep/tools/tool.hpp>
+#include <superstep/tools/tool_errors.hpp>
+
+#include <algorithm>
+
+namespace superstep {
+
+namespace {
+
+class json_state final : public tool_state {
+public:
+  explicit json_state(json::object fields) : fields_{std::move(fields)} {}
+
+  [[nodiscard]] message_list messages(std::string_view key) const override {
+    const auto* found = fields_.if_contains(key);
+    if (found == nullptr || found->is_null())
+      return {};
+    return messages_from_json(*found, key).value();
+  }
+  [[nodiscard]] std::optional<json::value> field(std::string_view name) const override {
+    const auto* found = fields_.if_contains(name);
+    return found != nullptr ? std::optional{*found} : std::nullopt;
+  }
+  [[nodiscard]] json::object whole() const override { return fields_; }
+
+private:
+  json::object fields_;
+};
+
+class message_state final : public tool_state {
+public:
+  explicit message_state(message_list messages) : messages_{std::move(messages)} {}
+
+  [[nodiscard]] message_list messages(std::string_view /*key*/) const override { return messages_; }
+  [[nodiscard]] std::optional<json::value> field(std::string_view /*name*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] json::object whole() const override { return {}; }
+  [[nodiscard]] bool is_list() const noexcept override { return true; }
+
+private:
+  message_list messages_;
+};
+
+bool is_of_state(const injection& i) {
+  return i.from == injection::source::state || i.from == injection::source::field;
+}
+
+json::object with_messages(std::string_view key, const message_list& messages) {
+  auto list = json::array{};
+  for (const auto& m : messages)
+    list.push_back(to_json(m));
+  return {{key, std::move(list)}};
+}
+
+/// A list of messages counts as a state with that one key, for tools that want no more of it.
+tool_state_ptr fields_of_list(const std::vector<injection>& wanted, const tool_call& call,
+                              const tool_state& list, std::string_view key) {
+  const auto first = std::ranges::find_if(wanted, is_of_state);
+  if (first == wanted.end())
+    return nullptr;
+  const auto is_alone = std::ranges::count_if(wanted, is_of_state) == 1;
+  if (first->from == injection::source::state || (is_alone && first->field == key))
+    return json_tool_state(with_messages(key, list.messages(key)));
+  auto fields = std::string{};
+  for (const auto& i : wanted)
+    if (i.from == injection::source::field)
+      fields += (fields.empty() ? "" : ", ") + i.field;
+  throw tool_value_error{"Invalid input to ToolNode. Tool " + call.name +
+                         " requires graph state dict as input. State should contain fields " +
+                         fields + "."};
+}
+
+void add_field(json::object& args, const injection& wanted, const tool_state* state) {
+  auto found = state != nullptr ? state->field(wanted.field) : std::nullopt;
+  if (found)
+    args[wanted.argument] = *std::move(found);
+  else if (!wanted.otherwise)
+    throw missing_state_field{wanted.field};
+}
+
+[[noreturn]] void throw_no_store() {
+  throw tool_value_error{"Cannot inject store into tools with InjectedStore annotations - please "
+                         "compile your graph with a store."};
+}
+
+} // namespace
+
+tool_state_ptr json_tool_state(json::object state) {
+  return std::make_shared<const json_state>(std::move(state));
+}
+
+tool_state_ptr message_tool_state(message_list messages) {
+  return std::make_shared<const message_state>(std::move(messages));
+}
+
+tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
+                           const tool_surroundings& around, std::string_view messages_key) {
+  for (const auto& i : wanted) // what the model gave for them counts for nothing
+    call.args.erase(i.argument);
+  auto state = around.state;
+  if (state && state->is_list())
+    state = fields_of_list(wanted, call, *state, messages_key);
+  for (const auto& i : wanted) {
+    if (i.from == injection::source::state)
+      call.args[i.argument] = state ? state->whole() : json::object{};
+    else if (i.from == injection::source::field)
+      add_field(call.args, i, state.get());
+  }
+  const auto is_store = [](const injection& i) { return i.from == injection::source::store; };
+  if (around.store == nullptr && std::ranges::any_of(wanted, is_store))
+    throw_no_store();
+  return call;
+}
+
+store* store_around(const tool_context& context) {
+  if (!context.around || context.around->store == nullptr)
+    throw_no_store();
+  return context.around->store;
+}
+
+} // namespace superstep

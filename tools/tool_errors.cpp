@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "display.hpp"
+
+#include <superstep/tools/tool_errors.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+// The text is the field as a value is shown: that is all the reference says.
+missing_state_field::missing_state_field(std::string field)
+    : std::out_of_range{detail::displayed(std::string_view{field})}, field_{std::move(field)} {}
+
+std::string error_template(const std::exception& e) {
+  const auto* named = dynamic_cast<const named_error*>(&e);
+  const auto is_shown = dynamic_cast<const missing_state_field*>(&e) != nullptr;
+  const auto text = std::string{e.what()};
+  auto what = std::string{"Error: "};
+  if (named == nullptr)
+    what += text;
+  else
+    what += std::string{named->error_name()} + '(' +
+            (is_shown ? text : detail::displayed(std::string_view{text})) + ')';
+  return what + "\n Please fix your mistakes.";
+}
+
+tool_errors tool_errors::all() {
+  auto out = tool_errors{};
+  out.kind_ = kind::all;
+  return out;
+}
+
+tool_errors tool_errors::text(std::string content) {
+  auto out = tool_errors{};
+  out.kind_ = kind::text;
+  out.text_ = std::move(content);
+  return out;
+}
+
+tool_errors tool_errors::only(std::vector<error_type> types) {
+  auto out = tool_errors{};
+  out.kind_ = kind::types;
+  out.types_ = std::move(types);
+  return out;
+}
+
+tool_errors tool_errors::by(function words, std::vector<error_type> types) {
+  auto out = tool_errors{};
+  out.kind_ = kind::function;
+  out.types_ = std::move(types);
+  if (out.types_.empty())
+    out.types_.push_back(error_type::of<std::exception>());
+  out.words_ = std::move(words);
+  return out;
+}
+
+tool_errors tool_errors::bad_calls() {
+  return by([](const std::exception& e) { return std::string{e.what()}; },
+            {error_type::of<tool_invocation_error>()});
+}
+
+tool_errors tool_errors::none() {
+  auto out = tool_errors{};
+  out.kind_ = kind::none;
+  return out;
+}
+
+std::string tool_errors::words(const std::exception& e) const {
+  if (kind_ == kind::text)
+    return text_;
+  if (kind_ == kind::function)
+    return words_(e);
+  if (kind_ == kind::plain && dynamic_cast<const tool_invocation_error*>(&e) != nullptr)
+    return e.what();
+  return error_template(e);
+}
+
+std::optional<std::string> tool_errors::answer(const std::exception& e) const {
+  const auto has_types = kind_ == kind::types || kind_ == kind::function;
+  if (has_types && std::ranges::none_of(types_, [&](const auto& t) { return t.matches(e); }))
+    return std::nullopt;
+  return answer_any(e);
+}
+
+std::optional<std::string> tool_errors::answer_any(const std::exception& e) const {
+  if (kind_ == kind::none)
+    return std::nullopt;
+  return words(e);
+}
+
+} // namespace superstep

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of tools as a whole: which calls it runs, and all of them at once.
+#include "tool_result.hpp"
+#include "tool_table.hpp"
+
+#include <superstep/base/limiter.hpp>
+#include <superstep/tools/tool_node.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// The calls of the last AI message, wherever it stands.
+std::vector<tool_call> calls_of(const message_list& messages) {
+  if (messages.empty())
+    throw tool_value_error{"No message found in input"};
+  for (auto i = messages.size(); i > 0; --i)
+    if (messages[i - 1].type == message_type::ai)
+      return messages[i - 1].tool_calls;
+  throw tool_value_error{"No AIMessage found in input"};
+}
+
+task<tool_answer> run_limited(limiter limit, task<tool_answer> call) {
+  auto entering = limit.acquire();
+  auto permit = co_await entering;
+  auto answer = co_await call;
+  co_return answer;
+}
+
+/// The answer to a call that was stopped from outside, so that no call is left without one.
+tool_answer stopped(const tool_call& call) {
+  auto m = tool_message("Error: the call of tool '" + call.name +
+                            "' was stopped: its actor was told to exit\n Please fix your mistakes.",
+                        call.id, call.name);
+  m.is_error = true;
+  return {std::make_shared<const message>(std::move(m)), {}};
+}
+
+/// Without a store no call of this node runs that wants one, so none of its siblings does either.
+void check_store(const tool_node& node, const std::vector<tool_call>& calls,
+                 const tool_surroundings& around) {
+  if (around.store != nullptr || node.options().around)
+    return;
+  for (const auto& call : calls) {
+    const auto* tool = node.find(call.name);
+    if (tool == nullptr)
+      continue;
+    auto wanted = tool->injections();
+    std::erase_if(wanted, [](const auto& i) { return i.from != injection::source::store; });
+    (void)inject_tool_args(wanted, call, around);
+  }
+}
+
+} // namespace
+
+tool_node_input tool_node::from_state(tool_state_ptr state) const {
+  auto calls = calls_of(state->messages(options().messages_key));
+  return {tool_input_form::state, std::move(calls), std::move(state)};
+}
+
+tool_node_input tool_node::from_list(message_list messages) const {
+  if (messages.empty())
+    throw empty_message_list{};
+  auto calls = calls_of(messages);
+  return {tool_input_form::list, std::move(calls), message_tool_state(std::move(messages))};
+}
+
+tool_node_input tool_node::from_calls(std::vector<tool_call> calls) const {
+  return {tool_input_form::calls, std::move(calls), nullptr};
+}
+
+tool_node_input tool_node::from_call(tool_call call, tool_state_ptr state) const {
+  auto calls = std::vector<tool_call>{};
+  calls.push_back(std::move(call));
+  return {tool_input_form::calls, std::move(calls), std::move(state)};
+}
+
+task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input input,
+                                                            runtime rt) const {
+  const auto self = *this; // shares the table, and outlives this object
+  auto context = tool_context{};
+  context.run_key = rt.config().run_id;
+  context.node = std::string{rt.node()};
+  context.attempt = rt.attempt();
+  context.stop = rt.stop();
+  const auto limit = limiter{rt.config().max_concurrency};
+  auto* store = rt.store();
+  auto around = tool_surroundings{input.form, std::move(input.state), store, std::move(rt)};
+  check_store(self, input.calls, around);
+  context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  auto bodies = std::vector<task<tool_answer>>{};
+  for (const auto& call : input.calls)
+    bodies.push_back(run_limited(limit, self.run(call, context)));
+  auto all = when_all(std::move(bodies));
+  auto ended = co_await all;
+  for (auto i = std::size_t{0}; i < ended.size(); ++i)
+    if (!ended[i].value && !ended[i].failure)
+      ended[i].value = stopped(input.calls[i]);
+  co_return ended;
+}
+
+task<tool_node_output> tool_node::run(tool_node_input input, runtime rt) const {
+  const auto form = input.form;
+  auto running = run_each(std::move(input), std::move(rt));
+  auto ended = co_await running;
+  auto answers = std::vector<tool_answer>{};
+  for (auto& one : ended) {
+    if (one.failure)
+      std::rethrow_exception(one.failure);
+    answers.push_back(*std::move(one.value));
+  }
+  co_return detail::combine(std::move(answers), form);
+}
+
+} // namespace superstep
