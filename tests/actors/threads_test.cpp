@@ -62,6 +62,15 @@ ss::compiled_graph<numbers> asking(ss::compile_options options) {
 
 BOOST_AUTO_TEST_SUITE(threads)
 
+BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto refused = e.run(asking(kept()), begin_with(1), ss::run_config{});
+  BOOST_REQUIRE(refused.error);
+  BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
+  BOOST_TEST(refused.error->text.find("say which one (run_config::thread_id)") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_question_stops_the_run_and_an_answer_lets_it_go_on) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = asking(kept());

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools that ask whoever called the agent.
+#include "agents/fake_model.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/tools/make_tool.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+
+using namespace superstep;
+using superstep::testing::fake_model;
+
+// Not in an unnamed namespace: coroutines over the state have frames of one name everywhere.
+namespace asking_agent {
+
+struct talk {
+  message_list messages;
+  using reducers = superstep::reducers<by<&talk::messages, add_messages>>;
+};
+BOOST_DESCRIBE_STRUCT(talk, (), (messages))
+
+/// Answers with what it is told about its own call.
+class asking_tool final : public tool {
+public:
+  asking_tool() {
+    definition_.name = "ask";
+    definition_.parameters["type"] = "object";
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  std::vector<injection> injections() const override {
+    return {{"run", injection::source::runtime, {}, {}}};
+  }
+  task<tool_output> run(tool_call call, tool_context context) const override {
+    auto question = context.around->run->interrupt(json::value(call.id));
+    const auto answer = co_await question;
+    auto out = tool_output{};
+    out.content = std::string{answer.as_string()};
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+};
+
+/// Says how it gets on.
+class telling_tool final : public tool {
+public:
+  telling_tool() {
+    definition_.name = "tell";
+    definition_.parameters["type"] = "object";
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  std::vector<injection> injections() const override {
+    return {{"run", injection::source::runtime, {}, {}}};
+  }
+  task<tool_output> run(tool_call call, tool_context context) const override {
+    context.around->run->emit(json::value("half of " + call.id));
+    auto out = tool_output{};
+    out.content = "told";
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+};
+
+struct no_arguments {};
+BOOST_DESCRIBE_STRUCT(no_arguments, (), ())
+
+} // namespace asking_agent
+
+using namespace asking_agent;
+
+namespace {
+
+message calling(const std::vector<std::pair<std::string, std::string>>& calls) {
+  auto all = std::vector<tool_call>{};
+  for (const auto& [name, id] : calls)
+    all.push_back({id, name, {}});
+  return ai_message("", std::move(all));
+}
+
+std::string question_about(const run_result<talk>& stopped, std::string_view call) {
+  for (const auto& asked : *stopped.asked)
+    if (asked.value.as_string() == call)
+      return asked.id;
+  return {};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
+  auto options = agent_options<talk>{};
+  options.model = std::make_shared<const fake_model>(
+      std::vector<message>{calling({{"tell", "c1"}}), ai_message("done")});
+  options.tools = {std::make_shared<const telling_tool>()};
+  const auto agent = create_react_agent(std::move(options));
+  auto e = engine{{.workers = 1}};
+  auto state = talk{};
+  state.messages = {human_message("go")};
+  auto events = e.stream(agent, std::move(state), stream_mode::custom);
+  const auto said = events.next();
+  BOOST_TEST_REQUIRE(said.has_value());
+  BOOST_TEST(said->data == json::value("half of c1"));
+  BOOST_TEST(said->node == "tools");
+  BOOST_TEST(!events.next().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not_made_again) {
+  auto counted = std::atomic<int>{0};
+  auto options = agent_options<talk>{};
+  options.model = std::make_shared<const fake_model>(std::vector<message>{
+      calling({{"ask", "first"}, {"count", "c"}, {"ask", "second"}}), ai_message("done")});
+  options.tools = {std::make_shared<const asking_tool>(),
+                   make_tool<no_arguments>("count", "Counts.", [&](const no_arguments&) {
+                     return std::to_string(++counted);
+                   })};
+  options.checkpointer = std::make_shared<memory_saver>();
+  const auto agent = create_react_agent(std::move(options));
+  auto e = engine{{.workers = 1}};
+  auto config = run_config{};
+  config.thread_id = "t";
+  auto state = talk{};
+  state.messages = {human_message("go")};
+  const auto stopped = e.run(agent, input_writes(std::move(state)), config);
+  BOOST_TEST_REQUIRE(stopped.asked.has_value());
+  BOOST_TEST_REQUIRE(stopped.asked->size() == 2U);
+
+  auto one = thread_command{};
+  one.resume_by_id[question_about(stopped, "second")] = "to the second";
+  const auto later = e.run(agent, run_input{std::move(one)}, config);
+  BOOST_TEST_REQUIRE(later.asked.has_value());
+  BOOST_TEST_REQUIRE(later.asked->size() == 1U);
+
+  auto other = thread_command{};
+  other.resume_by_id[question_about(later, "first")] = "to the first";
+  const auto ended = e.run(agent, run_input{std::move(other)}, config);
+  BOOST_TEST_REQUIRE(!ended.error.has_value());
+  BOOST_TEST_REQUIRE(ended.state->messages.size() == 6U);
+  BOOST_TEST(ended.state->messages[2].content == "to the first");
+  BOOST_TEST(ended.state->messages[3].content == "1");
+  BOOST_TEST(ended.state->messages[4].content == "to the second");
+  BOOST_TEST(counted == 1);
+}
