@@ -16,8 +16,8 @@ using namespace saver_contract;
 
 namespace {
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_power_loss = false) {
-  auto options = ss::sqlite_saver_options{};
+std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_power_loss = false,
+                                       ss::sqlite_saver_options options = {}) {
   options.survives_power_loss = survives_power_loss;
   options.busy_timeout = std::chrono::milliseconds{2'000};
   return std::make_unique<ss::sqlite_saver>(path, options);
@@ -103,7 +103,9 @@ BOOST_AUTO_TEST_CASE(a_list_is_saved_as_what_was_added_and_as_a_whole_now_and_th
 
 BOOST_AUTO_TEST_CASE(a_super_step_is_one_row_and_a_batch_of_runs_one_transaction) {
   const auto folder = temporary_folder{};
-  auto s = open(folder.file(), true);
+  auto options = ss::sqlite_saver_options{};
+  options.linger = std::chrono::hours{1}; // however busy the machine, a step is not torn apart
+  auto s = open(folder.file(), true, options);
   const auto layout = usual_layout();
   constexpr auto threads = 50;
   auto at = std::vector<ss::checkpoint_ptr>(threads);
