@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
 
-#include "agents/python_text.hpp"
+#include <superstep/messages/python_text.hpp>
 
 #include <boost/container/small_vector.hpp>
 
@@ -41,7 +41,10 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
   for (auto i = from; i < messages.size(); ++i)
     for (const auto& call : messages[i].tool_calls)
       if (!std::ranges::binary_search(answered, std::string_view{call.id}) && ++count <= shown_max)
-        pending += (count == 1 ? "" : ", ") + python_text(call);
+        pending +=
+            (count == 1 ? "" : ", ") +
+            python_literal(json::object{
+                {"name", call.name}, {"args", call.args}, {"id", call.id}, {"type", "tool_call"}});
   if (count == 0)
     return std::nullopt;
   return "Found AIMessages with tool_calls that do not have a corresponding ToolMessage. Here are "

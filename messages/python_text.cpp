@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python_text.hpp"
-
+#include <superstep/messages/python_text.hpp>
 #include <superstep/messages/spaced_json.hpp>
 
 #include <cstdint>
@@ -138,6 +137,18 @@ void append_python_literal(std::string& out, const json::value& value) {
         else
           append_text(out, scalar);
       });
+}
+
+std::string python_literal(const json::value& value) {
+  auto out = std::string{};
+  append_python_literal(out, value);
+  return out;
+}
+
+std::string python_text(std::string_view text) {
+  auto out = std::string{};
+  append_python_text(out, text);
+  return out;
 }
 
 } // namespace superstep

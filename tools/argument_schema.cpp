@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "display.hpp"
-
+#include <superstep/messages/python_text.hpp>
 #include <superstep/tools/argument_schema.hpp>
 
 #define VALIJSON_USE_EXCEPTIONS 1 // its other way to report a bad schema is to abort
@@ -161,7 +160,7 @@ std::vector<argument_fault> argument_schema::compiled::check(const json::object&
 std::string describe_faults(std::string_view tool, const json::object& arguments,
                             const std::vector<argument_fault>& faults) {
   auto text = "Error invoking tool '" + std::string{tool} + "' with kwargs " +
-              detail::displayed(arguments) + " with error:\n ";
+              python_literal(arguments) + " with error:\n ";
   for (auto i = std::size_t{0}; i < faults.size(); ++i)
     text += (i > 0 ? "\n" : "") +
             (faults[i].path.empty() ? std::string{"arguments"} : faults[i].path) + ": " +

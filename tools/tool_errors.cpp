@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "display.hpp"
-
+#include <superstep/messages/python_text.hpp>
 #include <superstep/tools/tool_errors.hpp>
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace superstep {
 
 // The text is the field as a value is shown: that is all the reference says.
 missing_state_field::missing_state_field(std::string field)
-    : std::out_of_range{detail::displayed(std::string_view{field})}, field_{std::move(field)} {}
+    : std::out_of_range{python_text(field)}, field_{std::move(field)} {}
 
 std::string error_template(const std::exception& e) {
   const auto* named = dynamic_cast<const named_error*>(&e);
@@ -20,8 +19,7 @@ std::string error_template(const std::exception& e) {
   if (named == nullptr)
     what += text;
   else
-    what += std::string{named->error_name()} + '(' +
-            (is_shown ? text : detail::displayed(std::string_view{text})) + ')';
+    what += std::string{named->error_name()} + '(' + (is_shown ? text : python_text(text)) + ')';
   return what + "\n Please fix your mistakes.";
 }
 

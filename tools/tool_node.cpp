@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "display.hpp"
 #include "tool_result.hpp"
 #include "tool_table.hpp"
 #include "utf8.hpp"

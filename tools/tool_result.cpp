@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool_result.hpp"
 
-#include "display.hpp"
-
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/python_text.hpp>
+#include <superstep/messages/spaced_json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ std::string displayed_list(const std::vector<message>& messages) {
   auto out = json::array{};
   for (const auto& m : messages)
     out.push_back(to_json(m));
-  return detail::displayed(json::value(std::move(out)));
+  return python_literal(json::value(std::move(out)));
 }
 
 std::string displayed_fields(const tool_update& update, std::string_view messages_key) {
@@ -50,7 +50,7 @@ std::string displayed_fields(const tool_update& update, std::string_view message
     for (const auto& m : *update.messages)
       list.push_back(to_json(m));
   }
-  return detail::displayed(shown);
+  return python_literal(json::value(std::move(shown)));
 }
 
 void check_form(const tool_command& command, const tool_call& call, tool_input_form form,
@@ -138,7 +138,7 @@ tool_output output_of(json::value result) {
   else if (auto* list = result.if_array(); list != nullptr && std::ranges::all_of(*list, is_block))
     out.blocks = std::move(*list);
   else
-    out.content = detail::spaced_text(result);
+    out.content = to_spaced_json(result);
   return out;
 }
 
@@ -170,8 +170,7 @@ std::vector<tool_item> checked(tool_reply reply, const tool_call& call, tool_inp
   items = std::get<std::vector<tool_item>>(std::move(reply));
   if (const auto count = count_answers(items, call); count != 1)
     throw tool_value_error{"Tool " + call.name + " returned a list with " + std::to_string(count) +
-                           " messages bound to tool_call_id " +
-                           displayed(std::string_view{call.id}) +
+                           " messages bound to tool_call_id " + python_text(call.id) +
                            "; expected exactly one terminating ToolMessage."};
   for (auto& item : items)
     if (auto* command = std::get_if<tool_command>(&item))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../python_text.hpp"
 
 #include <superstep/messages/buffer_string.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/python_text.hpp>
 
 namespace superstep {
 

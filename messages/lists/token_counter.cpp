@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../python_text.hpp"
 
 #include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/python_text.hpp>
 #include <superstep/messages/token_counter.hpp>
 
 #include <algorithm>
