@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/detail/agent_core.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
 #include <superstep/agents/json_tools.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/bind_tools.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -17,17 +16,8 @@ namespace {
 constexpr auto model_input_key = "llm_input_messages";
 constexpr auto response_key = "structured_response";
 
-/// What the bodies share; the compiled graph keeps it.
-struct parts {
-  std::string name;
-  agent_model<json::value> model;
-  agent_prompt<json::value> prompt;
-  std::optional<response_format> response;
-  tool_definitions tools;
-  bool binds_tools; // the model object has none of its own
-  react::tool_names return_direct;
-};
-using parts_ptr = std::shared_ptr<const parts>;
+using core = detail::agent_core<json::value>;
+using core_ptr = core::ptr;
 
 /// The messages that the model reads in this call.
 message_list chosen_messages(const json::value& state) {
@@ -42,19 +32,6 @@ std::uint32_t answers_in(const json::value& state) {
       std::ranges::count_if(messages, [](const auto& m) { return m.at("type") == "ai"; }));
 }
 
-/// The model of this call, with what it may not be told apart.
-task<chat_model_ptr> choose_model(parts_ptr agent, const json::value& state, runtime rt) {
-  if (agent->model.object())
-    co_return agent->model.object();
-  auto choosing = agent->model.choose()(state, rt);
-  auto model = co_await choosing;
-  if (!model)
-    react::refuse("the function that chooses the model returned none");
-  if (auto fault = react::misfit_of_chosen(*model, agent->tools))
-    react::refuse(*std::move(fault));
-  co_return model;
-}
-
 /// The state as a prompt function sees it.
 json::value seen_by_prompt(const json::value& state, const message_list& chosen) {
   auto seen = state;
@@ -63,12 +40,12 @@ json::value seen_by_prompt(const json::value& state, const message_list& chosen)
   return seen;
 }
 
-task<json_command> call_agent(parts_ptr agent, const json::value& state, runtime rt) {
+task<json_command> call_agent(core_ptr agent, const json::value& state, runtime rt) {
   auto turn = react::model_turn{};
   turn.messages = chosen_messages(state);
   react::check_history(turn.messages);
   turn.turn = answers_in(state);
-  auto choosing = choose_model(agent, state, rt);
+  auto choosing = core::choose(agent, state, rt);
   turn.model = co_await choosing;
   if (agent->binds_tools)
     turn.tools = agent->tools;
@@ -90,8 +67,8 @@ task<json_command> call_agent(parts_ptr agent, const json::value& state, runtime
   co_return out;
 }
 
-task<json::object> call_for_response(parts_ptr agent, const json::value& state, runtime rt) {
-  auto choosing = choose_model(agent, state, rt);
+task<json::object> call_for_response(core_ptr agent, const json::value& state, runtime rt) {
+  auto choosing = core::choose(agent, state, rt);
   auto model = co_await choosing;
   auto asking = react::ask_response(std::move(model), *agent->response, messages_of(state), rt);
   auto update = json::object{};
@@ -105,28 +82,14 @@ public:
   explicit builder(json_agent_options&& o)
       : options_{std::move(o)}, graph_{json_graph_options{.ignore_unknown_channels = true}} {
     check();
-    auto made = parts{};
-    made.name = options_.name;
-    made.model = options_.model;
-    made.prompt = std::move(options_.prompt);
-    made.response = options_.response;
-    made.tools = tools().definitions();
-    made.binds_tools = has_tools() && options_.model.object() && !is_bound();
-    made.return_direct = {options_.return_direct.begin(), options_.return_direct.end()};
-    agent_ = std::make_shared<const parts>(std::move(made));
+    agent_ = std::make_shared<const core>(options_);
   }
 
   compiled_json_graph build() {
     add_state();
     add_nodes();
     add_edges();
-    auto compile = compile_options{};
-    if (!options_.name.empty())
-      compile.name = options_.name;
-    compile.checkpointer = std::move(options_.checkpointer);
-    compile.store = std::move(options_.store);
-    compile.interrupt_before = std::move(options_.interrupt_before);
-    compile.interrupt_after = std::move(options_.interrupt_after);
+    auto compile = detail::compile_options_of(options_);
     compile.ignore_unknown_targets = true;
     return graph_.compile(std::move(compile));
   }
@@ -134,7 +97,6 @@ public:
 private:
   [[nodiscard]] bool has_tools() const noexcept { return !options_.tools.empty(); }
   [[nodiscard]] const tool_node& tools() const noexcept { return options_.tools.node(); }
-  [[nodiscard]] bool is_bound() const;
   [[nodiscard]] const char* entry() const noexcept {
     return options_.pre_model_hook ? react::pre_hook_name : react::agent_name;
   }
@@ -151,13 +113,9 @@ private:
 
   json_agent_options options_;
   json_graph graph_;
-  parts_ptr agent_;
+  core_ptr agent_;
   std::vector<std::string> seen_by_hooks_;
 };
-
-bool builder::is_bound() const {
-  return bound_tools(*options_.model.object()) != nullptr;
-}
 
 void builder::check() const {
   const auto& model = options_.model.object();

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <superstep/agents/agent_options.hpp>
+#include <superstep/agents/detail/agent_core.hpp>
 #include <superstep/agents/detail/described_fields.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/base/assert.hpp>
-#include <superstep/models/bind_tools.hpp>
 #include <superstep/runtime/graph.hpp>
 
 #include <algorithm>
@@ -85,16 +85,10 @@ private:
   std::shared_ptr<const tool_node> tools_;
 };
 
-/// What the bodies of one agent share.
+/// How an agent asks its model about a described state.
 template <class State>
-struct agent_core {
-  std::string name;
-  agent_model<State> model;
-  agent_prompt<State> prompt;
-  std::optional<response_format> response;
-  tool_definitions tools;
-  bool binds_tools; // the model object has none of its own
-  react::tool_names return_direct;
+struct agent_turns {
+  using core_ptr = typename agent_core<State>::ptr;
 
   static const message_list& chosen(const State& state) {
     if constexpr (requires { state.llm_input_messages; })
@@ -103,26 +97,12 @@ struct agent_core {
     return state.messages;
   }
 
-  using ptr = std::shared_ptr<const agent_core>;
-
-  static task<chat_model_ptr> choose(ptr agent, const State& state, runtime rt) {
-    if (agent->model.object())
-      co_return agent->model.object();
-    auto choosing = agent->model.choose()(state, rt);
-    auto model = co_await choosing;
-    if (!model)
-      react::refuse("the function that chooses the model returned none");
-    if (auto fault = react::misfit_of_chosen(*model, agent->tools))
-      react::refuse(*std::move(fault));
-    co_return model;
-  }
-
-  static task<update<State>> ask(ptr agent, const State& state, runtime rt) {
+  static task<update<State>> ask(core_ptr agent, const State& state, runtime rt) {
     auto turn = react::model_turn{};
     turn.messages = chosen(state);
     react::check_history(turn.messages);
     turn.turn = react::answers_in(state.messages);
-    auto choosing = choose(agent, state, rt);
+    auto choosing = agent_core<State>::choose(agent, state, rt);
     turn.model = co_await choosing;
     if (agent->binds_tools)
       turn.tools = agent->tools;
@@ -143,8 +123,8 @@ struct agent_core {
     co_return written;
   }
 
-  static task<update<State>> ask_response(ptr agent, const State& state, runtime rt) {
-    auto choosing = choose(agent, state, rt);
+  static task<update<State>> ask_response(core_ptr agent, const State& state, runtime rt) {
+    auto choosing = agent_core<State>::choose(agent, state, rt);
     auto model = co_await choosing;
     auto asking = react::ask_response(std::move(model), *agent->response, state.messages, rt);
     auto answer = co_await asking;
@@ -161,15 +141,7 @@ public:
     SUPERSTEP_ASSERT(model != nullptr || options_.model.choose());
     react::check_tools(model.get(), options_.tools, options_.return_direct,
                        options_.post_model_hook && options_.version == react_version::v1);
-    auto core = agent_core<State>{};
-    core.name = options_.name;
-    core.model = options_.model;
-    core.prompt = std::move(options_.prompt);
-    core.response = options_.response;
-    core.tools = options_.tools.node().definitions();
-    core.binds_tools = has_tools() && model && bound_tools(*model) == nullptr;
-    core.return_direct = {options_.return_direct.begin(), options_.return_direct.end()};
-    core_ = std::make_shared<const agent_core<State>>(std::move(core));
+    core_ = std::make_shared<const agent_core<State>>(options_);
   }
 
   compiled_graph<State> build() {
@@ -181,14 +153,7 @@ public:
     });
     add_nodes();
     add_edges();
-    auto compile = compile_options{};
-    if (!options_.name.empty())
-      compile.name = options_.name;
-    compile.checkpointer = std::move(options_.checkpointer);
-    compile.store = std::move(options_.store);
-    compile.interrupt_before = std::move(options_.interrupt_before);
-    compile.interrupt_after = std::move(options_.interrupt_after);
-    return compiled_graph<State>{table_.compile(std::move(compile))};
+    return compiled_graph<State>{table_.compile(compile_options_of(options_))};
   }
 
 private:
@@ -224,12 +189,12 @@ private:
     if (options_.post_model_hook)
       add(react::post_hook_name, hook_body(options_.post_model_hook));
     add(react::agent_name, [core = core_](const State& state, runtime rt) {
-      return agent_core<State>::ask(core, state, std::move(rt));
+      return agent_turns<State>::ask(core, state, std::move(rt));
     });
     if (options_.response) {
       if constexpr (requires(State& s) { s.structured_response; })
         add(react::structured_name, [core = core_](const State& state, runtime rt) {
-          return agent_core<State>::ask_response(core, state, std::move(rt));
+          return agent_turns<State>::ask_response(core, state, std::move(rt));
         });
       else
         react::refuse_options("Missing required key(s) {'structured_response'} in state_schema");
