@@ -5,7 +5,6 @@
 #include "case_errors.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/store.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -30,34 +29,6 @@ store_namespace namespace_of(const json::value& labels, graph_cases::scope& in) 
   return out;
 }
 
-void run_store(const json::object& op, program_end& at, const runtime& rt) {
-  const auto what = text_member(op, "op");
-  if (rt.store() == nullptr)
-    throw std::logic_error{"a store op without a store"};
-  auto& memory = *rt.store();
-  const auto ns = namespace_of(member(op, "ns"), at.in);
-  const auto key = [&] { return as_text(evaluate(member(op, "key"), at.in)); };
-  if (what == "store_put") {
-    memory.put(ns, key(), evaluate(member(op, "value"), at.in).as_object());
-  } else if (what == "store_get") {
-    const auto found = memory.get(ns, key());
-    at.in.locals[text_member(op, "into")] = found ? json::value(*found) : json::value{};
-  } else if (what == "store_delete") {
-    memory.erase(ns, key());
-  } else {
-    auto query = store_query{};
-    query.prefix = ns;
-    query.limit = 1000;
-    auto found = json::array{};
-    for (const auto& item : memory.search(query))
-      found.push_back(json::object{{"ns", json::array(item.ns.begin(), item.ns.end())},
-                                   {"key", item.key},
-                                   {"value", item.value}});
-    std::ranges::sort(found, {}, to_canonical_text);
-    at.in.locals[text_member(op, "into")] = std::move(found);
-  }
-}
-
 /// An op that neither waits nor holds other ops nor ends the program. False: it is none of these.
 bool run_plain(const json::object& op, program_end& at, const runtime& rt) {
   const auto what = text_member(op, "op");
@@ -76,7 +47,7 @@ bool run_plain(const json::object& op, program_end& at, const runtime& rt) {
   else if (what == "goto")
     at.go_to = targets_of(value("to"));
   else if (what.starts_with("store_"))
-    run_store(op, at, rt);
+    run_store(op, at.in, rt.store());
   else
     return false;
   return true;
@@ -117,6 +88,33 @@ task<void> run_ops(const json::array& ops, program_end& at, const runtime& rt) {
 }
 
 } // namespace
+
+void run_store(const json::object& op, graph_cases::scope& in, store* memory) {
+  const auto what = text_member(op, "op");
+  if (memory == nullptr)
+    throw std::logic_error{"a store op without a store"};
+  const auto ns = namespace_of(member(op, "ns"), in);
+  const auto key = [&] { return as_text(evaluate(member(op, "key"), in)); };
+  if (what == "store_put") {
+    memory->put(ns, key(), evaluate(member(op, "value"), in).as_object());
+  } else if (what == "store_get") {
+    const auto found = memory->get(ns, key());
+    in.locals[text_member(op, "into")] = found ? json::value(*found) : json::value{};
+  } else if (what == "store_delete") {
+    memory->erase(ns, key());
+  } else {
+    auto query = store_query{};
+    query.prefix = ns;
+    query.limit = 1000;
+    auto found = json::array{};
+    for (const auto& item : memory->search(query))
+      found.push_back(json::object{{"ns", json::array(item.ns.begin(), item.ns.end())},
+                                   {"key", item.key},
+                                   {"value", item.value}});
+    std::ranges::sort(found, {}, to_canonical_text);
+    in.locals[text_member(op, "into")] = std::move(found);
+  }
+}
 
 std::int64_t start_counts::start(const std::string& name) {
   const auto lock = std::scoped_lock{mutex_};

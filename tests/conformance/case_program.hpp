@@ -3,6 +3,7 @@
 
 #include "graph_cases/expression.hpp"
 
+#include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <cstdint>
@@ -32,6 +33,9 @@ struct program_end {
   std::vector<json_target> go_to;
   const json::object* result = nullptr; ///< null: it just ended
 };
+
+/// An op of a program, or of a tool's, on long-term memory. Throws std::logic_error without one.
+void run_store(const json::object& op, graph_cases::scope& in, store* memory);
 
 /// Targets as a goto or a branch gives them: a name, a Send, or a list of these.
 [[nodiscard]] std::vector<json_target> targets_of(const json::value& v);

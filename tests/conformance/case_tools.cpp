@@ -2,10 +2,10 @@
 #include "case_tools.hpp"
 
 #include "case_errors.hpp"
+#include "case_program.hpp"
 #include "graph_cases/expression.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/store.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/validation_node.hpp>
 
@@ -42,42 +42,6 @@ struct running {
   }
 };
 
-store_namespace namespace_of(const json::value& labels, scope& in) {
-  auto out = store_namespace{};
-  for (const auto& label : labels.as_array())
-    out.push_back(as_text(evaluate(label, in)));
-  return out;
-}
-
-void run_store(const json::object& op, running& r) {
-  if (r.around == nullptr || r.around->store == nullptr)
-    throw std::logic_error{"a store op without a store"};
-  auto& memory = *r.around->store;
-  const auto what = text_member(op, "op");
-  const auto ns = namespace_of(member(op, "ns"), r.in);
-  const auto key = [&] { return as_text(r.value(op, "key")); };
-  auto& into = r.in.locals[text_member(op, "into")];
-  if (what == "store_put") {
-    memory.put(ns, key(), r.value(op, "value").as_object());
-  } else if (what == "store_get") {
-    const auto found = memory.get(ns, key());
-    into = found ? json::value(*found) : json::value{};
-  } else if (what == "store_delete") {
-    memory.erase(ns, key());
-  } else {
-    auto query = store_query{};
-    query.prefix = ns;
-    query.limit = 1000;
-    auto found = json::array{};
-    for (const auto& item : memory.search(query))
-      found.push_back(json::object{{"ns", json::array(item.ns.begin(), item.ns.end())},
-                                   {"key", item.key},
-                                   {"value", item.value}});
-    std::ranges::sort(found, {}, to_canonical_text);
-    into = std::move(found);
-  }
-}
-
 /// An op that neither waits nor holds others.
 void run_plain(const json::object& op, running& r) {
   const auto what = text_member(op, "op");
@@ -91,7 +55,7 @@ void run_plain(const json::object& op, running& r) {
     if (r.count <= member(op, "times").as_int64())
       raise(text_member(op, "error"), "fail " + std::to_string(r.count));
   } else if (what.starts_with("store_"))
-    run_store(op, r);
+    run_store(op, r.in, r.around != nullptr ? r.around->store : nullptr);
   else
     throw std::logic_error{"the op '" + what + "' is not known"};
 }
