@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -251,19 +252,75 @@ void write(std::string& out, const json::value& v, key_order order) {
   }
 }
 
-/// Whether none of eight bytes has to be escaped, all looked at in one word.
-bool is_plain(const char* bytes) noexcept {
+/// How many of eight bytes stand before the first that has to be escaped, all looked at in one
+/// word.
+std::size_t plain_of_eight(const char* bytes) noexcept {
+  static_assert(std::endian::native == std::endian::little);
   constexpr auto ones = std::uint64_t{0x0101010101010101};
   constexpr auto highs = ones << 7U;
   auto word = std::uint64_t{};
   std::memcpy(&word, bytes, sizeof word);
+  // Borrows may mark bytes behind a hit as well; the first one is always a true one.
   const auto below = [](std::uint64_t w, std::uint64_t n) { return (w - ones * n) & ~w & highs; };
-  return (below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1)) == 0;
+  const auto marks =
+      below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1);
+  return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // of nothing: 64 / 8
+}
+
+bool is_plain(char c) noexcept {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
+
+/// How many bytes stand before the first that has to be escaped.
+std::size_t plain_prefix(std::string_view text) noexcept {
+  auto i = std::size_t{0};
+  while (text.size() - i >= 8) {
+    const auto n = plain_of_eight(text.data() + i);
+    i += n;
+    if (n < 8)
+      return i;
+  }
+  while (i < text.size() && is_plain(text[i]))
+    ++i;
+  return i;
+}
+
+void append_escaped(std::string& out, unsigned char c) {
+  static constexpr auto hex = std::string_view{"0123456789abcdef"};
+  switch (c) {
+  case '"':
+    out += "\\\"";
+    break;
+  case '\\':
+    out += "\\\\";
+    break;
+  case '\n':
+    out += "\\n";
+    break;
+  case '\r':
+    out += "\\r";
+    break;
+  case '\t':
+    out += "\\t";
+    break;
+  case '\b':
+    out += "\\b";
+    break;
+  case '\f':
+    out += "\\f";
+    break;
+  default:
+    out += "\\u00";
+    out += hex[c >> 4U];
+    out += hex[c & 15U];
+  }
 }
 
 } // namespace
 
 result<json::value> parse_json(std::string_view text, json_limits limits) {
+  if (text.data() == nullptr) // an empty view may point nowhere, which memcpy must not be given
+    text = "";
   if (text.size() > limits.bytes_max)
     return error{errc::too_large, "a JSON text of " + std::to_string(text.size()) +
                                       " bytes; at most " + std::to_string(limits.bytes_max) +
@@ -287,49 +344,16 @@ result<json::value> parse_json(std::string_view text, json_limits limits) {
 }
 
 void append_quoted(std::string& out, std::string_view text) {
-  static constexpr auto hex = std::string_view{"0123456789abcdef"};
   out.reserve(out.size() + text.size() + 2);
   out += '"';
-  auto plain = std::size_t{0}; // start of the run that needs no escape
-  for (auto i = std::size_t{0}; i < text.size(); ++i) {
-    while (text.size() - i >= 8 && is_plain(text.data() + i))
-      i += 8;
-    if (i == text.size())
+  for (;;) {
+    const auto n = plain_prefix(text);
+    out += text.substr(0, n);
+    if (n == text.size())
       break;
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\')
-      continue;
-    out += text.substr(plain, i - plain);
-    plain = i + 1;
-    switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    case '\b':
-      out += "\\b";
-      break;
-    case '\f':
-      out += "\\f";
-      break;
-    default:
-      out += "\\u00";
-      out += hex[c >> 4U];
-      out += hex[c & 15U];
-    }
+    append_escaped(out, static_cast<unsigned char>(text[n]));
+    text.remove_prefix(n + 1);
   }
-  out += text.substr(plain);
   out += '"';
 }
 

@@ -17,6 +17,8 @@ public:
   void resume_soon(wait_ptr w) noexcept override {
     {
       const auto lock = std::scoped_lock{mutex_};
+      if (is_over_)
+        return;
       ready_.push_back(std::move(w));
     }
     changed_.notify_one();
@@ -47,6 +49,11 @@ public:
       }
     }
     calls_.clear(); // an abandoned parent takes its calls along
+    // Waits that were given up hold this execution, which must not hold them.
+    alarms_.clear();
+    const auto lock = std::scoped_lock{mutex_};
+    ready_.clear();
+    is_over_ = true;
   }
 
 private:
@@ -92,6 +99,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<wait_ptr> ready_;                  // guarded by mutex_; bounded by the frames alive
+  bool is_over_ = false;                       // guarded by mutex_
   std::multimap<time_point, wait_ptr> alarms_; // only this thread
   std::list<forked> calls_;                    // only this thread
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "digest.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
 #include "row_writer.hpp"
 #include "scan.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/base/digest.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
@@ -174,6 +174,7 @@ void batch_run::submit(input_row row, row_origin origin) {
   config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
+  row.request.job = files_.content.header->run_id;
   const auto slot = table_->begin(std::move(origin));
   ++rows_begun_;
   auto handle = runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {

@@ -17,6 +17,17 @@ namespace {
 
 constexpr auto read_append_create = O_RDWR | O_APPEND | O_CREAT;
 
+/// The output without its ending: what the names of its companions begin with.
+std::string stem_of(const std::string& output) {
+  auto stem = std::string_view{output};
+  for (auto extension : {".jsonl", ".ndjson", ".json"})
+    if (stem.ends_with(extension) && !stem.ends_with(std::string{"/"} + extension)) {
+      stem.remove_suffix(std::string_view{extension}.size());
+      break;
+    }
+  return std::string{stem};
+}
+
 result<file> open_locked_journal(const job_paths& paths) {
   auto journal = file::open_regular(paths.journal, read_append_create);
   if (!journal)
@@ -137,13 +148,7 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
 } // namespace
 
 job_paths paths_of(const std::string& output) {
-  auto stem = std::string_view{output};
-  for (auto extension : {".jsonl", ".ndjson", ".json"})
-    if (stem.ends_with(extension) && !stem.ends_with(std::string{"/"} + extension)) {
-      stem.remove_suffix(std::string_view{extension}.size());
-      break;
-    }
-  auto name = std::string{stem};
+  auto name = stem_of(output);
   return {.output = output,
           .dead = name + ".dead.jsonl",
           .journal = name + ".journal",
@@ -193,3 +198,17 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
 }
 
 } // namespace superstep::detail
+
+namespace superstep {
+
+std::string threads_path_of(const std::string& output) {
+  return detail::stem_of(output) + ".threads.db";
+}
+
+void remove_threads_of(const std::string& output) noexcept {
+  // The database first: a log without one is not read by whoever makes the next.
+  for (const auto* ending : {"", "-wal", "-shm", "-lease"})
+    ::unlink((threads_path_of(output) + ending).c_str());
+}
+
+} // namespace superstep

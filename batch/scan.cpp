@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan.hpp"
 
-#include "digest.hpp"
 #include "element_json.hpp"
+
+#include <superstep/base/digest.hpp>
 
 #include <cerrno>
 

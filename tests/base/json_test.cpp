@@ -124,12 +124,34 @@ BOOST_AUTO_TEST_CASE(what_json_cannot_say_becomes_null) {
   BOOST_TEST(to_text(json::value(std::numeric_limits<double>::quiet_NaN())) == "null");
 }
 
+BOOST_AUTO_TEST_CASE(a_view_of_nothing_is_no_json) {
+  BOOST_TEST(!parse_json(std::string_view{}));
+  BOOST_TEST(!parse_json(""));
+}
+
 BOOST_AUTO_TEST_CASE(the_bounds_are_kept) {
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 1}).has_error());
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 3}).has_value());
   const auto large = parse_json("[1,2,3]", {.bytes_max = 6, .depth_max = 10});
   BOOST_REQUIRE(large.has_error());
   BOOST_TEST((large.error().code == superstep::errc::too_large));
+}
+
+// Texts are looked at eight bytes at a time: each byte at each place must be told apart.
+BOOST_AUTO_TEST_CASE(every_byte_is_written_so_that_it_is_read_again_wherever_it_stands) {
+  auto wrong = 0;
+  for (auto size = std::size_t{1}; size < 20; ++size)
+    for (auto at = std::size_t{0}; at < size; ++at)
+      for (auto c = 0; c < 0x80; ++c) {
+        auto text = std::string(size, c % 2 == 0 ? 'x' : '~');
+        text[at] = static_cast<char>(c);
+        text[size - 1 - at] = '"';
+        const auto again = parse_json(to_text(json::value(text)));
+        wrong += again && again->is_string() && again->get_string() == text ? 0 : 1;
+      }
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(to_text(json::value("é\"\x01\\ü\n1234567\x1f")) ==
+             "\"é\\\"\\u0001\\\\ü\\n1234567\\u001f\"");
 }
 
 BOOST_AUTO_TEST_CASE(a_large_text_is_read_and_the_next_small_one_too) {

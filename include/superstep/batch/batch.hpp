@@ -53,6 +53,11 @@ struct batch_options {
   std::function<void(std::string_view)> on_disk_step;
 };
 
+/// Where a runner may keep the rows that a job has begun, until it is finished: out.threads.db.
+[[nodiscard]] std::string threads_path_of(const std::string& output);
+/// Removes it, with the files that SQLite and the saver have beside it.
+void remove_threads_of(const std::string& output) noexcept;
+
 /// How the outside asks a job to end. request() is safe in a signal handler.
 class stop_request {
 public:

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace superstep::detail {
+namespace superstep {
 
-/// SHA-256 over any number of pieces: what a job is recognised by.
+/// SHA-256 over any number of pieces.
 class digest {
 public:
   digest();
@@ -24,6 +24,7 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
+/// The digest of one text: 64 hexadecimal digits.
 [[nodiscard]] std::string digest_text(std::string_view text);
 
-} // namespace superstep::detail
+} // namespace superstep

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "digest.hpp"
-
 #include <superstep/base/assert.hpp>
+#include <superstep/base/digest.hpp>
 
 #include <openssl/evp.h>
 
 #include <array>
 
-namespace superstep::detail {
+namespace superstep {
 
 struct digest::impl {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
@@ -43,4 +42,4 @@ std::string digest_text(std::string_view text) {
   return sum.finish();
 }
 
-} // namespace superstep::detail
+} // namespace superstep
