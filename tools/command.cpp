@@ -26,6 +26,7 @@ environment environment_of(const tool_context& context) {
   }
   all.emplace_back("SUPERSTEP_RUN_KEY", context.run_key);
   all.emplace_back("SUPERSTEP_TOOL_CALL_ID", context.tool_call_id);
+  all.emplace_back("SUPERSTEP_IDEMPOTENCY_KEY", context.idempotency_key());
   all.emplace_back("SUPERSTEP_ATTEMPT", std::to_string(context.attempt));
   return all;
 }

@@ -76,6 +76,20 @@ private:
 
 } // namespace
 
+bool is_allowed(human_response::kind what, const human_interrupt_config& config) {
+  switch (what) {
+  case response_kind::accept:
+    return config.allow_accept;
+  case response_kind::edit:
+    return config.allow_edit;
+  case response_kind::response:
+    return config.allow_respond;
+  case response_kind::ignore:
+    return config.allow_ignore;
+  }
+  return false;
+}
+
 json::object to_json(const human_interrupt_config& config) {
   return {{"allow_ignore", config.allow_ignore},
           {"allow_respond", config.allow_respond},

@@ -81,6 +81,36 @@ tool_answer answer_of(std::vector<tool_item> items) {
   return {nullptr, std::move(items)};
 }
 
+/// What is known of a call while its body runs.
+struct call_in_hand {
+  std::string id;
+  std::string name;
+  tool_input_form form;
+};
+
+tool_answer answer_unknown(const tool_node::table& t, tool_call call) {
+  auto text = "Error: " + call.name + " is not a valid tool, try one of [" + t.names + "].";
+  return answered(answer(std::move(call.id), std::move(call.name), failed(std::move(text))));
+}
+
+tool_answer answer_output(const tool_node::table& t, call_in_hand& call, tool_output out) {
+  if (out.reply) {
+    const auto asked = tool_call{call.id, call.name, {}};
+    auto items = detail::checked(std::move(*out.reply), asked, call.form, t.options.messages_key);
+    if (!items.empty())
+      return answer_of(std::move(items));
+  }
+  out = within(std::move(out), t.options.result_bytes_max, call.name);
+  return answered(answer(std::move(call.id), std::move(call.name), std::move(out)));
+}
+
+/// The answer to the current exception, see answer_current().
+tool_answer answer_failure(const tool_node::table& t, call_in_hand& call, bool any) {
+  auto text = answer_current(t.options.errors, any);
+  return answered(answer(std::move(call.id), std::move(call.name),
+                         within(failed(std::move(text)), t.options.result_bytes_max, call.name)));
+}
+
 const tool_surroundings& surroundings_of(const tool_context& context) {
   static const auto nothing = tool_surroundings{tool_input_form::state, {}, nullptr, {}};
   return context.around ? *context.around : nothing;
@@ -102,79 +132,100 @@ void check_arguments(const tool_node::table::entry& entry, const tool_call& call
     throw tool_invocation_error{call.name, call.args, std::move(faults)};
 }
 
-/// The call with the arguments that the model does not set. `ready` is what it gave without them,
-/// which is what is checked. Throws what injection throws: no failure of the call itself.
-tool_call injected(const tool_node::table& t, const tool_node::table::entry& entry, tool_call call,
-                   tool_context& context, tool_call& given) {
+/// Adds the arguments that the model does not set. Returns what it gave without them, which is what
+/// is checked, or null when that is the whole call. Throws what injection throws: no failure of the
+/// call itself.
+std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::table::entry& entry,
+                                  tool_call& call, tool_context& context) {
+  if (entry.injections.empty())
+    return nullptr;
   context.tools = t.definitions;
-  auto out =
+  auto filled =
       inject_tool_args(entry.injections, call, surroundings_of(context), t.options.messages_key);
-  add_defaults(out.args, entry.injections, call.id);
-  given = std::move(call);
+  add_defaults(filled.args, entry.injections, call.id);
+  auto given = std::make_unique<tool_call>(std::exchange(call, std::move(filled)));
   for (const auto& i : entry.injections)
-    given.args.erase(i.argument);
-  return out;
+    given->args.erase(i.argument);
+  return given;
 }
 
-/// Runs one call. The table is held: the node's copies may go while the call is under way.
+/// Runs one call. The table is held: the node's copies may go while the call is under way. Frames
+/// of calls are many, so what is done before and after the body stands in functions of its own.
 task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
-  auto id = call.id;
-  auto name = call.name;
-  context.tool_call_id = id;
-  const auto* entry = t->find(name);
+  const auto* entry = t->find(call.name);
   if (entry == nullptr)
-    co_return answered(
-        answer(std::move(id), name,
-               failed("Error: " + name + " is not a valid tool, try one of [" + t->names + "].")));
-  auto given = std::unique_ptr<tool_call>{}; // what the model gave, when that is not all
-  if (!entry->injections.empty()) {
-    given = std::make_unique<tool_call>();
-    call = injected(*t, *entry, std::move(call), context, *given);
-  }
-
-  const auto form = surroundings_of(context).form;
-  auto out = tool_output{};
-  auto items = std::vector<tool_item>{};
-  auto refused = std::optional<std::string>{};
+    co_return answer_unknown(*t, std::move(call));
+  context.tool_call_id = call.id;
+  const auto given = inject(*t, *entry, call, context);
+  auto in_hand = call_in_hand{call.id, call.name, surroundings_of(context).form};
+  auto refused = tool_answer{};
   try {
     check_arguments(*entry, given ? *given : call);
     auto body = entry->run->run(std::move(call), std::move(context));
-    out = co_await body;
-    if (out.reply) {
-      const auto asked = tool_call{id, name, {}};
-      items = detail::checked(std::move(*out.reply), asked, form, t->options.messages_key);
-    }
+    auto out = co_await body;
+    co_return answer_output(*t, in_hand, std::move(out));
   } catch (...) {
-    refused = answer_current(t->options.errors, false);
+    refused = answer_failure(*t, in_hand, false);
   }
-  if (refused)
-    out = failed(*std::move(refused));
-  else if (!items.empty())
-    co_return answer_of(std::move(items));
-  out = within(std::move(out), t->options.result_bytes_max, name);
-  co_return answered(answer(std::move(id), std::move(name), std::move(out)));
+  co_return refused;
+}
+
+/// The same when it has stood in line for its turn: first by its key, so that those who wait for
+/// each other take no place from the rest. All enter in this order, so nobody waits in a circle.
+task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context context) {
+  const auto* entry = t->find(call.name);
+  const auto gate = entry != nullptr && entry->gate ? entry->gate->for_call(call.args) : nullptr;
+  auto own = limiter::permit{};
+  if (gate) {
+    auto entering = gate->acquire();
+    own = co_await entering;
+  }
+  auto entering = t->whole.acquire();
+  const auto among_all = co_await entering;
+  auto running = execute(std::move(t), std::move(call), std::move(context));
+  auto answer = co_await running;
+  co_return answer;
+}
+
+/// Frames of calls are many: those without limits have none for waiting.
+task<tool_answer> execute_when_allowed(table_ptr t, tool_call call, tool_context context) {
+  const auto& options = t->options;
+  if (options.limits.empty() && options.calls_at_once == 0)
+    return execute(std::move(t), std::move(call), std::move(context));
+  return execute_in_turn(std::move(t), std::move(call), std::move(context));
+}
+
+/// Refuses limits that no call could ever meet, or that stand for no tool.
+void check(const tool_limit& limit, const tool_node::table::entry* tool) {
+  if (tool == nullptr)
+    throw std::invalid_argument{"a limit is set for '" + limit.tool + "', which is no tool"};
+  if (limit.at_once == 0)
+    throw std::invalid_argument{"tool '" + limit.tool +
+                                "' may not be called at all: its limit is "
+                                "0 calls at once"};
+  if (tool->gate)
+    throw std::invalid_argument{"tool '" + limit.tool + "' has two limits"};
 }
 
 /// The same with the interceptor around it.
 task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context context) {
-  const auto id = call.id;
-  const auto name = call.name;
-  const auto* entry = t->find(name);
-  context.tool_call_id = id;
-  auto refused = std::optional<std::string>{};
+  auto in_hand = call_in_hand{call.id, call.name, surroundings_of(context).form};
+  const auto* entry = t->find(call.name);
+  context.tool_call_id = call.id;
+  auto refused = tool_answer{};
   try {
     auto request = tool_request{std::move(call), entry != nullptr ? entry->run.get() : nullptr,
                                 std::move(context)};
     auto run = tool_execute{[t](tool_request again) {
-      return execute(t, std::move(again.call), std::move(again.context));
+      return execute_when_allowed(t, std::move(again.call), std::move(again.context));
     }};
     auto running = t->options.around(std::move(request), std::move(run));
     auto given = co_await running;
     co_return given;
   } catch (...) {
-    refused = answer_current(t->options.errors, true);
+    refused = answer_failure(*t, in_hand, true);
   }
-  co_return answered(answer(id, name, failed(*std::move(refused))));
+  co_return refused;
 }
 
 /// What the model is told: without the arguments that the node fills in.
@@ -213,9 +264,16 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
       throw std::invalid_argument{"tool '" + definition.name + "': " + schema.error().text};
     made->names += (made->names.empty() ? "" : ", ") + definition.name;
     made->has_injections = made->has_injections || !injections.empty();
-    auto entry = table::entry{std::move(tool), *std::move(schema), std::move(injections)};
+    auto entry = table::entry{std::move(tool), *std::move(schema), std::move(injections), {}};
     if (!made->by_name.emplace(definition.name, std::move(entry)).second)
       throw std::invalid_argument{"two tools have the name '" + definition.name + "'"};
+  }
+  made->whole.set_limit(made->options.calls_at_once);
+  for (const auto& limit : made->options.limits) {
+    const auto found = made->by_name.find(limit.tool);
+    auto* tool = found == made->by_name.end() ? nullptr : &found->second;
+    check(limit, tool);
+    tool->gate = std::make_shared<detail::call_gate>(limit);
   }
   made->definitions = std::move(definitions);
   table_ = std::move(made);
@@ -223,7 +281,7 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
 
 task<tool_answer> tool_node::run(tool_call call, tool_context context) const {
   return table_->options.around ? execute_wrapped(table_, std::move(call), std::move(context))
-                                : execute(table_, std::move(call), std::move(context));
+                                : execute_when_allowed(table_, std::move(call), std::move(context));
 }
 
 message tool_node::answer_invalid(const invalid_tool_call& call) const {
@@ -252,12 +310,25 @@ const tool* tool_node::find(std::string_view name) const noexcept {
   return entry == nullptr ? nullptr : entry->run.get();
 }
 
+tool_list tool_node::tools() const {
+  auto out = tool_list{};
+  for (const auto& definition : *table_->definitions)
+    out.push_back(table_->find(definition.name)->run);
+  return out;
+}
+
 bool tool_node::needs_surroundings() const noexcept {
   return table_->has_injections || table_->options.around;
 }
 
 const tool_node_options& tool_node::options() const noexcept {
   return table_->options;
+}
+
+tool_node tool_node::with_options(tool_node_options options) const {
+  auto made = std::make_shared<table>(*table_); // its names are views of the shared definitions
+  made->options = std::move(options);
+  return tool_node{std::shared_ptr<const table>{std::move(made)}};
 }
 
 } // namespace superstep

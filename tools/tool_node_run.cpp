@@ -4,6 +4,7 @@
 #include "tool_table.hpp"
 
 #include <superstep/base/limiter.hpp>
+#include <superstep/tools/failed_call.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
@@ -30,13 +31,36 @@ task<tool_answer> run_limited(limiter limit, task<tool_answer> call) {
   co_return answer;
 }
 
+/// One call runs where it is: a call of its own beside the one that waits for it would cost as much
+/// again.
+task<std::vector<settled<tool_answer>>> run_alone(task<tool_answer> call) {
+  auto out = std::vector<settled<tool_answer>>(1);
+  try {
+    auto answer = co_await call;
+    out.front().value.emplace(std::move(answer));
+  } catch (...) {
+    out.front().failure = std::current_exception();
+  }
+  co_return out;
+}
+
+task<tool_answer> at_once(message_ptr answer) {
+  co_return tool_answer{std::move(answer), {}};
+}
+
+/// The answers that are there already, one or null for each call; empty when none can be.
+std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<tool_call>& calls,
+                                       const runtime& rt) {
+  auto out = std::vector<message_ptr>{};
+  if (node.options().known)
+    for (const auto& call : calls)
+      out.push_back(node.options().known(rt, call));
+  return out;
+}
+
 /// The answer to a call that was stopped from outside, so that no call is left without one.
 tool_answer stopped(const tool_call& call) {
-  auto m = tool_message("Error: the call of tool '" + call.name +
-                            "' was stopped: its actor was told to exit\n Please fix your mistakes.",
-                        call.id, call.name);
-  m.is_error = true;
-  return {std::make_shared<const message>(std::move(m)), {}};
+  return {std::make_shared<const message>(stopped_call(call, "its actor was told to exit")), {}};
 }
 
 /// Without a store no call of this node runs that wants one, so none of its siblings does either.
@@ -82,18 +106,30 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
                                                             runtime rt) const {
   const auto self = *this; // shares the table, and outlives this object
   auto context = tool_context{};
-  context.run_key = rt.config().run_id;
-  context.node = std::string{rt.node()};
-  context.attempt = rt.attempt();
-  context.stop = rt.stop();
-  const auto limit = limiter{rt.config().max_concurrency};
+  context.come_from(rt);
+  const auto at_once_max = rt.config().max_concurrency;
   auto* store = rt.store();
+  auto known = known_answers(self, input.calls, rt);
   auto around = tool_surroundings{input.form, std::move(input.state), store, std::move(rt)};
   check_store(self, input.calls, around);
   context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  if (input.calls.size() == 1) {
+    auto call = !known.empty() && known[0]
+                    ? at_once(std::move(known[0]))
+                    : self.run(std::move(input.calls[0]), std::move(context));
+    auto alone = run_alone(std::move(call));
+    auto only = co_await alone;
+    co_return only;
+  }
+  const auto limit = limiter{at_once_max};
   auto bodies = std::vector<task<tool_answer>>{};
-  for (const auto& call : input.calls)
-    bodies.push_back(run_limited(limit, self.run(call, context)));
+  const auto repeats = repeats_of(input.calls);
+  for (auto i = std::size_t{0}; i < input.calls.size(); ++i) {
+    context.repeat = repeats[i];
+    bodies.push_back(!known.empty() && known[i]
+                         ? at_once(std::move(known[i]))
+                         : run_limited(limit, self.run(input.calls[i], context)));
+  }
   auto all = when_all(std::move(bodies));
   auto ended = co_await all;
   for (auto i = std::size_t{0}; i < ended.size(); ++i)

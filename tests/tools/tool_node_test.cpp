@@ -93,6 +93,17 @@ BOOST_AUTO_TEST_CASE(what_a_tool_throws_can_fail_the_node_instead) {
   BOOST_TEST(call(node, "unknown", {}).is_error);
 }
 
+BOOST_AUTO_TEST_CASE(a_handler_answers_the_class_that_its_parameter_names) {
+  auto options = tool_node_options{};
+  options.errors = tool_errors::by(
+      [](const std::runtime_error& e) { return std::string{"It said: "} + e.what(); });
+  BOOST_TEST(call(tool_node{{throwing()}, options}, "throwing", {{"text", "no"}}).content ==
+             "It said: no");
+  options.errors = tool_errors::by([](const std::range_error&) { return std::string{"never"}; });
+  BOOST_CHECK_THROW(call(tool_node{{throwing()}, options}, "throwing", {{"text", "no"}}),
+                    std::runtime_error);
+}
+
 BOOST_AUTO_TEST_CASE(a_result_over_the_bound_is_an_error_that_says_so) {
   auto options = tool_node_options{};
   options.result_bytes_max = 10;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tools may hand back, what they are given beside their arguments, and nodes as a whole.
+#include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/tools/make_tool.hpp>
@@ -7,7 +8,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -204,6 +209,98 @@ BOOST_AUTO_TEST_CASE(a_call_that_fails_takes_nothing_from_its_siblings) {
   BOOST_TEST((ended.at(1).failure != nullptr));
   BOOST_TEST(ended.at(2).value->answer->content == "c");
   BOOST_CHECK_THROW(run_calls(node, calls), std::runtime_error);
+}
+
+namespace {
+
+/// How many calls are inside at once, at most; by the text of the call and together.
+class crowd {
+public:
+  explicit crowd(std::string name) : name_{std::move(name)} {}
+  [[nodiscard]] tool_ptr tool() {
+    return make_tool<text_args>(name_, "",
+                                [this](const text_args& a) { return pass(this, a.text); });
+  }
+  [[nodiscard]] int most() const { return most_; }
+  [[nodiscard]] int most_of_one_text() const { return most_of_one_; }
+
+private:
+  static task<std::string> pass(crowd* all, std::string text) {
+    all->enter(text);
+    auto rest = sleep_for{std::chrono::milliseconds{1}};
+    co_await rest;
+    all->leave(text);
+    co_return text;
+  }
+  void enter(const std::string& text) {
+    const auto lock = std::scoped_lock{mutex_};
+    most_ = std::max(most_, ++inside_);
+    most_of_one_ = std::max(most_of_one_, ++by_text_[text]);
+  }
+  void leave(const std::string& text) {
+    const auto lock = std::scoped_lock{mutex_};
+    --inside_;
+    --by_text_[text];
+  }
+
+  std::string name_;
+  std::mutex mutex_;
+  std::map<std::string, int> by_text_;
+  int inside_ = 0;
+  int most_ = 0;
+  int most_of_one_ = 0;
+};
+
+/// Twelve calls at once, with three texts.
+tool_node_output run_twelve(const tool_node& node, const std::string& name) {
+  auto calls = std::vector<tool_call>{};
+  for (auto i = 0; i < 12; ++i)
+    calls.push_back(call_of(name, {{"text", std::string(1, static_cast<char>('a' + i % 3))}},
+                            "c" + std::to_string(i)));
+  return run_calls(node, std::move(calls));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_exclusive_tool_is_called_once_at_a_time) {
+  auto all = crowd{"busy"};
+  auto options = tool_node_options{};
+  options.limits = {{"busy", 1, {}}};
+  const auto out = run_twelve(tool_node{{all.tool()}, options}, "busy");
+  BOOST_TEST(all.most() == 1);
+  BOOST_TEST(out.items.size() == 12U);
+  BOOST_TEST(message_at(out, 4).content == "b");
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_may_be_exclusive_for_each_value_of_an_argument) {
+  auto all = crowd{"busy"};
+  auto options = tool_node_options{};
+  options.limits = {{"busy", 1, "text"}};
+  run_twelve(tool_node{{all.tool()}, options}, "busy");
+  BOOST_TEST(all.most_of_one_text() == 1);
+  BOOST_TEST(all.most() <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_and_its_copies_have_one_limit_for_all_calls) {
+  auto all = crowd{"busy"};
+  auto options = tool_node_options{};
+  options.calls_at_once = 2;
+  options.around = [](tool_request request, const tool_execute& execute) {
+    return execute(std::move(request)); // what stands around a call does not wait for its turn
+  };
+  const auto node = tool_node{{all.tool()}, options};
+  const auto copy = node;
+  run_twelve(copy, "busy");
+  BOOST_TEST(all.most() <= 2);
+}
+
+BOOST_AUTO_TEST_CASE(limits_that_fit_nothing_are_refused) {
+  auto all = crowd{"busy"};
+  for (const auto& limit : {tool_limit{"idle", 1, {}}, tool_limit{"busy", 0, {}}}) {
+    auto options = tool_node_options{};
+    options.limits = {limit};
+    BOOST_CHECK_THROW((tool_node{{all.tool()}, options}), std::invalid_argument);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_interceptor_may_change_repeat_or_replace_a_call) {

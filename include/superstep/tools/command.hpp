@@ -28,7 +28,8 @@ struct command_options {
 /// result with the start of standard error. Program and children are killed when the time is over
 /// or the call is cancelled; no thread waits for them.
 ///
-/// Its environment is ours, with SUPERSTEP_RUN_KEY, SUPERSTEP_TOOL_CALL_ID and SUPERSTEP_ATTEMPT.
+/// Its environment is ours, with SUPERSTEP_RUN_KEY, SUPERSTEP_TOOL_CALL_ID, SUPERSTEP_ATTEMPT and
+/// SUPERSTEP_IDEMPOTENCY_KEY.
 /// Errors: no name, no program, a bound of 0, a schema that is none. `io` is kept by the tool.
 [[nodiscard]] result<tool_ptr> make_command(std::shared_ptr<io_runtime> io,
                                             command_options options);

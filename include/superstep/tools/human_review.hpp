@@ -43,6 +43,9 @@ struct human_response {
   friend bool operator==(const human_response&, const human_response&) = default;
 };
 
+/// Whether a person may answer in this way.
+[[nodiscard]] bool is_allowed(human_response::kind what, const human_interrupt_config& config);
+
 /// JSON both ways. Errors: a member that is missing, unknown or of another type, named. @{
 [[nodiscard]] json::object to_json(const human_interrupt_config& config);
 [[nodiscard]] json::object to_json(const action_request& request);

@@ -30,7 +30,7 @@ tool_output to_output(R value) {
     out.content = std::move(value);
     return out;
   } else {
-    return output_of(written(value));
+    return superstep::output_of(written(value));
   }
 }
 
@@ -94,14 +94,8 @@ public:
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     auto args = Args{};
     give_store(args, context);
-    auto reader = argument_reader{};
-    reader.read_members(call.args, args, {});
-    if (!reader.faults().empty()) {
-      auto refused = tool_output{};
-      refused.content = describe_faults(definition_.name, call.args, reader.faults());
-      refused.is_error = true;
-      co_return refused;
-    }
+    if (auto refused = read(call, args))
+      co_return std::move(*refused);
     // `args` and `context` live in this frame, so a coroutine may take them by reference.
     using answer = decltype(call_fn(fn_, args, context));
     if constexpr (is_task_v<answer>) {
@@ -114,6 +108,18 @@ public:
   }
 
 private:
+  /// What the model reads when its arguments do not fit, or null.
+  boxed<tool_output> read(const tool_call& call, Args& args) const {
+    auto reader = argument_reader{};
+    reader.read_members(call.args, args, {});
+    if (reader.faults().empty())
+      return {};
+    auto refused = tool_output{};
+    refused.content = describe_faults(definition_.name, call.args, reader.faults());
+    refused.is_error = true;
+    return refused;
+  }
+
   static decltype(auto) call_fn(const Fn& fn, const Args& args, const tool_context& context) {
     static_assert(
         std::invocable<const Fn&, const Args&> ||

@@ -6,10 +6,13 @@
 #include <superstep/base/task.hpp>
 #include <superstep/messages/message.hpp>
 #include <superstep/messages/tool_definition.hpp>
+#include <superstep/runtime/task_place.hpp>
 #include <superstep/tools/injection.hpp>
 #include <superstep/tools/tool_command.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -35,11 +38,30 @@ struct tool_context {
   std::string tool_call_id;
   std::string node;
   std::uint32_t attempt = 1;
+  std::uint32_t step = 0;
+  std::uint32_t task_index = 0; ///< see runtime::task_index()
+  std::uint32_t repeat = 0;     ///< how many calls of the same task with the same id are before it
+  /// Of the task that makes the call; null when its run is not kept.
+  task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; a blocking tool may look at it
   const superstep::clock* time = &system_clock();
   /// State, store and run around the call, when the node has been given any; null otherwise.
   std::shared_ptr<const tool_surroundings> around{};
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
+
+  /// Names the call to the world outside, as 32 hexadecimal digits: the same whenever its
+  /// super-step is run again, in this process or another, and of no other call. Made of thread,
+  /// super-step, path of the task and id of the call.
+  [[nodiscard]] std::string idempotency_key() const;
+  /// What the task is that makes the call.
+  void come_from(const runtime& task);
+};
+
+/// What it means to run a call again that a process did not live to see the end of.
+enum class tool_effects : std::uint8_t {
+  repeatable, ///< no harm: it changes nothing outside, or may change it twice
+  idempotent, ///< whoever is told the idempotency key again does nothing twice
+  journaled,  ///< it must not be: that it begins is noted before it does
 };
 
 /// A tool: a definition for the model and a body. Immutable and shared by all runs.
@@ -52,10 +74,15 @@ public:
   [[nodiscard]] virtual const tool_definition& definition() const noexcept = 0;
   /// Arguments that the node fills in; they may stand in the definition, the model never sees them.
   [[nodiscard]] virtual std::vector<injection> injections() const { return {}; }
+  /// See effects.hpp, which makes tools of the other kinds.
+  [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };
 
 using tool_ptr = std::shared_ptr<const tool>;
 using tool_list = std::vector<tool_ptr>;
+
+/// For each call how many of those before it have its id; models number their calls, or fail to.
+[[nodiscard]] std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls);
 
 } // namespace superstep

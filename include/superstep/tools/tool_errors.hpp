@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace superstep {
@@ -92,6 +94,20 @@ private:
   test matches_;
 };
 
+namespace detail {
+
+/// What the class of a function object with one parameter is called with.
+template <class Call>
+struct parameter_of;
+template <class F, class R, class E>
+struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
+
+} // namespace detail
+
+/// `Error: Name('text')`, or `Error: text` of what has no name for models, and the advice to fix
+/// it.
+[[nodiscard]] std::string error_template(const std::exception& e);
+
 /// Which failures of calls become answers that the model reads, and in which words
 /// (handle_tool_errors of the reference). What is not handled is thrown by the call.
 ///
@@ -115,6 +131,20 @@ public:
   /// The classes that `types` lists (empty: all), in the words of a function, which may be called
   /// by any number of calls at once.
   [[nodiscard]] static tool_errors by(function words, std::vector<error_type> types = {});
+  /// The class that the function's parameter names: by([](const std::out_of_range& e) { … }).
+  template <class F>
+    requires(!std::convertible_to<F, function>)
+  [[nodiscard]] static tool_errors by(F words) {
+    using caught = typename detail::parameter_of<decltype(&F::operator())>::type;
+    static_assert(std::derived_from<caught, std::exception>,
+                  "the parameter of a handler of errors is a class of exceptions");
+    return by(function{[words = std::move(words)](const std::exception& e) -> std::string {
+                if (const auto* one = dynamic_cast<const caught*>(&e))
+                  return words(*one);
+                return error_template(e); // through an interceptor, of another class
+              }},
+              {error_type::of<caught>()});
+  }
   /// Wrong arguments alone, in the words of tool_invocation_error.
   [[nodiscard]] static tool_errors bad_calls();
   /// None.
@@ -134,9 +164,5 @@ private:
   std::vector<error_type> types_{};
   function words_{};
 };
-
-/// `Error: Name('text')`, or `Error: text` of what has no name for models, and the advice to fix
-/// it.
-[[nodiscard]] std::string error_template(const std::exception& e);
 
 } // namespace superstep

@@ -38,14 +38,29 @@ using tool_execute = std::function<task<tool_answer>(tool_request)>;
 /// answer. Runs the call as often as it likes, or not at all.
 using tool_interceptor = std::function<task<tool_answer>(tool_request, tool_execute)>;
 
+/// How many calls of a tool may be under way at once, in all runs that share the node; one: the
+/// tool is exclusive. Tools without a limit may be called any number of times at once.
+struct tool_limit {
+  std::string tool;
+  std::size_t at_once = 1;
+  /// An argument: calls that agree in it count together, others go on beside them. Empty: none.
+  std::string key{};
+};
+
 struct tool_node_options {
   tool_errors errors{};                       ///< which failures become answers
   std::size_t result_bytes_max = 1024 * 1024; ///< of one result; a longer one is an error result
   std::string messages_key = "messages";      ///< of the state
   std::string name = "tools";
   std::vector<std::string> tags{};
+  /// Of all calls of this node and its copies, in all runs; 0: no limit. Calls beyond it wait.
+  std::size_t calls_at_once = 0;
+  std::vector<tool_limit> limits{};
   /// What it throws is answered, whatever its class, unless no failures are. Empty: none.
   tool_interceptor around{};
+  /// The answer to a call that was run before its turn; null: none, so the call is run. Asked by
+  /// run_each() and run() of an input. Empty: no call ever was.
+  std::function<message_ptr(const runtime&, const tool_call&)> known{};
 };
 
 /// What a node of tools is given; see tool_node::from_state().
@@ -73,8 +88,8 @@ struct tool_node_output {
 /// Immutable; any number of calls at once. Outlives the calls it runs.
 class tool_node {
 public:
-  /// Throws std::invalid_argument when two tools have one name, a name is empty, or the schema of a
-  /// tool is none.
+  /// Throws std::invalid_argument when two tools have one name, a name is empty, the schema of a
+  /// tool is none, or a limit is of no tool or of 0 calls.
   explicit tool_node(tool_list tools, tool_node_options options = {});
 
   /// Runs one call. A pointer to the message, because ten thousand calls may wait at once and each
@@ -110,14 +125,21 @@ public:
   [[nodiscard]] tool_definitions definitions() const noexcept;
   /// Valid as long as this node; nullptr when there is no such tool.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
+  /// In the order in which they were given.
+  [[nodiscard]] tool_list tools() const;
   /// Whether some tool has injected arguments or the node an interceptor: then calls need
   /// tool_context::around.
   [[nodiscard]] bool needs_surroundings() const noexcept;
   [[nodiscard]] const tool_node_options& options() const noexcept;
+  /// The same tools, run in another way. How many calls may run at once stays as it is, and both
+  /// nodes are counted together.
+  [[nodiscard]] tool_node with_options(tool_node_options options) const;
 
   struct table;
 
 private:
+  explicit tool_node(std::shared_ptr<const table> t) noexcept : table_{std::move(t)} {}
+
   std::shared_ptr<const table> table_;
 };
 

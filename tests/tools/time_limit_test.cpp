@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run_tool.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/time_limit.hpp>
+#include <superstep/tools/tool_errors.hpp>
+
+#include <boost/describe/class.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+
+using namespace superstep;
+using namespace superstep::testing;
+
+namespace {
+
+struct nothing {};
+BOOST_DESCRIBE_STRUCT(nothing, (), ())
+
+/// Ends when its frame is destroyed, and not before.
+task<std::string> never(std::shared_ptr<int> held) {
+  auto waiting = await_callback<int>([](const completer<int>&) {});
+  co_await waiting;
+  co_return std::to_string(*held);
+}
+
+template <class Fn>
+tool_ptr limited(Fn fn, std::chrono::milliseconds length) {
+  return with_time_limit(make_tool<nothing>("work", "Works.", std::move(fn)), length);
+}
+
+constexpr auto briefly = std::chrono::milliseconds{1};
+constexpr auto long_enough = std::chrono::hours{1};
+constexpr auto refusal =
+    "Error: the call of tool 'work' was stopped: it took longer than 1 ms\n Please fix your "
+    "mistakes.";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(time_limits)
+
+BOOST_AUTO_TEST_CASE(what_ends_in_time_is_as_without_a_limit) {
+  const auto plain = limited([](const nothing&) { return "done"; }, long_enough);
+  BOOST_TEST(run_tool(*plain, {}).content == "done");
+  const auto later = limited(
+      [](const nothing&) -> task<std::string> {
+        co_await sleep_for{std::chrono::milliseconds{1}};
+        co_return "done later";
+      },
+      long_enough);
+  BOOST_TEST(run_tool(*later, {}).content == "done later");
+  BOOST_TEST(plain->definition().name == "work");
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_is_destroyed_where_it_waits) {
+  const auto held = std::make_shared<int>(1);
+  const auto stuck = limited([held](const nothing&) { return never(held); }, briefly);
+  const auto out = run_tool(*stuck, {});
+  BOOST_TEST(out.is_error);
+  BOOST_TEST(out.content == refusal);
+  BOOST_TEST(held.use_count() == 2); // the tool has one
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_blocks_counts_for_nothing_when_it_comes_too_late) {
+  const auto slow = limited(
+      [](const nothing&) {
+        const auto begun = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() - begun < 2 * briefly)
+          ;
+        return "too late";
+      },
+      briefly);
+  const auto out = run_tool(*slow, {});
+  BOOST_TEST(out.is_error);
+  BOOST_TEST(out.content == refusal);
+}
+
+BOOST_AUTO_TEST_CASE(failures_and_stops_from_outside_pass_through) {
+  const auto fails =
+      limited([](const nothing&) -> std::string { throw tool_exception{"no"}; }, long_enough);
+  BOOST_CHECK_THROW(run_tool(*fails, {}), tool_exception);
+  auto from = std::stop_source{};
+  from.request_stop();
+  auto context = tool_context{};
+  context.stop = from.get_token();
+  const auto looks = limited(
+      [](const nothing&, const tool_context& c) { return c.stop.stop_requested(); }, long_enough);
+  BOOST_TEST(run_tool(*looks, {}, context).content == "true");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call_gate.hpp"
+
+#include <superstep/base/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::detail {
+
+call_gate::call_gate(tool_limit limit) : limit_{std::move(limit)} {}
+
+std::shared_ptr<const limiter> call_gate::for_call(const json::object& args) {
+  auto key = std::string{};
+  if (const auto* given = limit_.key.empty() ? nullptr : args.if_contains(limit_.key))
+    key = to_text(*given);
+  const auto lock = std::scoped_lock{mutex_};
+  if (by_key_.size() >= sweep_at_)
+    drop_unused();
+  auto& found = by_key_[key];
+  if (!found)
+    found = std::make_shared<const limiter>(limit_.at_once);
+  return found;
+}
+
+/// Whoever is under way or in line holds its limiter, and handles are given out under the lock
+/// only: one that nobody holds can go. The next sweep comes when there are twice as many.
+void call_gate::drop_unused() {
+  std::erase_if(by_key_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  sweep_at_ = std::max(std::size_t{64}, by_key_.size() * 2);
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "effect_text.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/base/digest.hpp>
+#include <superstep/runtime/node_body.hpp>
+#include <superstep/tools/effects.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+
+namespace superstep {
+
+std::string tool_context::idempotency_key() const {
+  auto text = std::string{};
+  const auto add = [&text](std::string_view part) {
+    text += part;
+    text += '\0';
+  };
+  add(place ? std::string_view{place->config->thread_id} : std::string_view{run_key});
+  add(place ? std::string_view{place->ns} : std::string_view{});
+  add(std::to_string(step));
+  add(place ? std::string_view{place->task} : std::string_view{node});
+  if (!place)
+    add(std::to_string(task_index));
+  add(tool_call_id);
+  add(std::to_string(repeat));
+  constexpr auto digits = std::size_t{32};
+  return digest_text(text).substr(0, digits);
+}
+
+void tool_context::come_from(const runtime& task) {
+  run_key = task.config().run_id;
+  node = std::string{task.node()};
+  attempt = task.attempt();
+  step = static_cast<std::uint32_t>(task.step());
+  task_index = task.task_index();
+  stop = task.stop();
+  place = task.place();
+}
+
+std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {
+  auto out = std::vector<std::uint32_t>(calls.size());
+  if (calls.size() < 2)
+    return out;
+  auto seen = std::map<std::string_view, std::uint32_t>{};
+  for (auto i = std::size_t{0}; i < calls.size(); ++i)
+    out[i] = seen[calls[i].id]++;
+  return out;
+}
+
+namespace {
+
+/// The journal's page of one call.
+class effect_log {
+public:
+  explicit effect_log(const tool_context& context)
+      : key_{context.idempotency_key()}, of_{context.place->config->thread_id, {}},
+        journal_{context.place->journal} {}
+
+  [[nodiscard]] std::optional<effect_note> find() const {
+    return journal_->find_effect(of_.thread_id, key_);
+  }
+  void put(std::optional<effect_note> note) const {
+    journal_->put_effect(of_.thread_id, key_, std::move(note));
+  }
+  /// Until all that was given for the thread is saved. Throws saver_error when it could not be.
+  [[nodiscard]] task<void> saved() const {
+    auto waiting = await_callback<bool>([journal = journal_, of = of_](completer<bool> done) {
+      if (!journal->when_saved(of, [done] { done(true); }))
+        done(true);
+    });
+    co_await waiting;
+    journal_->check(of_);
+  }
+
+private:
+  std::string key_;
+  thread_key of_;
+  std::shared_ptr<saver> journal_;
+};
+
+/// What the engine does for the body, and whether that has asked without an answer: then it stops,
+/// or returns something that is dropped, and is run again from its beginning.
+class watched_services final : public call_services {
+public:
+  explicit watched_services(call_services* real) noexcept : real_{real} {}
+  [[nodiscard]] bool was_asked() const noexcept { return was_asked_; }
+
+  std::stop_token stop_token() override { return real_->stop_token(); }
+  std::function<void(json::value)> emitter() override { return real_->emitter(); }
+  std::optional<json::value> ask(const json::value& question) override {
+    auto answer = real_->ask(question);
+    if (!answer)
+      was_asked_ = true;
+    return answer;
+  }
+  void pass_on(std::vector<interrupt> questions) override {
+    was_asked_ = true;
+    real_->pass_on(std::move(questions));
+  }
+  void note_progress(bool is_heartbeat) noexcept override { real_->note_progress(is_heartbeat); }
+  std::function<void(value)> message_emitter() override { return real_->message_emitter(); }
+  task_place_ptr place() override { return real_->place(); }
+  void start_nested(std::shared_ptr<const program> table, write_list input,
+                    completer<nested_outcome> done) override {
+    real_->start_nested(std::move(table), std::move(input), std::move(done));
+  }
+
+private:
+  call_services* real_;
+  std::atomic<bool> was_asked_{false};
+};
+
+/// One call that has begun. Without an end it may have had its effect: it was cancelled. One that
+/// stops for a question has not.
+class begun_call {
+public:
+  begun_call(const effect_log& log, tool_context& context) : log_{log} {
+    if (!context.around || !context.around->run || context.around->run->services() == nullptr)
+      return;
+    watched_.emplace(context.around->run->services());
+    auto around = tool_surroundings{*context.around};
+    around.run->set_services(&*watched_);
+    context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  }
+  begun_call(const begun_call&) = delete;
+  begun_call& operator=(const begun_call&) = delete;
+  ~begun_call() {
+    if (has_ended_ || !was_asked())
+      return;
+    try {
+      log_.put(std::nullopt);
+    } catch (const std::exception&) { // the run fails at its next checkpoint for the same reason
+      return;
+    }
+  }
+
+  [[nodiscard]] bool was_asked() const noexcept { return watched_ && watched_->was_asked(); }
+  void end(std::optional<effect_note> note) {
+    has_ended_ = true;
+    log_.put(std::move(note));
+  }
+
+private:
+  const effect_log& log_;
+  std::optional<watched_services> watched_;
+  bool has_ended_ = false;
+};
+
+class tool_with_effects final : public tool {
+public:
+  tool_with_effects(tool_ptr inner, tool_effects kind) : inner_{std::move(inner)}, kind_{kind} {}
+
+  [[nodiscard]] const tool_definition& definition() const noexcept override {
+    return inner_->definition();
+  }
+  [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
+  [[nodiscard]] tool_effects effects() const noexcept override { return kind_; }
+
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    return context.place && context.place->journal
+               ? run_noted(inner_, kind_, std::move(call), std::move(context))
+               : inner_->run(std::move(call), std::move(context));
+  }
+
+private:
+  static tool_output not_known(const std::string& name) {
+    auto out = tool_output{};
+    out.content = "Error: what became of this call of tool '" + name +
+                  "' is not known: it had begun when its process was lost. It was not made a "
+                  "second time; find out what it has done before you call the tool again.";
+    out.is_error = true;
+    return out;
+  }
+
+  static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, tool_call call,
+                                     tool_context context) {
+    const auto log = effect_log{context};
+    // What the call follows from must outlast it; and what was noted last is found then.
+    co_await log.saved();
+    if (const auto known = log.find()) {
+      if (known->has_ended)
+        co_return detail::read_output(known->result);
+      co_return not_known(call.name);
+    }
+    if (kind == tool_effects::journaled) {
+      log.put(effect_note{});
+      co_await log.saved();
+    }
+    auto begun = begun_call{log, context};
+    auto out = std::optional<tool_output>{};
+    auto failed = std::exception_ptr{};
+    try {
+      auto body = inner->run(std::move(call), std::move(context));
+      out = co_await body;
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (begun.was_asked() || failed)
+      begun.end(std::nullopt);
+    else
+      begun.end(effect_note{true, detail::written_output(*out)});
+    co_await log.saved();
+    if (failed)
+      std::rethrow_exception(failed);
+    co_return std::move(*out);
+  }
+
+  tool_ptr inner_;
+  tool_effects kind_;
+};
+
+} // namespace
+
+tool_ptr idempotent(tool_ptr inner) {
+  SUPERSTEP_ASSERT(inner != nullptr);
+  return std::make_shared<const tool_with_effects>(std::move(inner), tool_effects::idempotent);
+}
+
+tool_ptr journaled(tool_ptr inner) {
+  SUPERSTEP_ASSERT(inner != nullptr);
+  return std::make_shared<const tool_with_effects>(std::move(inner), tool_effects::journaled);
+}
+
+} // namespace superstep

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/assert.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/tools/failed_call.hpp>
+#include <superstep/tools/time_limit.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using time_point = execution::time_point;
+
+/// One call with a time limit, for its body and for whoever waits for it; outlives both. The body
+/// runs in a call of its own, so that one that blocks does not hold up its alarm.
+class timed_call {
+public:
+  timed_call(tool_ptr tool, tool_call call, tool_context context, time_point end)
+      : tool_{std::move(tool)}, call_{std::move(call)}, context_{std::move(context)}, end_{end},
+        told_from_outside_{context_.stop, [this] { stop_.request_stop(); }} {
+    context_.stop = stop_.get_token();
+  }
+  timed_call(const timed_call&) = delete;
+  timed_call& operator=(const timed_call&) = delete;
+
+  [[nodiscard]] time_point end() const noexcept { return end_; }
+  [[nodiscard]] bool is_over() const noexcept { return is_over_.load(std::memory_order_acquire); }
+  [[nodiscard]] task<tool_output> begin() const { return tool_->run(call_, context_); }
+  void stop() { stop_.request_stop(); }
+
+  // By the body's call, once one of the two.
+  void gave(tool_output out, time_point when) {
+    output_.emplace(std::move(out));
+    ended(when);
+  }
+  void failed(std::exception_ptr why, time_point when) {
+    failure_ = std::move(why);
+    ended(when);
+  }
+
+  /// What the body came to. Throws what it threw. A body that was killed may still be running.
+  tool_output result(time_point now, std::chrono::milliseconds length) {
+    const auto has_ended = is_over();
+    if ((has_ended ? ended_ : now) >= end_)
+      return refused("it took longer than " + std::to_string(length.count()) + " ms");
+    if (!has_ended)
+      return refused("its actor was told to exit");
+    if (failure_)
+      std::rethrow_exception(failure_);
+    return *std::move(output_);
+  }
+
+private:
+  void ended(time_point when) {
+    ended_ = when;
+    is_over_.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] tool_output refused(std::string_view why) const {
+    auto out = tool_output{};
+    out.content = stopped_call(call_, why).content;
+    out.is_error = true;
+    return out;
+  }
+
+  tool_ptr tool_;
+  tool_call call_;
+  tool_context context_;
+  time_point end_;
+  std::stop_source stop_;
+  std::stop_callback<std::function<void()>> told_from_outside_;
+  std::optional<tool_output> output_;
+  std::exception_ptr failure_;
+  time_point ended_{};
+  std::atomic<bool> is_over_{false}; // the three above are there
+};
+using timed_ptr = std::shared_ptr<timed_call>;
+
+task<void> run_body(timed_ptr call, completer<bool> tell) {
+  auto& at = co_await this_home{};
+  try {
+    auto body = call->begin();
+    auto out = co_await body;
+    call->gave(std::move(out), at.where->now());
+  } catch (...) {
+    call->failed(std::current_exception(), at.where->now());
+  }
+  tell(true);
+}
+
+task<void> tell_at(time_point when, completer<bool> tell) {
+  auto sleeping = sleep_until{when};
+  co_await sleeping;
+  tell(false);
+}
+
+task<void> stop_at(timed_ptr call) {
+  auto sleeping = sleep_until{call->end()};
+  co_await sleeping;
+  call->stop();
+}
+
+/// Resumes a task beside the coroutine that owns it, in the same home, so never by two threads.
+void start(task<void>& beside, home& at) {
+  beside.start_in(at);
+  beside.handle().resume();
+}
+
+/// Until the body has ended or its time is over; its frames then go where they wait.
+task<void> run_until_over(timed_ptr call) {
+  auto& at = co_await this_home{};
+  auto running = task<void>{};
+  auto waking = task<void>{};
+  auto waiting = await_callback<bool>([&](completer<bool> tell) {
+    running = run_body(call, tell);
+    start(running, at);
+    if (call->is_over())
+      return;
+    waking = tell_at(call->end(), tell);
+    start(waking, at);
+  });
+  co_await waiting;
+}
+
+task<tool_output> run_timed(tool_ptr tool, tool_call given, tool_context context,
+                            std::chrono::milliseconds length) {
+  auto& at = co_await this_home{};
+  const auto call = std::make_shared<timed_call>(std::move(tool), std::move(given),
+                                                 std::move(context), at.where->now() + length);
+  auto stopping = stop_at(call);
+  start(stopping, at);
+  auto join = boost::intrusive_ptr<fork_join>{new fork_join{1}};
+  at.where->fork(at, run_until_over(call), join);
+  auto joined = detail::join_awaiter{join};
+  co_await joined;
+  co_return call->result(at.where->now(), length);
+}
+
+class timed_tool final : public tool {
+public:
+  timed_tool(tool_ptr inner, std::chrono::milliseconds length)
+      : inner_{std::move(inner)}, length_{length} {}
+
+  [[nodiscard]] const tool_definition& definition() const noexcept override {
+    return inner_->definition();
+  }
+  [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
+  [[nodiscard]] tool_effects effects() const noexcept override { return inner_->effects(); }
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    return run_timed(inner_, std::move(call), std::move(context), length_);
+  }
+
+private:
+  tool_ptr inner_;
+  std::chrono::milliseconds length_;
+};
+
+} // namespace
+
+tool_ptr with_time_limit(tool_ptr inner, std::chrono::milliseconds length) {
+  SUPERSTEP_ASSERT(inner != nullptr && length.count() > 0);
+  return std::make_shared<const timed_tool>(std::move(inner), length);
+}
+
+} // namespace superstep
