@@ -62,6 +62,23 @@ milliseconds time_until(std::chrono::system_clock::time_point date,
   return std::clamp(std::chrono::ceil<milliseconds>(date - now), milliseconds{0}, whole_ms(1e12));
 }
 
+/// The headers of OpenAI and Anthropic that say what remains, and when it is filled up again.
+struct remainder {
+  std::string_view left;
+  std::string_view reset;
+  bool is_date; ///< or the time until then
+};
+constexpr auto remainders = std::array{
+    remainder{"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests", false},
+    remainder{"x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens", false},
+    remainder{"anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset", true},
+    remainder{"anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset", true},
+    remainder{"anthropic-ratelimit-input-tokens-remaining",
+              "anthropic-ratelimit-input-tokens-reset", true},
+    remainder{"anthropic-ratelimit-output-tokens-remaining",
+              "anthropic-ratelimit-output-tokens-reset", true},
+};
+
 /// A time of RFC 3339 in UTC, "2026-11-21T08:49:37Z", fractions of a second left out.
 std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::string& text) {
   auto parts = std::tm{};
@@ -165,24 +182,22 @@ std::optional<milliseconds> read_duration(std::string_view text) {
 std::optional<milliseconds> read_exhausted(const http_headers& headers,
                                            std::chrono::system_clock::time_point now) {
   auto longest = std::optional<milliseconds>{};
-  const auto look = [&](const std::string& left_name, const std::string& reset_name, auto read) {
-    const auto* left = find_header(headers, left_name);
-    const auto* reset = find_header(headers, reset_name);
-    if (left == nullptr || reset == nullptr || *left != "0")
-      return;
-    if (const auto time = read(*reset))
-      longest = std::max(longest.value_or(milliseconds{0}), *time);
-  };
-  const auto until = [now](const std::string& text) -> std::optional<milliseconds> {
-    const auto date = read_timestamp(text);
-    return date ? std::optional{time_until(*date, now)} : std::nullopt;
-  };
-  for (const auto* what : {"requests", "tokens"})
-    look(std::string{"x-ratelimit-remaining-"} + what, std::string{"x-ratelimit-reset-"} + what,
-         read_duration);
-  for (const auto* what : {"requests", "tokens", "input-tokens", "output-tokens"}) {
-    const auto prefix = std::string{"anthropic-ratelimit-"} + what;
-    look(prefix + "-remaining", prefix + "-reset", until);
+  for (const auto& one : remainders) {
+    const auto* left = find_header(headers, one.left);
+    if (left == nullptr || *left != "0")
+      continue;
+    const auto* reset = find_header(headers, one.reset);
+    if (reset == nullptr)
+      continue;
+    auto wait = std::optional<milliseconds>{};
+    if (one.is_date) {
+      if (const auto date = read_timestamp(*reset))
+        wait = time_until(*date, now);
+    } else {
+      wait = read_duration(*reset);
+    }
+    if (wait)
+      longest = std::max(longest.value_or(milliseconds{0}), *wait);
   }
   return longest;
 }

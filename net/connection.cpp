@@ -5,6 +5,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
@@ -68,14 +69,15 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
   co_return failed;
 }
 
-asio::awaitable<net_error> connection::write(const request_type& request,
+asio::awaitable<net_error> connection::write(std::string_view head, std::string_view body,
                                              std::chrono::milliseconds patience) {
   auto failed = net_error{};
+  const auto text = std::array<asio::const_buffer, 2>{asio::buffer(head), asio::buffer(body)};
   lowest().expires_after(patience);
   if (tls_)
-    co_await http::async_write(*tls_, request, asio::redirect_error(asio::use_awaitable, failed));
+    co_await asio::async_write(*tls_, text, asio::redirect_error(asio::use_awaitable, failed));
   else
-    co_await http::async_write(plain_, request, asio::redirect_error(asio::use_awaitable, failed));
+    co_await asio::async_write(plain_, text, asio::redirect_error(asio::use_awaitable, failed));
   co_return failed;
 }
 

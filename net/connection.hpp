@@ -11,13 +11,14 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,6 @@ using net_error = boost::system::error_code;
 class connection {
 public:
   using answer_parser = beast::http::response_parser<beast::http::buffer_body>;
-  using request_type = beast::http::request<beast::http::string_body>;
   using endpoints = std::vector<asio::ip::tcp::endpoint>;
 
   /// Room for a small answer whole: head and body then come by one call of the system.
@@ -44,7 +44,9 @@ public:
   /// After connect() or tunnel(), for https: handshake with a check of the certificate's host name.
   asio::awaitable<net_error> secure(asio::ssl::context& trusted, std::string host, bool verify);
 
-  asio::awaitable<net_error> write(const request_type& request, std::chrono::milliseconds patience);
+  /// Both stay where they are until it is done.
+  asio::awaitable<net_error> write(std::string_view head, std::string_view body,
+                                   std::chrono::milliseconds patience);
   asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds patience);
   /// Reads into the parser's body buffer; may come back with nothing read.
   asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);
@@ -56,6 +58,8 @@ public:
   [[nodiscard]] std::size_t unread_bytes() const noexcept { return buffer_.size(); }
   [[nodiscard]] bool has_unread_bytes() const noexcept { return unread_bytes() != 0; }
 
+  /// Room for what is read of a body: with the connection, so that a request need not get it.
+  std::array<char, 16 * 1024> piece;
   bool is_reused = false;
   std::chrono::steady_clock::time_point idle_since{};
 

@@ -27,6 +27,11 @@ bool is_closed(const net_error& failed) {
          failed == asio::error::connection_aborted || failed == asio::ssl::error::stream_truncated;
 }
 
+/// Headers that say where the body ends are ours: two opinions on that are a hole.
+bool is_framing(std::string_view name) {
+  return beast::iequals(name, "content-length") || beast::iequals(name, "transfer-encoding");
+}
+
 } // namespace
 
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
@@ -102,7 +107,7 @@ asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start
   const auto total = request_.total_timeout_ms != 0 ? request_.total_timeout_ms
                                                     : client_->options.total_timeout_ms;
   start_timer(total_timer_, total, "no complete answer");
-  const auto request = make_request();
+  const auto head = make_request_head();
   for (auto is_second = false;; is_second = true) {
     auto refused = co_await connect(is_second);
     if (refused)
@@ -111,7 +116,7 @@ asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start
       give_back_connection();
       co_return error{errc::cancelled, where_.authority() + ": the request was held back"};
     }
-    auto failed = co_await connection_->write(request, patience());
+    auto failed = co_await connection_->write(head, request_.body, patience());
     // A server may answer and close before it has read everything: look before giving up.
     if (!failed || (is_closed(failed) && !stopped_))
       failed = co_await read_answer_head();
@@ -238,28 +243,36 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
   return head;
 }
 
-connection::request_type http_stream::exchange::make_request() {
-  auto out = connection::request_type{};
-  out.version(11);
-  out.method_string(request_.method);
+/// Written as text: what a library of messages does with the same headers costs as much as all the
+/// rest of a request.
+std::string http_stream::exchange::make_request_head() {
   const auto is_proxied = proxy_ != nullptr && !where_.is_tls;
-  out.target(is_proxied ? "http://" + where_.authority() + where_.target : where_.target);
-  out.set(http::field::host, where_.authority());
+  auto out = std::string{};
+  out.reserve(512);
+  const auto add = [&out](std::string_view name, std::string_view value) {
+    out.append(name).append(": ").append(value).append("\r\n");
+  };
+  out.append(request_.method).append(1, ' ');
+  if (is_proxied)
+    out.append("http://").append(where_.authority());
+  out.append(where_.target).append(" HTTP/1.1\r\n");
+  add("Host", where_.authority());
   if (is_proxied && !proxy_->authorization.empty())
-    out.set(http::field::proxy_authorization, proxy_->authorization);
+    add("Proxy-Authorization", proxy_->authorization);
   may_be_packed_ = find_header(request_.headers, "accept-encoding") == nullptr;
   if (may_be_packed_)
-    out.set(http::field::accept_encoding, "gzip");
-  out.set(http::field::user_agent, client_->options.user_agent);
+    add("Accept-Encoding", "gzip");
+  add("User-Agent", client_->options.user_agent);
   for (const auto& [name, value] : request_.headers)
-    out.insert(name, value);
-  out.body() = std::move(request_.body);
-  out.prepare_payload();
-  return out;
+    if (!is_framing(name))
+      add(name, value);
+  if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT")
+    add("Content-Length", std::to_string(request_.body.size()));
+  return out.append("\r\n");
 }
 
 result<std::size_t> http_stream::exchange::unpack() {
-  auto got = unpack_->read(piece_.data(), piece_.size());
+  auto got = unpack_->read(connection_->piece.data(), connection_->piece.size());
   if (!got)
     return error{errc::io_failed, where_.authority() + ": " + got.error().text};
   if (*got == 0 && parser_->is_done() && unpack_->is_cut())
@@ -279,17 +292,18 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
       break;
     }
     if (*got == 0) {
+      auto& room = connection_->piece;
       auto& body = parser_->get().body();
-      body.data = piece_.data();
-      body.size = piece_.size();
+      body.data = room.data();
+      body.size = room.size();
       const auto failed = co_await connection_->read_some(*parser_, patience());
       if (failed || stopped_) {
         stop(explain("reading the answer", failed));
         break;
       }
-      got = piece_.size() - body.size;
+      got = room.size() - body.size;
       if (unpack_) {
-        unpack_->feed({piece_.data(), *got});
+        unpack_->feed({room.data(), *got});
         continue;
       }
     }
@@ -300,7 +314,7 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
       break;
     }
     if (*got > 0)
-      co_return std::optional<std::string>{std::in_place, piece_.data(), *got};
+      co_return std::optional<std::string>{std::in_place, connection_->piece.data(), *got};
   }
   if (stopped_) {
     connection_.reset();
@@ -314,7 +328,7 @@ bool http_stream::exchange::has_whole_body() const {
   if (unpack_) // a few bytes may become many
     return false;
   const auto left = parser_->content_length_remaining();
-  const auto here = std::min(connection_->unread_bytes(), piece_.size());
+  const auto here = std::min(connection_->unread_bytes(), connection_->piece.size());
   return parser_->is_done() || (left && *left <= here && *left <= request_.response_bytes_max);
 }
 

@@ -14,7 +14,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -86,7 +85,7 @@ private:
   asio::awaitable<net_error> read_answer_head();
   [[nodiscard]] result<std::size_t> unpack();
   [[nodiscard]] head_result make_head();
-  [[nodiscard]] connection::request_type make_request();
+  [[nodiscard]] std::string make_request_head();
   void finish_body();
   void give_back_connection();
   void start_timer(asio::steady_timer& timer, std::uint32_t after_ms, std::string what);
@@ -104,7 +103,6 @@ private:
   host_connections::waiter* waiter_ = nullptr; // on the frame of lease_connection()
   std::unique_ptr<connection> connection_;
   std::optional<connection::answer_parser> parser_;
-  std::array<char, 16 * 1024> piece_;
   bool may_be_packed_ = false; // asked for by us, so nobody else unpacks it
   std::optional<gunzip> unpack_;
   std::size_t body_bytes_ = 0;

@@ -43,7 +43,9 @@ result<json::object> message_form(const message& m) {
   auto content = openai_content(m, openai_api::chat_completions);
   if (!content)
     return std::move(content).error();
-  auto form = json::object{{"role", openai_role(m)}};
+  auto form = json::object{};
+  form.reserve(4);
+  form["role"] = openai_role(m);
   form["content"] = *std::move(content);
   if (!m.name.empty() && m.type != message_type::tool)
     form["name"] = m.name;

@@ -32,6 +32,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/prctl.h>
+
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
@@ -217,6 +219,11 @@ private:
     for (;;) {
       auto request = request_type{};
       auto failed = beast::error_code{};
+      if constexpr (std::is_same_v<Stream, beast::tcp_stream>) // TLS may have read ahead
+        if (buffer.size() == 0)
+          co_await stream.socket().async_wait(tcp::socket::wait_read,
+                                              asio::redirect_error(asio::use_awaitable, failed));
+      const auto arrived = steady::now();
       co_await http::async_read(stream, buffer, request,
                                 asio::redirect_error(asio::use_awaitable, failed));
       if (failed)
@@ -225,27 +232,32 @@ private:
       if (request.target() == "/stats")
         goes_on = co_await write(stream, make_response(request, 200, stats()));
       else
-        goes_on = co_await answer(stream, request);
+        goes_on = co_await answer(stream, request, arrived);
       if (!goes_on)
         co_return;
     }
   }
 
   template <class Stream>
-  asio::awaitable<bool> answer(Stream& stream, const request_type& request) {
+  asio::awaitable<bool> answer(Stream& stream, const request_type& request,
+                               steady::time_point arrived) {
     ++seen_.requests;
     seen_.in_flight_max = std::max(seen_.in_flight_max, ++seen_.in_flight);
+    const auto due = arrived + milliseconds{options_.latency_ms};
     const auto key = std::string{request[http::field::authorization]};
     look_for_early_request(key);
     const auto what = faults_.draw(request.body());
     const auto detail = faults_.detail();
     ++seen_.faults[static_cast<std::size_t>(what)];
+    // Made before the wait: an answer comes as late as it was told to, and no later.
+    auto response = response_type{};
+    if (what == fault::none || what == fault::half_sent)
+      response = complete(request);
     if (options_.latency_ms > 0) {
-      auto timer = asio::steady_timer{io_, milliseconds{options_.latency_ms}};
+      auto timer = asio::steady_timer{io_, due};
       co_await timer.async_wait(asio::use_awaitable);
     }
     --seen_.in_flight;
-    auto response = response_type{};
     if (what == fault::dropped)
       co_return false;
     if (what == fault::too_many_requests)
@@ -253,8 +265,6 @@ private:
     else if (what == fault::server_error)
       response =
           make_response(request, 500, R"({"error":{"message":"injected","type":"server_error"}})");
-    else
-      response = complete(request);
     if (what == fault::half_sent) {
       co_await write_half(stream, response);
       co_return false;
@@ -401,6 +411,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.faults.seed, "of the faults");
   app.add_flag("--daemon", is_daemon, "do not end with standard input");
   CLI11_PARSE(app, argc, argv);
+  ::prctl(PR_SET_TIMERSLACK, 1UL); // the kernel may be 50 us late otherwise, at every answer
   try {
     auto io = asio::io_context{1};
     auto one = server{io, options};

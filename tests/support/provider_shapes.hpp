@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,10 @@ struct said_parts {
   };
   std::string text;
   std::vector<call> calls;
+  std::string key; ///< ends the ids of the answer: two answers that differ are two messages
 
-  explicit said_parts(const json::object& said) {
+  explicit said_parts(const json::object& said)
+      : key{std::to_string(std::hash<std::string>{}(json::serialize(said)))} {
     if (const auto* content = said.if_contains("content"); content && content->is_string())
       text = content->get_string();
     if (const auto* list = said.if_contains("tool_calls"))
@@ -115,7 +118,7 @@ public:
                          {"id", call.id},
                          {"name", call.name},
                          {"input", json::parse(call.arguments)}});
-    return json::serialize(json::value{{"id", "msg_1"},
+    return json::serialize(json::value{{"id", "msg_" + parts.key},
                                        {"type", "message"},
                                        {"role", "assistant"},
                                        {"model", "recorded"},
@@ -127,7 +130,7 @@ public:
     const auto parts = said_parts{said};
     auto out = as_event({{"type", "message_start"},
                          {"message",
-                          {{"id", "msg_1"},
+                          {{"id", "msg_" + parts.key},
                            {"model", "recorded"},
                            {"content", json::array{}},
                            {"usage", {{"input_tokens", 10}, {"output_tokens", 1}}}}}});
@@ -194,12 +197,13 @@ private:
 class responses_shape {
 public:
   static std::string whole(const json::object& said) {
-    return json::serialize(answer(items(said_parts{said}), "completed"));
+    const auto parts = said_parts{said};
+    return json::serialize(answer(parts, items(parts), "completed"));
   }
   static std::string stream(const json::object& said) {
     const auto parts = said_parts{said};
     auto out = as_event(
-        {{"type", "response.created"}, {"response", answer(json::array{}, "in_progress")}});
+        {{"type", "response.created"}, {"response", answer(parts, json::array{}, "in_progress")}});
     auto index = 0;
     const auto all = items(parts);
     for (const auto& item : all) {
@@ -219,7 +223,8 @@ public:
       out += as_event(
           {{"type", "response.output_item.done"}, {"output_index", index++}, {"item", item}});
     }
-    return out + as_event({{"type", "response.completed"}, {"response", answer(all, "completed")}});
+    return out + as_event({{"type", "response.completed"},
+                           {"response", answer(parts, all, "completed")}});
   }
 
 private:
@@ -229,7 +234,7 @@ private:
       const auto text = json::object{
           {"type", "output_text"}, {"text", parts.text}, {"annotations", json::array{}}};
       out.push_back({{"type", "message"},
-                     {"id", "msg_1"},
+                     {"id", "msg_" + parts.key},
                      {"role", "assistant"},
                      {"status", "completed"},
                      {"content", json::array{text}}});
@@ -243,8 +248,8 @@ private:
                      {"status", "completed"}});
     return out;
   }
-  static json::value answer(json::array output, std::string_view status) {
-    return {{"id", "resp_1"},
+  static json::value answer(const said_parts& parts, json::array output, std::string_view status) {
+    return {{"id", "resp_" + parts.key},
             {"object", "response"},
             {"status", status},
             {"model", "recorded"},
