@@ -29,7 +29,7 @@ std::optional<json::value> conversation::ask(const json::value& question) {
   const auto lock = std::scoped_lock{mutex};
   if (next < answers.size())
     return answers[next++];
-  auto id = interrupt_id(ns, task_key, answers.size());
+  auto id = interrupt_id(place.ns, place.task, answers.size());
   if (given) {
     if (auto answer = given->take(id)) {
       answers.push_back(*answer);
@@ -47,8 +47,8 @@ conversation& call::conversing() {
   const auto lock = std::scoped_lock{stop_mutex_};
   if (!talk) { // of a run that is not kept: nobody will ever answer
     talk = std::make_shared<conversation>();
-    talk->task_key = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
-                     input.table->node(input.node).name + '#' + std::to_string(input.task_index);
+    talk->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
+                       input.table->node(input.node).name + '#' + std::to_string(input.task_index);
   }
   return *talk;
 }
@@ -63,6 +63,11 @@ void call::pass_on(std::vector<interrupt> questions) {
   mine.stopped = true;
   for (auto& q : questions)
     mine.asked.push_back(std::move(q));
+}
+
+task_place_ptr call::place() {
+  const auto lock = std::scoped_lock{stop_mutex_}; // a tool of this body may just begin to ask
+  return talk && talk->place.journal ? task_place_ptr{talk, &talk->place} : nullptr;
 }
 
 void call::start_nested(program_ptr below_table, write_list with, completer<nested_outcome> done) {
@@ -103,7 +108,7 @@ namespace {
 /// Sends events that say whose they are; may outlive the call.
 auto speaker(const call& c, stream_mode mode) {
   return [mode, sink = c.sink, below = c.below, node = c.input.table->node(c.input.node).name,
-          step = c.input.step, index = c.input.task_index](run_event event) {
+          step = c.input.step, index = c.input.task_index](run_event&& event) {
     event.mode = mode;
     event.step = step;
     event.node = node;

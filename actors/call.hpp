@@ -25,8 +25,7 @@ struct nested_in;
 
 /// What one task has asked and been told; kept over its attempts.
 struct conversation {
-  std::string ns;
-  std::string task_key;
+  task_place place;
   std::shared_ptr<given_answers> given;
   std::mutex mutex; ///< forked calls of one task may ask at once
   std::vector<json::value> answers;
@@ -117,6 +116,7 @@ struct alignas(64) call final : lane_message, call_services {
   void pass_on(std::vector<interrupt> questions) override;
   void note_progress(bool is_heartbeat) noexcept override;
   [[nodiscard]] std::function<void(value)> message_emitter() override;
+  [[nodiscard]] task_place_ptr place() override;
   void start_nested(program_ptr table, write_list input, completer<nested_outcome> done) override;
   /// The lane asks a body that it cannot end to stop.
   void request_stop();

@@ -3,16 +3,21 @@
 
 #include <superstep/actors/event_stream.hpp>
 
+#include <atomic>
 #include <condition_variable>
-#include <deque>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace superstep {
 
 /// Between a run and the reader of its stream. Bounded by holding the run back at its next step:
 /// one step's events may go over the bound, never more.
+///
+/// The reader takes all that has come at once and then reads its batch without a lock: a token
+/// costs little more than its own memory. Neither side allocates once both lists have grown.
 class event_stream::queue final : public event_sink {
 public:
   explicit queue(std::size_t events_max) : events_max_{events_max} {}
@@ -28,16 +33,24 @@ public:
   [[nodiscard]] const raw_result& result() const { return *result_; }
 
 private:
-  void wake_reader();
+  void wake_reader(std::unique_lock<std::mutex> lock);
+  [[nodiscard]] bool take_batch();
+  [[nodiscard]] std::function<void()> room_to_tell() const;
 
   const std::size_t events_max_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<run_event> events_;
+  std::vector<run_event> events_;
   std::optional<raw_result> result_;
   std::function<void()> tell_;
   std::function<void()> reader_; ///< waits without a thread
-  mutable bool was_full_ = false;
+  bool has_sleeping_reader_ = false;
+  mutable std::atomic<bool> was_full_{false};
+
+  // The reader's own.
+  std::vector<run_event> batch_;
+  std::size_t next_ = 0;
+  std::atomic<std::size_t> left_{0}; ///< in the batch; written by the reader alone
 };
 
 } // namespace superstep

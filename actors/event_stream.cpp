@@ -4,31 +4,39 @@
 #include <superstep/base/await.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
+#include <type_traits>
 #include <utility>
 
 namespace superstep {
 
+static_assert(std::is_nothrow_move_constructible_v<run_event>); // else a growing list copies
+
 void event_stream::queue::push(run_event e) {
-  {
-    const auto lock = std::scoped_lock{mutex_};
-    events_.push_back(std::move(e));
-  }
-  wake_reader();
+  auto lock = std::unique_lock{mutex_};
+  events_.push_back(std::move(e));
+  wake_reader(std::move(lock));
 }
 
-void event_stream::queue::wake_reader() {
+void event_stream::queue::close(raw_result result) {
+  auto lock = std::unique_lock{mutex_};
+  result_ = std::move(result);
+  wake_reader(std::move(lock));
+}
+
+void event_stream::queue::wake_reader(std::unique_lock<std::mutex> lock) {
+  const auto sleeps = std::exchange(has_sleeping_reader_, false);
   auto reader = std::function<void()>{};
-  {
-    const auto lock = std::scoped_lock{mutex_};
-    reader = std::exchange(reader_, nullptr);
-  }
-  changed_.notify_one();
+  if (reader_)
+    reader.swap(reader_);
+  lock.unlock();
+  if (sleeps)
+    changed_.notify_one();
   if (reader)
     reader();
 }
 
 void event_stream::queue::when_ready(std::function<void()> tell) {
-  {
+  if (next_ == batch_.size()) {
     const auto lock = std::scoped_lock{mutex_};
     if (events_.empty() && !result_) {
       reader_ = std::move(tell);
@@ -38,50 +46,58 @@ void event_stream::queue::when_ready(std::function<void()> tell) {
   tell();
 }
 
+/// Says so before it looks, and the reader looks for that after each event: one of both sees what
+/// the other did, so that no room is made unseen.
 bool event_stream::queue::is_full() const {
   const auto lock = std::scoped_lock{mutex_};
-  was_full_ = events_.size() >= events_max_;
+  was_full_ = true;
+  if (events_.size() + left_ < events_max_)
+    was_full_ = false;
   return was_full_;
 }
 
 void event_stream::queue::on_room(std::function<void()> tell) {
-  auto missed = std::function<void()>{};
   {
     const auto lock = std::scoped_lock{mutex_};
     tell_ = std::move(tell);
-    if (was_full_ && events_.size() <= events_max_ / 2) { // the room came before the listener
-      was_full_ = false;
-      missed = tell_;
-    }
   }
-  if (missed)
+  if (const auto missed = room_to_tell()) // it came before the listener
     missed();
 }
 
-void event_stream::queue::close(raw_result result) {
-  {
-    const auto lock = std::scoped_lock{mutex_};
-    result_ = std::move(result);
+/// Whom to tell that a queue that was full has room again; nobody when it is not so.
+std::function<void()> event_stream::queue::room_to_tell() const {
+  if (!was_full_)
+    return {};
+  const auto lock = std::scoped_lock{mutex_};
+  if (!was_full_ || events_.size() + left_ > events_max_ / 2 || !tell_)
+    return {};
+  was_full_ = false;
+  return tell_;
+}
+
+/// False: the run has ended, and all was read.
+bool event_stream::queue::take_batch() {
+  batch_.clear();
+  next_ = 0;
+  auto lock = std::unique_lock{mutex_};
+  while (events_.empty() && !result_) {
+    has_sleeping_reader_ = true;
+    changed_.wait(lock);
   }
-  wake_reader();
+  has_sleeping_reader_ = false;
+  batch_.swap(events_);
+  left_ = batch_.size();
+  return !batch_.empty();
 }
 
 std::optional<run_event> event_stream::queue::pop() {
-  auto tell = std::function<void()>{};
   auto first = std::optional<run_event>{};
-  {
-    auto lock = std::unique_lock{mutex_};
-    changed_.wait(lock, [this] { return !events_.empty() || result_; });
-    if (events_.empty())
-      return std::nullopt;
-    first = std::move(events_.front());
-    events_.pop_front();
-    if (was_full_ && events_.size() <= events_max_ / 2) {
-      was_full_ = false;
-      tell = tell_;
-    }
-  }
-  if (tell)
+  if (next_ == batch_.size() && !take_batch())
+    return first;
+  first.emplace(std::move(batch_[next_++]));
+  left_ = batch_.size() - next_;
+  if (const auto tell = room_to_tell())
     tell();
   return first;
 }
@@ -97,11 +113,11 @@ event_stream::~event_stream() {
 }
 
 std::optional<run_event> event_stream::next() {
-  if (auto event = events_->pop())
-    return event;
-  if (const auto& error = events_->result().error)
-    throw graph_error{*error};
-  return std::nullopt;
+  auto event = events_->pop();
+  if (!event)
+    if (const auto& error = events_->result().error)
+      throw graph_error{*error};
+  return event;
 }
 
 task<std::optional<run_event>> event_stream::receive() {

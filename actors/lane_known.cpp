@@ -64,7 +64,7 @@ void lane::begin_known(run& r) {
 
 void lane::cache_late(const run& r, const std::vector<late_output>& late) {
   for (const auto& l : late)
-    r.cache->put(l.scope, l.key, l.output, l.ttl);
+    r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout());
 }
 
 void lane::look_up(run& r, std::uint32_t number) {
@@ -85,7 +85,7 @@ void lane::look_up(run& r, std::uint32_t number) {
     key = to_canonical_text(shown);
   }
   const auto scope = r.table().name() + '/' + node.name;
-  if (const auto known = r.cache->find(scope, key)) {
+  if (const auto known = r.cache->find(scope, key, r.table().layout())) {
     r.step.record(number, *known);
     r.step.tasks[number].is_known = true;
     auto output = node_output{};

@@ -53,6 +53,7 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   below->caller_generation = parent.generation;
   share_resources(r, *below);
   below->answers = parent.talk ? parent.talk->given : nullptr;
+  below->journal = parent.talk ? parent.talk->place.journal : nullptr;
   auto request = run_request{};
   request.table = std::move(table);
   request.input = run_input{std::move(input)};

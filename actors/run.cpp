@@ -27,14 +27,17 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   }
   auto talk = std::make_shared<conversation>();
   const auto path = task_path(step.tasks[of]);
+  talk->place.config = request.config;
   if (!thread) { // not kept itself, but below a run that is
-    talk->ns = request.below->ns;
-    talk->task_key = path + '@' + std::to_string(state.step());
+    talk->place.ns = request.below->ns;
+    talk->place.task = path + '@' + std::to_string(state.step());
+    talk->place.journal = request.below->journal;
     talk->given = request.below->answers;
     return talk;
   }
-  talk->ns = thread->key().ns;
-  talk->task_key = thread->task_key(path);
+  talk->place.ns = thread->key().ns;
+  talk->place.task = thread->task_key(path);
+  talk->place.journal = thread->keeper();
   talk->given = thread->answers_for(path);
   if (const auto* known = thread->find(path))
     talk->answers = known->answers;

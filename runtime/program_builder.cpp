@@ -109,6 +109,7 @@ program_ptr program_builder::compile(compile_options options) {
   layout->make_state = std::move(make_state_);
   layout->channels = std::move(channels_);
   layout->convert = table->options_.convert;
+  layout->error_categories = {&make_error_code(graph_errc{}).category()};
   table->layout_ = layout;
   // The default comes last: it is for nodes without a handler of their own.
   std::stable_partition(handlers_.begin(), handlers_.end(),

@@ -15,6 +15,10 @@ bool question::await_ready() {
   return answer_.has_value();
 }
 
+std::shared_ptr<const task_place> runtime::place() const {
+  return services_ != nullptr ? services_->place() : nullptr;
+}
+
 question runtime::interrupt(json::value asked) const {
   return {services_, std::move(asked)};
 }

@@ -10,6 +10,8 @@ namespace {
 
 template <class From, class To>
 range move_into(From& from, To& to) {
+  if (from.empty()) // as two of three lists of most tasks
+    return {};
   const auto r =
       range{static_cast<std::uint32_t>(to.size()), static_cast<std::uint32_t>(from.size())};
   for (auto& item : from)

@@ -7,6 +7,7 @@
 #include <superstep/checkpoint/fwd.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/runtime.hpp>
+#include <superstep/runtime/task_place.hpp>
 
 #include <boost/container/small_vector.hpp>
 
@@ -57,6 +58,8 @@ public:
   virtual void note_progress(bool is_heartbeat) noexcept = 0;
   /// Where messages and pieces of them go that the body streams; empty: nobody listens.
   [[nodiscard]] virtual std::function<void(value)> message_emitter() = 0;
+  /// The task that the body serves; null in a run that is not kept. Asked by the body itself.
+  [[nodiscard]] virtual task_place_ptr place() = 0;
   /// Runs a graph below the body's task.
   virtual void start_nested(std::shared_ptr<const program>, write_list input,
                             completer<nested_outcome> done) = 0;

@@ -17,6 +17,7 @@ namespace superstep {
 
 class call_services;
 struct run_error;
+struct task_place;
 
 /// Awaits the answer to one question; see runtime::interrupt().
 class [[nodiscard]] question {
@@ -79,6 +80,9 @@ public:
 
   /// Long-term memory that outlives the thread; null when neither graph nor run has one.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
+
+  /// Which task of its thread this is, in whatever process; null in a run that is not kept.
+  [[nodiscard]] std::shared_ptr<const task_place> place() const;
 
   /// Asks whoever called the run: `auto answer = co_await rt.interrupt(question);`
   /// Without an answer the body goes no further: the run stops when its siblings have ended, and

@@ -37,13 +37,14 @@ private:
 
 /// How a run hangs below the run whose task started it.
 struct nesting {
-  std::vector<std::string> path; ///< the nodes that lead here
-  std::string ns;                ///< of its checkpoints; see thread_key
-  std::string id_prefix;         ///< its checkpoints come after this id of the parent's
-  std::shared_ptr<saver> keeper; ///< null: keeps nothing
-  bool is_persistent = false;    ///< goes on with what earlier calls left
-  bool told_to_resume = false;   ///< the parent's step is run once more
-  std::string replay_before;     ///< the parent replays: only checkpoints before this one count
+  std::vector<std::string> path;  ///< the nodes that lead here
+  std::string ns;                 ///< of its checkpoints; see thread_key
+  std::string id_prefix;          ///< its checkpoints come after this id of the parent's
+  std::shared_ptr<saver> keeper;  ///< null: keeps nothing
+  std::shared_ptr<saver> journal; ///< of effects, whether it keeps anything itself or not
+  bool is_persistent = false;     ///< goes on with what earlier calls left
+  bool told_to_resume = false;    ///< the parent's step is run once more
+  std::string replay_before;      ///< the parent replays: only checkpoints before this one count
   std::shared_ptr<given_answers> answers;
   std::shared_ptr<superstep::store> memory;
   std::shared_ptr<write_cache> cache;

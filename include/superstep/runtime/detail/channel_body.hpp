@@ -44,13 +44,21 @@ inline void into_output(step_result&& r, const program& table, const channel_lay
 }
 
 template <class T>
-task<node_output> finish_later(task<T> body, const program& table, const channel_layout& layout) {
+node_output output_of(T result, const program& table, const channel_layout& layout) {
   auto out = node_output{};
-  if constexpr (std::is_void_v<T>)
+  into_output(std::move(result), table, layout, out);
+  return out;
+}
+
+template <class T>
+task<node_output> finish_later(task<T> body, const program& table, const channel_layout& layout) {
+  if constexpr (std::is_void_v<T>) {
     co_await body;
-  else
-    into_output(co_await body, table, layout, out);
-  co_return out;
+    co_return node_output{};
+  } else {
+    auto result = co_await body;
+    co_return output_of(std::move(result), table, layout);
+  }
 }
 
 /// Calls a body with its inputs and takes or awaits what it gives.

@@ -69,13 +69,22 @@ void into_output(parent_command<Parent>&& c, const program&, node_output& out) {
 }
 
 template <class T>
-task<node_output> finish_later(task<T> body, const program& table) {
+node_output output_of(T result, const program& table) {
   auto out = node_output{};
-  if constexpr (std::is_void_v<T>)
+  into_output(std::move(result), table, out);
+  return out;
+}
+
+/// No local is an output: a frame that waits holds what it must and no more.
+template <class T>
+task<node_output> finish_later(task<T> body, const program& table) {
+  if constexpr (std::is_void_v<T>) {
     co_await body;
-  else
-    into_output(co_await body, table, out);
-  co_return out;
+    co_return node_output{};
+  } else {
+    auto result = co_await body; // apart: what an expression that waits makes is in the frame
+    co_return output_of(std::move(result), table);
+  }
 }
 
 template <class In>
