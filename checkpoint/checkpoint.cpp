@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/checkpoint/checkpoint.hpp>
+#include <superstep/checkpoint/saver.hpp>
 
 #include <iterator>
 
@@ -17,6 +17,19 @@ std::string_view to_text(checkpoint_source s) noexcept {
     return "fork";
   }
   return "";
+}
+
+std::optional<effect_note> saver::find_effect(std::string_view /*thread_id*/,
+                                              std::string_view /*key*/) {
+  return std::nullopt;
+}
+
+void saver::put_effect(std::string_view thread_id, std::string_view /*key*/,
+                       std::optional<effect_note> /*note*/) {
+  throw saver_error{make_error_code(saver_errc::failed),
+                    "thread '" + std::string{thread_id} +
+                        "': its saver keeps no notes of effects; use one that does, or tools that "
+                        "are not journaled"};
 }
 
 void merge_into(task_record& old, const task_record& more) {

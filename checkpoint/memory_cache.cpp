@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "point_codec.hpp"
+
 #include <superstep/base/assert.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
@@ -12,7 +14,8 @@ memory_cache::memory_cache(std::size_t entries_max, clock now)
   SUPERSTEP_ASSERT(entries_max_ > 0);
 }
 
-std::optional<task_output> memory_cache::find(std::string_view scope, std::string_view key) {
+std::optional<task_output> memory_cache::find(std::string_view scope, std::string_view key,
+                                              const layout_ptr& as) {
   const auto lock = std::scoped_lock{mutex_};
   const auto found = entries_.find(place{scope, key});
   if (found == entries_.end())
@@ -22,11 +25,14 @@ std::optional<task_output> memory_cache::find(std::string_view scope, std::strin
     entries_.erase(found);
     return std::nullopt;
   }
-  return found->second.output;
+  const auto& of = found->second.layout; // a graph compiled once more has another, of the same text
+  const auto fits =
+      of == as || (of && as && detail::write_layout(*of) == detail::write_layout(*as));
+  return fits ? std::optional{found->second.output} : std::nullopt;
 }
 
 void memory_cache::put(std::string_view scope, std::string_view key, task_output output,
-                       std::optional<std::chrono::milliseconds> ttl) {
+                       std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) {
   const auto lock = std::scoped_lock{mutex_};
   auto until = std::optional<std::chrono::steady_clock::time_point>{};
   if (ttl)
@@ -34,7 +40,7 @@ void memory_cache::put(std::string_view scope, std::string_view key, task_output
   const auto [at, is_new] = entries_.try_emplace(place{scope, key});
   if (!is_new)
     by_age_.erase(at->second.number);
-  at->second = {std::move(output), until, ++last_};
+  at->second = {std::move(output), of, until, ++last_};
   by_age_.emplace(last_, at->first);
   if (entries_.size() > entries_max_) {
     entries_.erase(by_age_.begin()->second);

@@ -106,6 +106,8 @@ std::string memory_saver::head(const thread_key& key) {
 void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
+  if (key.ns.empty())
+    effects_.erase(key.thread_id);
   auto id = point->id;
   threads_[key].insert_or_assign(std::move(id), entry{{std::move(point), {}}, {}});
 }
@@ -121,8 +123,38 @@ void memory_saver::put_task(const thread_key& key, std::string_view checkpoint_i
     add_task(found->second.typed.tasks, std::move(record));
 }
 
+std::optional<effect_note> memory_saver::find_effect(std::string_view thread_id,
+                                                     std::string_view key) {
+  const auto lock = std::scoped_lock{mutex_};
+  const auto of = effects_.find(thread_id);
+  if (of == effects_.end())
+    return std::nullopt;
+  const auto found = of->second.find(key);
+  return found == of->second.end() ? std::nullopt : std::optional{found->second};
+}
+
+void memory_saver::put_effect(std::string_view thread_id, std::string_view key,
+                              std::optional<effect_note> note) {
+  const auto lock = std::scoped_lock{mutex_};
+  auto& notes = effects_[std::string{thread_id}];
+  const auto known = notes.find(key);
+  if (!note) {
+    if (known != notes.end())
+      notes.erase(known);
+    return;
+  }
+  if (known == notes.end())
+    notes.emplace(key, std::move(*note));
+  else if (note->has_ended)
+    known->second = std::move(*note);
+  else
+    throw effect_begun_twice(thread_id);
+}
+
 void memory_saver::delete_thread(std::string_view thread_id) {
   const auto lock = std::scoped_lock{mutex_};
+  if (const auto of = effects_.find(thread_id); of != effects_.end())
+    effects_.erase(of);
   std::erase_if(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; });
 }
 

@@ -14,7 +14,7 @@ namespace superstep {
 
 namespace {
 
-using vectors = std::vector<std::vector<float>>;
+using detail::vectors;
 using time_point = std::chrono::system_clock::time_point;
 
 struct kept_item {
@@ -58,24 +58,6 @@ struct memory_store::impl {
   kept_namespaces spaces{};
   std::uint64_t last_number = 0;
 
-  [[nodiscard]] vectors meaning_of(const json::object& value, const store_put_options& put) const {
-    auto texts = std::vector<std::string>{};
-    if (options.embed)
-      for (const auto& place : put.index ? *put.index : options.fields)
-        std::ranges::move(detail::texts_at(json::value(value), place), std::back_inserter(texts));
-    return embedded(texts);
-  }
-
-  [[nodiscard]] vectors embedded(const std::vector<std::string>& texts) const {
-    if (texts.empty())
-      return {};
-    auto out = options.embed(texts);
-    if (out.size() != texts.size())
-      throw std::invalid_argument{"the embedding gave " + std::to_string(out.size()) +
-                                  " vectors for " + std::to_string(texts.size()) + " texts"};
-    return out;
-  }
-
   void renew(kept_item& item, time_point now) const {
     if (options.reading_renews && item.ttl.count() > 0)
       item.end = now + item.ttl;
@@ -107,31 +89,6 @@ struct memory_store::impl {
   }
 };
 
-namespace {
-
-/// The page of a search by meaning: items with a score, nearest first, then, where fewer than the
-/// limit are left of these, items without one.
-template <class Found>
-std::vector<Found> nearest(std::vector<Found> all, const std::vector<float>& wanted,
-                           const store_query& query) {
-  for (auto& found : all)
-    for (const auto& v : found.item->meaning)
-      found.score = std::max(found.score.value_or(-1.0), detail::cosine(wanted, v));
-  const auto rest =
-      std::stable_partition(all.begin(), all.end(), [](const auto& f) { return f.score; });
-  std::stable_sort(all.begin(), rest,
-                   [](const auto& a, const auto& b) { return *a.score > *b.score; });
-  const auto scored = static_cast<std::size_t>(rest - all.begin());
-  auto out = std::vector<Found>{};
-  for (auto i = query.offset; i < scored && out.size() < query.limit; ++i)
-    out.push_back(all[i]);
-  for (auto i = scored; i < all.size() && out.size() < query.limit; ++i)
-    out.push_back(all[i]);
-  return out;
-}
-
-} // namespace
-
 memory_store::memory_store(memory_store_options options)
     : impl_{std::make_unique<impl>(std::move(options))} {}
 
@@ -153,7 +110,8 @@ void memory_store::put(const store_namespace& ns, std::string_view key, json::ob
                        const store_put_options& options) {
   detail::check_target(ns);
   auto item = kept_item{std::string{key}, std::move(value)};
-  item.meaning = impl_->meaning_of(item.value, options);
+  item.meaning =
+      detail::meaning_of(impl_->options.embed, impl_->options.fields, item.value, options);
   item.ttl = options.ttl.value_or(impl_->options.ttl);
   item.end = impl_->options.time->now() + item.ttl;
   const auto lock = std::scoped_lock{impl_->mutex};
@@ -181,12 +139,14 @@ std::vector<store_item> memory_store::search(const store_query& query) {
   const auto is_by_meaning = impl_->options.embed && !query.text.empty();
   auto wanted = vectors{};
   if (is_by_meaning)
-    wanted = impl_->embedded({query.text});
+    wanted = detail::embedded(impl_->options.embed, {query.text});
   const auto now = impl_->options.time->now();
   const auto lock = std::scoped_lock{impl_->mutex};
   auto found = impl_->matching(query, now);
   if (is_by_meaning) {
-    found = nearest(std::move(found), wanted.front(), query);
+    for (auto& f : found)
+      f.score = detail::score_of(wanted.front(), f.item->meaning);
+    found = detail::nearest(std::move(found), query);
   } else {
     const auto from = std::min(query.offset, found.size());
     found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(from));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "foreign_type.hpp"
+#include "kept_error.hpp"
 #include "point_codec.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -134,7 +136,7 @@ point_reader::point_reader(const stored_layout& from, const layout_ptr& as, cons
     if (old.type.empty() || type.empty()) // it was or is not kept
       continue;
     to.number = static_cast<std::uint32_t>(found - as->channels.begin());
-    to.is_converted = type != old.type;
+    to.is_converted = type != old.type && old.type != foreign_type;
     if (to.is_converted && !as->convert)
       throw wrong(saver_errc::type_changed,
                   "channel '" + old.name + "' is of type " + type +
@@ -360,6 +362,8 @@ task_record point_reader::read_task(const json::value& row) const {
     out.answers.push_back(a);
   if (const auto* error = from.if_contains("e"))
     out.error = text_of(*error);
+  if (const auto* cause = from.if_contains("x"))
+    out.cause = read_error(*cause, as_->error_categories);
   if (const auto* resume = from.if_contains("m"))
     out.resume = *resume;
   if (!lost.empty())

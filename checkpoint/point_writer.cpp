@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kept_error.hpp"
 #include "point_codec.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -223,6 +224,8 @@ void write_task(std::string& out, const task_record& record, const graph_layout&
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
   if (!record.error.empty())
     append_quoted(row.add("e"), record.error);
+  if (record.cause)
+    write_error(row.add("x"), record.cause);
   if (record.resume)
     write_stored(row.add("m"), *record.resume);
 }

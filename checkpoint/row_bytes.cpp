@@ -12,11 +12,18 @@ namespace superstep::detail {
 namespace {
 
 constexpr auto header_size = std::size_t{5};
+constexpr auto short_row = std::size_t{8} << 10U;
+constexpr auto few_tables = 5; // 8 KB of them instead of 64
+constexpr auto usual_tables = 8;
 
-/// One stream for all rows of a thread: its tables cost more to make than a row to compress.
+/// A stream for all rows of a thread: its tables cost more to make than a row to compress. They are
+/// cleared for every row, so that short ones have a stream with short ones.
 class deflater {
 public:
-  deflater() { is_ready_ = deflateInit(&stream_, Z_BEST_SPEED) == Z_OK; }
+  explicit deflater(int memory_level) {
+    is_ready_ = deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS, memory_level,
+                             Z_DEFAULT_STRATEGY) == Z_OK;
+  }
   deflater(const deflater&) = delete;
   deflater& operator=(const deflater&) = delete;
   ~deflater() {
@@ -52,8 +59,9 @@ private:
 std::string pack_row(std::string text) {
   if (text.size() < packed_min)
     return text;
-  thread_local auto packer = deflater{};
-  auto packed = packer.pack(text);
+  thread_local auto for_short = deflater{few_tables};
+  thread_local auto for_long = deflater{usual_tables};
+  auto packed = (text.size() < short_row ? for_short : for_long).pack(text);
   return packed.empty() ? std::move(text) : packed;
 }
 

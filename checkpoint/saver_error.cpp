@@ -26,6 +26,8 @@ public:
       return "somebody else has written to the thread";
     case saver_errc::in_use:
       return "another run has the thread";
+    case saver_errc::wrong_key:
+      return "the key is not that of the file";
     }
     return "unknown checkpoint error";
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_db.hpp"
 
+#include "row_bytes.hpp"
+
 #include <superstep/base/assert.hpp>
 
+#include <thread>
 #include <utility>
 
 #include <sqlite3.h>
@@ -127,8 +130,10 @@ void database::close(sqlite3* db) noexcept {
   sqlite3_close_v2(db);
 }
 
-database::database(std::string path, access how, std::chrono::milliseconds busy_timeout)
-    : path_{std::move(path)}, at_{nullptr, &close} {
+database::database(std::string path, access how, std::chrono::milliseconds busy_timeout,
+                   row_cipher cipher)
+    : path_{std::move(path)}, busy_timeout_{busy_timeout}, cipher_{std::move(cipher)},
+      at_{nullptr, &close} {
   const auto flags =
       how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   auto* db = static_cast<sqlite3*>(nullptr);
@@ -142,6 +147,17 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
 
 void database::exec(const char* sql) {
   if (const auto code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
+    throw_failed(at_.get(), code, path_);
+}
+
+void database::exec_patiently(const char* sql) {
+  const auto end = std::chrono::steady_clock::now() + busy_timeout_;
+  auto code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr);
+  while ((code & 0xff) == SQLITE_BUSY && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr);
+  }
+  if (code != SQLITE_OK)
     throw_failed(at_.get(), code, path_);
 }
 
@@ -165,6 +181,17 @@ std::int64_t database::last_row() const noexcept {
 
 std::int64_t database::changes() const noexcept {
   return sqlite3_changes64(at_.get());
+}
+
+std::string database::to_row(std::string text, std::string_view place) const {
+  return cipher_.seal(pack_row(std::move(text)), place);
+}
+
+result<std::string> database::from_row(std::string_view bytes, std::string_view place) const {
+  if (!cipher_.is_on())
+    return unpack_row(bytes);
+  const auto open = cipher_.open(bytes, place);
+  return open ? unpack_row(*open) : open;
 }
 
 void database::roll_back() noexcept {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "row_cipher.hpp"
+
 #include <superstep/checkpoint/saver_error.hpp>
 
 #include <chrono>
@@ -61,27 +63,53 @@ private:
 class database {
 public:
   enum class access : bool { read_only, read_write };
-  database(std::string path, access, std::chrono::milliseconds busy_timeout);
+  database(std::string path, access, std::chrono::milliseconds busy_timeout,
+           row_cipher cipher = row_cipher{});
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   void exec(const char* sql);
+  /// The same for a statement that SQLite refuses at once when the file is busy, as it does with a
+  /// change of the journal's mode: again and again until the busy timeout is over.
+  void exec_patiently(const char* sql);
   [[nodiscard]] statement prepare(std::string_view sql);
   [[nodiscard]] std::int64_t pragma(const char* sql);
   [[nodiscard]] std::int64_t last_row() const noexcept;
   [[nodiscard]] std::int64_t changes() const noexcept;
+  /// What `act` reads is of one moment, and what it writes is all there or nothing of it.
+  /// @param begin how the transaction begins: "BEGIN", or "BEGIN IMMEDIATE" to write
+  template <class Act>
+  void in_transaction(const char* begin, Act act) {
+    exec(begin);
+    try {
+      act();
+      exec("COMMIT");
+    } catch (...) {
+      roll_back();
+      throw;
+    }
+  }
   /// Ends a transaction that is open, if one is.
   void roll_back() noexcept;
+
+  [[nodiscard]] const row_cipher& cipher() const noexcept { return cipher_; }
+  /// A row as it stands in a table: compressed where that is shorter, then encrypted. The place
+  /// names it, and no other row is read there.
+  [[nodiscard]] std::string to_row(std::string text, std::string_view place) const;
+  [[nodiscard]] result<std::string> from_row(std::string_view bytes, std::string_view place) const;
 
 private:
   static void close(sqlite3*) noexcept;
   const std::string path_;
+  std::chrono::milliseconds busy_timeout_;
+  row_cipher cipher_;
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> at_;
 };
 
-/// A file of ours, ready to be written: in the schema of today, with a write-ahead log.
+/// A file of ours, ready to be written: in the schema of today, with a write-ahead log. Throws
+/// saver_error{wrong_key} when it was made with another key, or without one.
 [[nodiscard]] database open_for_writing(const std::string& path,
                                         std::chrono::milliseconds busy_timeout,
-                                        bool survives_power_loss);
+                                        bool survives_power_loss, std::string_view key);
 
 /// Brings the file to the schema of today, in one transaction a version. Refuses files of others
 /// and of a later superstep, without writing to them.

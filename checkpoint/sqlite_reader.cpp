@@ -21,8 +21,9 @@ saver_error damaged(const thread_key& key, std::string_view id, std::string_view
               "); nothing was overwritten, older and other threads' checkpoints can be read"};
 }
 
-std::string unpacked(statement& s, int column, const thread_key& key, std::string_view id) {
-  auto text = unpack_row(s.bytes(column));
+std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
+                     std::string_view id, std::string_view place) {
+  auto text = db.from_row(s.bytes(column), place);
   if (!text)
     throw damaged(key, id, text.error().text);
   return std::move(*text);
@@ -30,8 +31,21 @@ std::string unpacked(statement& s, int column, const thread_key& key, std::strin
 
 } // namespace
 
-sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout)
-    : db_{path, database::access::read_only, busy_timeout},
+std::string place_of_point(std::string_view id) {
+  return "point/" + std::string{id};
+}
+
+std::string place_of_task(std::string_view point_id) {
+  return "task/" + std::string{point_id};
+}
+
+std::string place_of_effect(std::string_view thread_id, std::string_view key) {
+  return "effect/" + std::string{key} + '/' + std::string{thread_id};
+}
+
+sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout,
+                             row_cipher cipher)
+    : db_{path, database::access::read_only, busy_timeout, std::move(cipher)},
       find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
       find_head_{
           db_.prepare("SELECT p.no, p.id FROM threads t JOIN points p ON p.thread = t.no WHERE "
@@ -43,7 +57,25 @@ sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds 
       tasks_{db_.prepare(
           "SELECT sum, row, layout FROM tasks WHERE thread = ?1 AND point = ?2 ORDER BY "
           "no")},
-      layout_{db_.prepare("SELECT text FROM layouts WHERE no = ?1")} {}
+      layout_{db_.prepare("SELECT text FROM layouts WHERE no = ?1")},
+      effect_{db_.prepare("SELECT ended, sum, row FROM effects WHERE thread = ?1 AND key = ?2")} {}
+
+std::optional<effect_note> sqlite_reader::find_effect(std::string_view thread_id,
+                                                      std::string_view key) {
+  auto s = statement_use{effect_};
+  s->bind_text(1, thread_id);
+  s->bind_text(2, key);
+  if (!s->step())
+    return std::nullopt;
+  const auto row = s->bytes(2);
+  auto text = db_.from_row(row, place_of_effect(thread_id, key));
+  if (!text || s->number(1) != static_cast<std::int64_t>(checksum_of({thread_id, key, row})))
+    throw saver_error{make_error_code(saver_errc::corrupt),
+                      "thread '" + std::string{thread_id} +
+                          "': the note of an effect is damaged, so it is not known whether it was "
+                          "had: look outside, then remove the note or the thread"};
+  return effect_note{s->number(0) != 0, std::move(*text)};
+}
 
 std::int64_t sqlite_reader::thread_no(const thread_key& key) {
   auto s = statement_use{find_thread_};
@@ -89,7 +121,7 @@ stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
       {out.head.id, out.head.parent, out.base, std::to_string(out.head.step), s.bytes(10)});
   if (s.number(9) != static_cast<std::int64_t>(sum))
     throw damaged(key, out.head.id, "its checksum does not fit");
-  auto row = parse_row(unpacked(s, 10, key, out.head.id));
+  auto row = parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(out.head.id)));
   if (!row.is_object())
     throw damaged(key, out.head.id, "its row is no object");
   out.row = std::move(row.get_object());
@@ -134,7 +166,8 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
     while (s->step()) {
       if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
         throw damaged(key, id, "the checksum of a task does not fit");
-      out.push_back({s->number(2), parse_row(unpacked(tasks_, 1, key, id))});
+      out.push_back(
+          {s->number(2), parse_row(unpacked(db_, tasks_, 1, key, id, place_of_task(id)))});
     }
   }
   auto s = statement_use{next_};

@@ -16,6 +16,12 @@
 
 namespace superstep::detail {
 
+/// Which row it is that stands there, for who encrypts it. @{
+[[nodiscard]] std::string place_of_point(std::string_view id);
+[[nodiscard]] std::string place_of_task(std::string_view point_id);
+[[nodiscard]] std::string place_of_effect(std::string_view thread_id, std::string_view key);
+/// @}
+
 /// A row of `points`.
 struct stored_point {
   std::int64_t no = 0;
@@ -39,12 +45,14 @@ struct loaded_point {
 /// Reads the tables. Its own connection; used by one thread at a time.
 class sqlite_reader {
 public:
-  sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout);
+  sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout, row_cipher cipher);
 
   [[nodiscard]] std::optional<loaded_point> load(const thread_key&, std::string_view id,
                                                  const layout_ptr& as);
   [[nodiscard]] std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&,
                                                    const layout_ptr& as);
+  [[nodiscard]] std::optional<effect_note> find_effect(std::string_view thread_id,
+                                                       std::string_view key);
   struct head_row {
     std::int64_t no = 0;
     std::string id;
@@ -89,6 +97,7 @@ private:
   statement next_;
   statement tasks_;
   statement layout_;
+  statement effect_;
   std::map<std::int64_t, known_layout> layouts_;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "point_codec.hpp"
+#include "sqlite_lessor.hpp"
 #include "sqlite_reader.hpp"
 #include "sqlite_upkeep.hpp"
 #include "sqlite_writer.hpp"
-#include "thread_desk.hpp"
 #include "thread_text.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -62,8 +62,8 @@ bool is_at(const loaded_point& p, std::string_view id) noexcept {
 class sqlite_saver::impl {
 public:
   impl(const std::string& path, const sqlite_saver_options& options)
-      : options_{options}, writer_{sqlite_writer::start(path, options)},
-        reader_{path, options.busy_timeout} {}
+      : options_{options}, writer_{sqlite_writer::start(path, options)}, lessor_{path, writer_},
+        reader_{path, options.busy_timeout, row_cipher{options.encryption_key}} {}
   ~impl() { writer_->stop(); }
 
   std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,
@@ -75,10 +75,12 @@ public:
   void put_task(const thread_key& key, std::string_view id, task_record&& record);
   bool when_saved(const thread_key& key, std::function<void()> done);
   void check(const thread_key& key);
+  void put_effect(std::string_view thread_id, effect_job&& effect);
+  void settle_effect(std::string_view thread_id, std::string_view key);
   void settle(std::string_view thread_id);
   void forget(std::string_view thread_id);
   [[nodiscard]] sqlite_writer& writer() noexcept { return *writer_; }
-  [[nodiscard]] thread_desk& desk() noexcept { return *desk_; }
+  [[nodiscard]] sqlite_lessor& lessor() noexcept { return lessor_; }
   template <class Read>
   auto reading(Read read) {
     const auto lock = std::scoped_lock{read_mutex_};
@@ -97,8 +99,8 @@ private:
   void write(job&, const checkpoint&, const loaded_point* base) const;
 
   const sqlite_saver_options options_;
-  std::shared_ptr<thread_desk> desk_ = std::make_shared<thread_desk>();
   std::shared_ptr<sqlite_writer> writer_;
+  sqlite_lessor lessor_;
   std::mutex read_mutex_;
   sqlite_reader reader_;
   std::map<std::string, book_ptr, std::less<>> books_; // under the writer's lock
@@ -290,6 +292,8 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
                           ": another run is on it; nothing was overwritten"};
   j.before = newest;
   j.layout = writer_->text_of(point->layout);
+  j.ends_effects = key.ns.empty() && std::exchange(of->may_have_effects, false);
+  const auto ends_effects = j.ends_effects;
   const auto follows = is_at(at.head, point->parent);
   if (follows)
     j.tasks = std::exchange(at.tasks, {});
@@ -298,6 +302,10 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
   at.head = {{std::move(point), {}}, 0, j.chain, j.whole, true};
   at.is_known = true;
   writer_->give(std::move(j));
+  if (ends_effects) {
+    of->effects.clear();
+    of->effects_ended = of->given;
+  }
 }
 
 void sqlite_saver::impl::put_task(const thread_key& key, std::string_view id,
@@ -340,6 +348,36 @@ void sqlite_saver::impl::put_task(const thread_key& key, std::string_view id,
     tasks.push_back(std::move(record));
   else
     merge_into(*old, record);
+}
+
+void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_job&& effect) {
+  auto lock = std::unique_lock{writer_->mutex()};
+  writer_->wait_for_room(lock);
+  const auto of = book_of(thread_id);
+  if (of->failed)
+    throw saver_error{*of->failed};
+  writer_->flush(of); // what was told of tasks before is written before
+  of->may_have_effects = true;
+  auto j = job{};
+  j.of = of;
+  j.at = &cursor_of(*of, {std::string{thread_id}, {}});
+  const auto name = effect.key;
+  j.effect = std::move(effect);
+  writer_->give(std::move(j));
+  of->effects[name] = of->given;
+}
+
+/// Waits until what was given for one effect is written. Its siblings' notes are not waited for:
+/// this is asked before each call, by the thread that runs it.
+void sqlite_saver::impl::settle_effect(std::string_view thread_id, std::string_view key) {
+  auto lock = std::unique_lock{writer_->mutex()};
+  const auto found = books_.find(thread_id);
+  if (found == books_.end())
+    return;
+  const auto of = found->second;
+  const auto last = of->effects.find(key);
+  if (of->saved < std::max(of->effects_ended, last != of->effects.end() ? last->second : 0))
+    writer_->wait_for(lock, of);
 }
 
 bool sqlite_saver::impl::when_saved(const thread_key& key, std::function<void()> done) {
@@ -416,17 +454,29 @@ void sqlite_saver::check(const thread_key& key) {
 
 void sqlite_saver::take(const std::string& thread_id, when_in_use choice,
                         std::function<void(result<lease_ptr>)> done) {
-  impl_->desk().take(thread_id, choice, std::move(done));
+  impl_->lessor().take(thread_id, choice, std::move(done));
+}
+
+std::optional<effect_note> sqlite_saver::find_effect(std::string_view thread_id,
+                                                     std::string_view key) {
+  impl_->settle_effect(thread_id, key);
+  return impl_->reading([&](sqlite_reader& r) { return r.find_effect(thread_id, key); });
+}
+
+void sqlite_saver::put_effect(std::string_view thread_id, std::string_view key,
+                              std::optional<effect_note> note) {
+  impl_->put_effect(thread_id, {std::string{key}, std::move(note)});
 }
 
 void sqlite_saver::delete_thread(std::string_view thread_id) {
   impl_->settle(thread_id);
   impl_->writer().run([&](database& db) {
-    for (const auto* sql : {"DELETE FROM points WHERE thread IN (SELECT no FROM threads WHERE "
-                            "thread = ?1)",
-                            "DELETE FROM tasks WHERE thread IN (SELECT no FROM threads WHERE "
-                            "thread = ?1)",
-                            "DELETE FROM threads WHERE thread = ?1"}) {
+    for (const auto* sql :
+         {"DELETE FROM points WHERE thread IN (SELECT no FROM threads WHERE "
+          "thread = ?1)",
+          "DELETE FROM tasks WHERE thread IN (SELECT no FROM threads WHERE "
+          "thread = ?1)",
+          "DELETE FROM effects WHERE thread = ?1", "DELETE FROM threads WHERE thread = ?1"}) {
       auto s = db.prepare(sql);
       s.bind_text(1, thread_id);
       s.run();

@@ -28,6 +28,19 @@ CREATE INDEX tasks_by_point ON tasks (thread, point);
 CREATE TABLE items (
   no INTEGER PRIMARY KEY, ns TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
   UNIQUE (ns, key));
+)sql",
+                                  R"sql(
+CREATE TABLE effects (
+  thread TEXT NOT NULL, key TEXT NOT NULL, ended INTEGER NOT NULL, sum INTEGER NOT NULL,
+  row BLOB NOT NULL, PRIMARY KEY (thread, key)) WITHOUT ROWID;
+CREATE TABLE outputs (
+  no INTEGER PRIMARY KEY, scope TEXT NOT NULL, key TEXT NOT NULL, layout INTEGER NOT NULL,
+  until INTEGER NOT NULL, row BLOB NOT NULL, UNIQUE (scope, key));
+ALTER TABLE items ADD COLUMN ttl INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN until INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN meaning BLOB;
+CREATE INDEX items_by_end ON items (until) WHERE until > 0;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 )sql"};
 constexpr auto version_of_today = static_cast<std::int64_t>(steps.size());
 
@@ -36,7 +49,8 @@ constexpr auto version_of_today = static_cast<std::int64_t>(steps.size());
                     "checkpoints in '" + db.path() + "': " + why + "; nothing was written to it"};
 }
 
-/// The version of the file; 0: it is empty.
+/// The version of the file; 0: it is empty. To be asked in a transaction: while another process
+/// makes the file, one answer is from before and the next from after.
 std::int64_t version_of(database& db) {
   const auto whose = db.pragma("PRAGMA application_id");
   const auto version = db.pragma("PRAGMA user_version");
@@ -49,30 +63,62 @@ std::int64_t version_of(database& db) {
   return whose == application ? version : 0;
 }
 
+/// What is kept encrypted, to know the key again by.
+constexpr auto proof = std::string_view{"superstep"};
+constexpr auto proof_place = std::string_view{"fact/key"};
+
+[[noreturn]] void refuse_key(const database& db, const std::string& why) {
+  refuse(db, saver_errc::wrong_key, why);
+}
+
+/// A file is encrypted from its beginning with one key, or not at all.
+void check_key(database& db) {
+  auto find = db.prepare("SELECT value FROM facts WHERE name = 'key'");
+  if (find.step()) {
+    if (!db.cipher().is_on())
+      refuse_key(db, "the file is encrypted, and no key is given");
+    if (const auto found = db.cipher().open(find.bytes(0), proof_place); !found || *found != proof)
+      refuse_key(db, "the file is encrypted with another key");
+    return;
+  }
+  if (!db.cipher().is_on())
+    return;
+  if (db.pragma("SELECT (SELECT count(*) FROM points) + (SELECT count(*) FROM items) + "
+                "(SELECT count(*) FROM outputs) + (SELECT count(*) FROM effects)") != 0)
+    refuse_key(db, "the file is not encrypted, and a key is given: export its threads into a new "
+                   "file that is");
+  find.reset();
+  const auto sealed = db.cipher().seal(std::string{proof}, proof_place);
+  auto add = db.prepare("INSERT OR IGNORE INTO facts (name, value) VALUES ('key', ?1)");
+  add.bind_bytes(1, sealed);
+  add.run();
+  if (db.changes() == 0) // another process was first
+    check_key(db);
+}
+
 } // namespace
 
 void open_schema(database& db) {
-  if (version_of(db) == version_of_today)
+  auto version = std::int64_t{0};
+  db.in_transaction("BEGIN", [&] { version = version_of(db); });
+  if (version == version_of_today)
     return;
-  db.exec("BEGIN IMMEDIATE"); // another process may be at it as well: look again
-  try {
-    for (auto version = version_of(db); version < version_of_today; ++version)
-      db.exec(steps[static_cast<std::size_t>(version)]);
+  db.in_transaction("BEGIN IMMEDIATE", [&] {
+    // Another process may be at it as well: look again.
+    for (auto next = version_of(db); next < version_of_today; ++next)
+      db.exec(steps[static_cast<std::size_t>(next)]);
     db.exec(("PRAGMA application_id = " + std::to_string(application)).c_str());
     db.exec(("PRAGMA user_version = " + std::to_string(version_of_today)).c_str());
-    db.exec("COMMIT");
-  } catch (const saver_error&) {
-    db.roll_back();
-    throw;
-  }
+  });
 }
 
 database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
-                          bool survives_power_loss) {
-  auto db = database{path, database::access::read_write, busy_timeout};
+                          bool survives_power_loss, std::string_view key) {
+  auto db = database{path, database::access::read_write, busy_timeout, row_cipher{key}};
   open_schema(db);
-  db.exec("PRAGMA journal_mode = WAL");
+  db.exec_patiently("PRAGMA journal_mode = WAL");
   db.exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  check_key(db);
   return db;
 }
 

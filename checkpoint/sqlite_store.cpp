@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "point_codec.hpp"
 #include "sqlite_db.hpp"
+#include "store_index.hpp"
 #include "store_labels.hpp"
 #include "thread_text.hpp"
 
 #include <superstep/checkpoint/sqlite_store.hpp>
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
 #include <mutex>
+#include <span>
+#include <stdexcept>
 #include <utility>
 
 namespace superstep {
@@ -37,38 +44,123 @@ store_namespace split(std::string_view text) {
   }
 }
 
+using std::chrono::milliseconds;
+
+std::int64_t in_ms(std::chrono::system_clock::time_point at) {
+  return std::chrono::duration_cast<milliseconds>(at.time_since_epoch()).count();
+}
+
+static_assert(std::endian::native == std::endian::little, "vectors are kept little end first");
+
+/// Vectors of one length: that length in four bytes, then their numbers.
+std::string written(const vectors& all) {
+  auto out = std::string{};
+  if (all.empty())
+    return out;
+  const auto length = static_cast<std::uint32_t>(all.front().size());
+  out.append(reinterpret_cast<const char*>(&length), sizeof length);
+  for (const auto& v : all) {
+    if (v.size() != length)
+      throw std::invalid_argument{"the embedding gave vectors of " + std::to_string(length) +
+                                  " and of " + std::to_string(v.size()) + " numbers"};
+    out.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
+  }
+  return out;
+}
+
+vectors read_vectors(std::string_view bytes) {
+  auto out = vectors{};
+  auto length = std::uint32_t{0};
+  if (bytes.size() < sizeof length)
+    return out;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  bytes.remove_prefix(sizeof length);
+  const auto size = std::size_t{length} * sizeof(float);
+  while (size > 0 && bytes.size() >= size) {
+    std::memcpy(out.emplace_back(length).data(), bytes.data(), size);
+    bytes.remove_prefix(size);
+  }
+  return out;
+}
+
+std::string place_of_item(std::string_view ns, std::string_view key) {
+  return "item/" + std::string{ns} + '/' + std::string{key};
+}
+
+struct found_item {
+  std::string ns;
+  std::string key;
+  json::object value;
+  std::int64_t ttl = 0;
+  std::int64_t until = 0;
+  std::optional<double> score{};
+};
+
+constexpr auto item_columns = "SELECT ns, key, value, ttl, until, meaning FROM items ";
+constexpr auto is_there = "(until = 0 OR until > ?4)";
+
 } // namespace
 
 /// One connection, used by one thread at a time: each call is a transaction of its own.
 class sqlite_store::impl {
 public:
-  impl(const std::string& path, const sqlite_store_options& options)
-      : db_{open_for_writing(path, options.busy_timeout, options.survives_power_loss)},
-        get_{db_.prepare("SELECT value FROM items WHERE ns = ?1 AND key = ?2")},
-        put_{db_.prepare("INSERT INTO items (ns, key, value) VALUES (?1, ?2, ?3) "
-                         "ON CONFLICT (ns, key) DO UPDATE SET value = excluded.value")},
+  impl(const std::string& path, sqlite_store_options given)
+      : options_{std::move(given)},
+        db_{open_for_writing(path, options_.busy_timeout, options_.survives_power_loss,
+                             options_.encryption_key)},
+        get_{db_.prepare(std::string{item_columns} + "WHERE ns = ?1 AND key = ?2 AND " + is_there)},
+        put_{db_.prepare(
+            "INSERT INTO items (ns, key, value, ttl, until, meaning) VALUES (?1, ?2, ?3, ?4, ?5, "
+            "?6) ON CONFLICT (ns, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl, "
+            "until = excluded.until, meaning = excluded.meaning")},
         erase_{db_.prepare("DELETE FROM items WHERE ns = ?1 AND key = ?2")},
-        search_{db_.prepare("SELECT ns, key, value FROM items WHERE ns = ?1 OR (ns >= ?2 AND ns < "
-                            "?3) ORDER BY ns, key")},
-        all_{db_.prepare("SELECT ns, key, value FROM items ORDER BY ns, key")},
-        namespaces_{db_.prepare("SELECT DISTINCT ns FROM items")} {}
+        renew_{db_.prepare("UPDATE items SET until = ?3 WHERE ns = ?1 AND key = ?2")},
+        search_{db_.prepare(std::string{item_columns} +
+                            "WHERE (ns = ?1 OR (ns >= ?2 AND ns < ?3)) AND " + is_there +
+                            " ORDER BY ns, key")},
+        all_{db_.prepare(std::string{item_columns} + "WHERE " + is_there + " ORDER BY ns, key")},
+        namespaces_{db_.prepare(std::string{"SELECT DISTINCT ns FROM items WHERE "} + is_there)},
+        sweep_{db_.prepare("DELETE FROM items WHERE until > 0 AND until <= ?1")} {}
 
   std::optional<json::object> get(const std::string& ns, std::string_view key) {
     const auto lock = std::scoped_lock{mutex_};
-    auto s = statement_use{get_};
-    s->bind_bytes(1, ns);
-    s->bind_text(2, key);
-    if (!s->step())
-      return std::nullopt;
-    return std::move(parse_row(s->text(0)).as_object());
+    auto found = std::optional<found_item>{};
+    {
+      auto s = statement_use{get_};
+      s->bind_bytes(1, ns);
+      s->bind_text(2, key);
+      s->bind(4, now());
+      if (!s->step())
+        return std::nullopt;
+      found = read(get_);
+    }
+    renew({&*found, 1});
+    return std::move(found->value);
   }
 
-  void put(const std::string& ns, std::string_view key, const std::string& value) {
+  void put(const std::string& ns, std::string_view key, const json::object& value,
+           const store_put_options& put) {
+    const auto meaning =
+        meaning_of(options_.embed, options_.fields, value, put); // outside the lock
+    const auto ttl = put.ttl.value_or(options_.ttl).count();
+    const auto place = place_of_item(ns, key);
+    const auto row = db_.cipher().seal(to_text(value), place);
+    const auto found = db_.cipher().seal(written(meaning), place);
     const auto lock = std::scoped_lock{mutex_};
-    put_.bind_bytes(1, ns);
-    put_.bind_text(2, key);
-    put_.bind_text(3, value);
-    put_.run();
+    auto s = statement_use{put_};
+    s->bind_bytes(1, ns);
+    s->bind_text(2, key);
+    if (db_.cipher().is_on())
+      s->bind_bytes(3, row);
+    else
+      s->bind_text(3, row);
+    s->bind(4, ttl);
+    s->bind(5, ttl > 0 ? now() + ttl : 0);
+    if (meaning.empty())
+      s->bind_null(6);
+    else
+      s->bind_bytes(6, found);
+    (void)s->step();
   }
 
   void erase(const std::string& ns, std::string_view key) {
@@ -78,50 +170,130 @@ public:
     erase_.run();
   }
 
-  std::vector<store_item> search(const store_query& query) {
-    auto out = std::vector<store_item>{};
-    const auto prefix = joined(query.prefix);
-    const auto from = prefix + '\0';
-    const auto to = prefix + '\1';
+  std::vector<found_item> search(const store_query& query) {
+    const auto is_by_meaning = options_.embed && !query.text.empty();
+    auto wanted = std::vector<float>{};
+    if (is_by_meaning)
+      wanted = embedded(options_.embed, {query.text}).front();
     const auto lock = std::scoped_lock{mutex_};
-    auto s = statement_use{query.prefix.empty() ? all_ : search_};
-    if (!query.prefix.empty()) {
-      s->bind_bytes(1, prefix);
-      s->bind_bytes(2, from);
-      s->bind_bytes(3, to);
-    }
-    // Filters mean what fits() says, which is more than SQL's comparisons of JSON can say.
-    for (auto skipped = std::size_t{0}; out.size() < query.limit && s->step();) {
-      auto value = std::move(parse_row(s->text(2)).as_object());
-      if (!fits(query.filter, value, no_number::is_left_out) || skipped++ < query.offset)
-        continue;
-      out.push_back({split(s->bytes(0)), std::string{s->text(1)}, std::move(value)});
-    }
-    return out;
+    auto found = matching(query, is_by_meaning ? &wanted : nullptr);
+    if (is_by_meaning)
+      found = nearest(std::move(found), query);
+    renew(found);
+    return found;
   }
 
   std::vector<store_namespace> namespaces() {
     auto out = std::vector<store_namespace>{};
     const auto lock = std::scoped_lock{mutex_};
     auto s = statement_use{namespaces_};
+    s->bind(4, now());
     while (s->step())
       out.push_back(split(s->bytes(0)));
     return out;
   }
 
+  std::size_t sweep() {
+    const auto lock = std::scoped_lock{mutex_};
+    sweep_.bind(1, now());
+    sweep_.run();
+    return static_cast<std::size_t>(db_.changes());
+  }
+
 private:
+  [[nodiscard]] std::int64_t now() const { return in_ms(options_.time->now()); }
+
+  [[nodiscard]] std::string opened(std::string_view bytes, const found_item& of) const {
+    auto text = db_.cipher().open(bytes, place_of_item(of.ns, of.key));
+    if (!text)
+      throw saver_error{make_error_code(saver_errc::corrupt),
+                        "item '" + of.key + "' of the store in '" + db_.path() +
+                            "': " + text.error().text};
+    return std::move(*text);
+  }
+
+  [[nodiscard]] found_item read(const statement& s) const {
+    auto out =
+        found_item{std::string{s.bytes(0)}, std::string{s.text(1)}, {}, s.number(3), s.number(4)};
+    out.value = std::move(parse_row(opened(s.bytes(2), out)).as_object());
+    return out;
+  }
+
+  /// What fits, by namespaces and keys; without a meaning to look for, the page alone.
+  std::vector<found_item> matching(const store_query& query, const std::vector<float>* wanted) {
+    auto out = std::vector<found_item>{};
+    const auto prefix = joined(query.prefix);
+    const auto from = prefix + '\0';
+    const auto to = prefix + '\1';
+    auto& reading = query.prefix.empty() ? all_ : search_;
+    auto s = statement_use{reading};
+    s->bind(4, now());
+    if (!query.prefix.empty()) {
+      s->bind_bytes(1, prefix);
+      s->bind_bytes(2, from);
+      s->bind_bytes(3, to);
+    }
+    // Filters mean what fits() says, which is more than SQL's comparisons of JSON can say.
+    for (auto skipped = std::size_t{0}; (wanted || out.size() < query.limit) && s->step();) {
+      auto item = read(reading);
+      if (!fits(query.filter, item.value, no_number::is_left_out))
+        continue;
+      if (wanted != nullptr && !s->is_null(5))
+        item.score = score(*wanted, read_vectors(opened(s->bytes(5), item)), item);
+      if (wanted != nullptr || skipped++ >= query.offset)
+        out.push_back(std::move(item));
+    }
+    return out;
+  }
+
+  static std::optional<double> score(const std::vector<float>& wanted, const vectors& meaning,
+                                     const found_item& of) {
+    if (!meaning.empty() && meaning.front().size() != wanted.size())
+      throw std::invalid_argument{
+          "the embedding gives vectors of " + std::to_string(wanted.size()) +
+          " numbers, but item '" + of.key + "' was put with one that gives " +
+          std::to_string(meaning.front().size()) + ": put the items again, or use that one"};
+    return score_of(wanted, meaning);
+  }
+
+  /// Reading begins an item's time anew. Not for less than a part of it, which would make a write
+  /// of nearly every look.
+  void renew(std::span<const found_item> items) {
+    constexpr auto parts = 20;
+    const auto at = now();
+    const auto is_due = [&](const found_item& i) {
+      return options_.reading_renews && i.ttl > 0 && at + i.ttl - i.until >= i.ttl / parts &&
+             at + i.ttl > i.until;
+    };
+    if (std::ranges::none_of(items, is_due))
+      return;
+    db_.in_transaction("BEGIN IMMEDIATE", [&] {
+      for (const auto& i : items) {
+        if (!is_due(i))
+          continue;
+        renew_.bind_bytes(1, i.ns);
+        renew_.bind_text(2, i.key);
+        renew_.bind(3, at + i.ttl);
+        renew_.run();
+      }
+    });
+  }
+
+  const sqlite_store_options options_;
   std::mutex mutex_;
   database db_;
   statement get_;
   statement put_;
   statement erase_;
+  statement renew_;
   statement search_;
   statement all_;
   statement namespaces_;
+  statement sweep_;
 };
 
 sqlite_store::sqlite_store(std::string path, sqlite_store_options options)
-    : impl_{std::make_unique<impl>(path, options)} {}
+    : impl_{std::make_unique<impl>(path, std::move(options))} {}
 
 sqlite_store::~sqlite_store() = default;
 
@@ -133,8 +305,7 @@ std::optional<json::object> sqlite_store::get(const store_namespace& ns, std::st
 void sqlite_store::put(const store_namespace& ns, std::string_view key, json::object value,
                        const store_put_options& options) {
   check_target(ns);
-  check_plain_put(options, "sqlite_store");
-  impl_->put(joined(ns), key, to_text(value));
+  impl_->put(joined(ns), key, value, options);
 }
 
 void sqlite_store::erase(const store_namespace& ns, std::string_view key) {
@@ -144,7 +315,14 @@ void sqlite_store::erase(const store_namespace& ns, std::string_view key) {
 
 std::vector<store_item> sqlite_store::search(const store_query& query) {
   check_labels(query.prefix);
-  return impl_->search(query);
+  auto out = std::vector<store_item>{};
+  for (auto& item : impl_->search(query))
+    out.push_back({split(item.ns), std::move(item.key), std::move(item.value), item.score});
+  return out;
+}
+
+std::size_t sqlite_store::sweep() {
+  return impl_->sweep();
 }
 
 std::vector<store_namespace> sqlite_store::list(const namespace_query& query) {

@@ -74,7 +74,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
       size = {base.chain + own, base.whole + own};
     }
     sizes[{p.ns, p.head.id}] = size;
-    const auto row = pack_row(p.row);
+    const auto row = db.to_row(p.row, place_of_point(p.head.id));
     point.bind(1, space->second);
     point.bind_text(2, p.head.id);
     point.bind_text(3, p.head.parent);
@@ -92,7 +92,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
     point.bind_bytes(12, row);
     point.run();
     for (const auto& t : p.tasks) {
-      const auto text = pack_row(t.row);
+      const auto text = db.to_row(t.row, place_of_task(p.head.id));
       task.bind(1, space->second);
       task.bind_text(2, p.head.id);
       task.bind(3, layouts[t.layout]);
@@ -119,6 +119,11 @@ public:
     while (s.step())
       spaces.emplace(s.text(0), s.number(1));
     const auto goes = what_.whole_threads && is_old(thread_id);
+    if (goes) {
+      auto effects = db_.prepare("DELETE FROM effects WHERE thread = ?1");
+      effects.bind_text(1, thread_id);
+      effects.run();
+    }
     for (const auto& [ns, no] : spaces) {
       if (goes || is_orphan(ns, spaces))
         gone += remove_all(no);
@@ -218,7 +223,7 @@ private:
 
   void make_whole(const thread_key& key, std::int64_t no, const std::string& id) {
     const auto whole = reader_.whole_row(key, id);
-    const auto row = pack_row(to_text(whole.row));
+    const auto row = db_.to_row(to_text(whole.row), place_of_point(id));
     auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
                          "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
     s.bind(1, no);
@@ -247,7 +252,7 @@ std::size_t prune_rows(database& db, const prune_options& what) {
       names.emplace(s.text(0));
   }
   // Reads what was there before this transaction, which is what is to be made whole.
-  auto reader = sqlite_reader{db.path(), std::chrono::seconds{30}};
+  auto reader = sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
   auto gone = std::size_t{0};
   for (const auto& name : names)
     gone += pruner{db, reader, what}.prune(name);

@@ -3,6 +3,7 @@
 
 #include "row_bytes.hpp"
 #include "sqlite_upkeep.hpp"
+#include "thread_desk.hpp"
 
 #include <superstep/base/assert.hpp>
 
@@ -16,12 +17,14 @@ std::size_t job::bytes() const noexcept {
   auto sum = sizeof(job) + row.size();
   for (const auto& t : tasks)
     sum += t.size();
+  if (effect && effect->note)
+    sum += effect->note->result.size();
   return sum;
 }
 
 sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options& options)
-    : options_{options},
-      db_{open_for_writing(path, options.busy_timeout, options.survives_power_loss)},
+    : options_{options}, db_{open_for_writing(path, options.busy_timeout,
+                                              options.survives_power_loss, options.encryption_key)},
       find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
       add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
       find_layout_{db_.prepare("SELECT no FROM layouts WHERE text = ?1")},
@@ -32,6 +35,14 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
       has_point_{db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2")},
       add_tasks_{db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, "
                              "?3, ?4, ?5)")},
+      begin_effect_{
+          db_.prepare("INSERT OR IGNORE INTO effects (thread, key, ended, sum, row) VALUES "
+                      "(?1, ?2, 0, ?3, ?4)")},
+      end_effect_{
+          db_.prepare("INSERT OR REPLACE INTO effects (thread, key, ended, sum, row) VALUES "
+                      "(?1, ?2, 1, ?3, ?4)")},
+      forget_effect_{db_.prepare("DELETE FROM effects WHERE thread = ?1 AND key = ?2")},
+      forget_effects_{db_.prepare("DELETE FROM effects WHERE thread = ?1")},
       find_head_{db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1")},
       version_{db_.prepare("PRAGMA data_version")} {}
 
@@ -119,6 +130,31 @@ void sqlite_writer::wait_for(std::unique_lock<std::mutex>& lock, const book_ptr&
   written_.wait(lock, [&, until = of->given] { return of->saved >= until; });
 }
 
+void sqlite_writer::later(clock::time_point when, std::function<void(bool)> what) {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    if (!is_stopping_) {
+      timers_.emplace(when, std::move(what));
+      work_.notify_one();
+      return;
+    }
+  }
+  what(true);
+}
+
+/// True: something was due, and the lock was given up meanwhile.
+bool sqlite_writer::run_due(std::unique_lock<std::mutex>& lock) {
+  if (timers_.empty() || (timers_.begin()->first > clock::now() && !is_stopping_))
+    return false;
+  auto due = timers_.extract(timers_.begin());
+  const auto is_stopping = is_stopping_;
+  lock.unlock();
+  due.mapped()(is_stopping);
+  due.mapped() = nullptr;
+  lock.lock();
+  return true;
+}
+
 void sqlite_writer::run(const std::function<void(database&)>& what) {
   auto lock = std::unique_lock{mutex_};
   auto e = errand{&what, {}, false};
@@ -135,12 +171,19 @@ bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
     take_lingering(clock::now());
     if (!queue_.empty() || !errands_.empty())
       return true;
+    if (!timers_.empty() && (is_stopping_ || timers_.begin()->first <= clock::now()))
+      return true;
     if (is_stopping_)
       return false;
-    if (lingering_.empty())
+    auto until = clock::time_point::max();
+    if (!lingering_.empty())
+      until = lingering_.front().due;
+    if (!timers_.empty())
+      until = std::min(until, timers_.begin()->first);
+    if (until == clock::time_point::max())
       work_.wait(lock);
     else
-      work_.wait_until(lock, lingering_.front().due);
+      work_.wait_until(lock, until);
   }
 }
 
@@ -156,6 +199,8 @@ std::vector<job> sqlite_writer::take_batch() {
 void sqlite_writer::work() {
   auto lock = std::unique_lock{mutex_};
   while (wait_for_work(lock)) {
+    if (run_due(lock))
+      continue;
     if (queue_.empty()) { // what was given before an errand is written before it
       run_errand();
       continue;
@@ -292,6 +337,10 @@ std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& 
 }
 
 void sqlite_writer::insert(job& j) {
+  if (j.effect) {
+    insert_effect(j);
+    return;
+  }
   if (j.at->thread_no == 0 && thread_no(*j.at) == 0) {
     add_thread_.bind_text(1, j.at->key.thread_id);
     add_thread_.bind_text(2, j.at->key.ns);
@@ -327,7 +376,7 @@ void sqlite_writer::insert_point(job& j) {
       j.row += (i == 0 ? "" : ",") + j.tasks[i];
     j.row += "]}";
   }
-  const auto row = pack_row(std::move(j.row));
+  const auto row = db_.to_row(std::move(j.row), place_of_point(j.head.id));
   const auto sum =
       checksum_of({j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
   auto s = statement_use{add_point_};
@@ -350,11 +399,15 @@ void sqlite_writer::insert_point(job& j) {
   s->bind(11, sum);
   s->bind_bytes(12, row);
   (void)s->step();
+  if (j.ends_effects) {
+    forget_effects_.bind_text(1, j.of->thread_id);
+    forget_effects_.run();
+  }
 }
 
 void sqlite_writer::insert_tasks(const job& j) {
   for (const auto& task : j.tasks) {
-    const auto row = pack_row(task);
+    const auto row = db_.to_row(task, place_of_task(j.head.id));
     auto s = statement_use{add_tasks_};
     s->bind(1, j.at->thread_no);
     s->bind_text(2, j.head.id);
@@ -365,18 +418,35 @@ void sqlite_writer::insert_tasks(const job& j) {
   }
 }
 
+/// That an effect begins is written for one run alone: another one that finds it written fails.
+void sqlite_writer::insert_effect(const job& j) {
+  const auto& [key, note] = *j.effect;
+  auto s = statement_use{!note ? forget_effect_ : note->has_ended ? end_effect_ : begin_effect_};
+  s->bind_text(1, j.of->thread_id);
+  s->bind_text(2, key);
+  const auto row =
+      note ? db_.to_row(note->result, place_of_effect(j.of->thread_id, key)) : std::string{};
+  if (note) {
+    s->bind(3, checksum_of({j.of->thread_id, key, row}));
+    s->bind_bytes(4, row);
+  }
+  (void)s->step();
+  if (note && !note->has_ended && db_.changes() == 0) {
+    const auto e = effect_begun_twice(j.of->thread_id);
+    const auto lock = std::scoped_lock{mutex_};
+    j.of->failed = error{e.code(), e.what()};
+  }
+}
+
 /// Under the lock, which it gives up meanwhile.
 void sqlite_writer::run_errand() {
   auto& e = *errands_.front();
   errands_.pop_front();
   mutex_.unlock();
   try {
-    db_.exec("BEGIN IMMEDIATE");
-    (*e.what)(db_);
-    db_.exec("COMMIT");
+    db_.in_transaction("BEGIN IMMEDIATE", [&] { (*e.what)(db_); });
     ++transactions_;
   } catch (const std::exception&) {
-    db_.roll_back();
     e.failed = std::current_exception();
   }
   mutex_.lock();

@@ -44,11 +44,20 @@ struct book {
   std::uint64_t saved = 0;
   std::uint64_t last_used = 0;
   std::optional<error> failed;
+  bool may_have_effects = true; ///< notes in the database: those of an earlier process, too
+  std::map<std::string, std::uint64_t, std::less<>> effects; ///< their last jobs, by key
+  std::uint64_t effects_ended = 0;                           ///< the job that forgets them
   std::vector<std::pair<std::uint64_t, std::function<void()>>> waiting;
 };
 using book_ptr = std::shared_ptr<book>;
 
-/// Something to be written.
+/// A note of an effect, to be written.
+struct effect_job {
+  std::string key;
+  std::optional<effect_note> note;
+};
+
+/// Something to be written: a checkpoint, what is known of tasks, or a note of an effect.
 struct job {
   book_ptr of;
   cursor* at = nullptr; ///< of the book
@@ -62,6 +71,8 @@ struct job {
   std::int64_t whole = 0;
   std::string row;                ///< of a point
   std::vector<std::string> tasks; ///< of a point: those of the step before it
+  bool ends_effects = false;      ///< notes of the thread go: the outputs that they led to are kept
+  std::optional<effect_job> effect;
 
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
@@ -97,6 +108,8 @@ public:
   /// Waits until all that was given for a thread was written or has failed.
   void wait_for(std::unique_lock<std::mutex>&, const book_ptr&);
 
+  /// Calls back on the writer's thread, once the time has come or when the writer stops.
+  void later(clock::time_point when, std::function<void(bool is_stopping)> what);
   /// Runs something in a transaction of its own and waits for it. Throws what it throws.
   void run(const std::function<void(database&)>&);
   [[nodiscard]] sqlite_saver::counts counts() const noexcept {
@@ -125,11 +138,13 @@ private:
   void insert_point(job&);
   void check_base(const job&);
   void insert_tasks(const job&);
+  void insert_effect(const job&);
   [[nodiscard]] std::int64_t thread_no(cursor&);
   [[nodiscard]] std::string head_of(std::int64_t thread_no);
   [[nodiscard]] std::int64_t layout_no(const std::shared_ptr<const std::string>&);
   void finish(std::vector<job>&, const std::optional<error>& failed);
   void run_errand();
+  [[nodiscard]] bool run_due(std::unique_lock<std::mutex>&);
   void forget_numbers();
 
   const sqlite_saver_options options_;
@@ -141,6 +156,10 @@ private:
   statement add_point_;
   statement has_point_;
   statement add_tasks_;
+  statement begin_effect_;
+  statement end_effect_;
+  statement forget_effect_;
+  statement forget_effects_;
   statement find_head_;
   statement version_;
   std::map<std::string, std::int64_t, std::less<>> layouts_;
@@ -153,6 +172,7 @@ private:
   std::deque<job> queue_;
   std::deque<lingering> lingering_;
   std::deque<errand*> errands_;
+  std::multimap<clock::time_point, std::function<void(bool)>> timers_;
   std::size_t queued_bytes_ = 0;
   bool is_stopping_ = false;
   std::map<layout_ptr, std::shared_ptr<const std::string>> texts_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 
 namespace superstep::detail {
@@ -107,6 +108,32 @@ std::vector<std::string> texts_at(const json::value& value, std::string_view pla
     return {to_canonical_text(value)};
   auto out = std::vector<std::string>{};
   collect(out, value, steps_of(place), 0);
+  return out;
+}
+
+vectors embedded(const embedding& embed, const std::vector<std::string>& texts) {
+  if (texts.empty())
+    return {};
+  auto out = embed(texts);
+  if (out.size() != texts.size())
+    throw std::invalid_argument{"the embedding gave " + std::to_string(out.size()) +
+                                " vectors for " + std::to_string(texts.size()) + " texts"};
+  return out;
+}
+
+vectors meaning_of(const embedding& embed, const std::vector<std::string>& fields,
+                   const json::object& value, const store_put_options& put) {
+  auto texts = std::vector<std::string>{};
+  if (embed)
+    for (const auto& place : put.index ? *put.index : fields)
+      std::ranges::move(texts_at(json::value(value), place), std::back_inserter(texts));
+  return embedded(embed, texts);
+}
+
+std::optional<double> score_of(const std::vector<float>& wanted, const vectors& meaning) {
+  auto out = std::optional<double>{};
+  for (const auto& v : meaning)
+    out = std::max(out.value_or(-1.0), cosine(wanted, v));
   return out;
 }
 

@@ -60,15 +60,6 @@ void check_target(const store_namespace& ns) {
                                 shown(ns)};
 }
 
-void check_plain_put(const store_put_options& options, const char* kind_of_store) {
-  if (options.ttl)
-    throw std::invalid_argument{std::string{"TTL is not supported by "} + kind_of_store +
-                                ". Use a store implementation that supports TTL or set no ttl."};
-  if (options.index && !options.index->empty())
-    throw std::invalid_argument{std::string{"an index is not supported by "} + kind_of_store +
-                                ": put without one, or use a memory_store"};
-}
-
 std::vector<store_namespace> listed(std::vector<store_namespace> all,
                                     const namespace_query& query) {
   std::erase_if(all, [&](const auto& ns) { return !fits_ends(ns, query); });

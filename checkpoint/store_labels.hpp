@@ -12,9 +12,6 @@ void check_labels(const store_namespace& ns);
 /// The same for a namespace that is written to: not empty, and not of the reserved root.
 void check_target(const store_namespace& ns);
 
-/// Throws std::invalid_argument when a put asks for more than this kind of store can do.
-void check_plain_put(const store_put_options& options, const char* kind_of_store);
-
 /// What a listing shows of these namespaces.
 [[nodiscard]] std::vector<store_namespace> listed(std::vector<store_namespace> all,
                                                   const namespace_query& query);

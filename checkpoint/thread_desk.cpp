@@ -6,6 +6,12 @@
 
 namespace superstep::detail {
 
+saver_error effect_begun_twice(std::string_view thread_id) {
+  return {make_error_code(saver_errc::conflict),
+          "thread '" + std::string{thread_id} +
+              "': another run has begun the same effect; it was not begun again"};
+}
+
 class thread_desk::lease final : public thread_lease {
 public:
   lease(std::shared_ptr<thread_desk> desk, std::string thread_id)

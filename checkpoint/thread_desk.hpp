@@ -12,6 +12,9 @@
 
 namespace superstep::detail {
 
+/// What somebody is told who begins an effect that another run has begun.
+[[nodiscard]] saver_error effect_begun_twice(std::string_view thread_id);
+
 /// Hands the threads of one saver to the runs of this process, one at a time.
 class thread_desk : public std::enable_shared_from_this<thread_desk> {
 public:

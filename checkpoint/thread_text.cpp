@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thread_text.hpp"
 
+#include "foreign_type.hpp"
 #include "row_bytes.hpp"
 
 #include <superstep/base/stored_form.hpp>
+#include <superstep/checkpoint/foreign_thread.hpp>
 #include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <algorithm>
@@ -175,6 +177,22 @@ exported_thread read_thread(std::string_view text) {
 } // namespace superstep::detail
 
 namespace superstep {
+
+std::string thread_of_values(const json::object& values, std::int64_t step) {
+  auto channels = json::array{};
+  auto held = json::object{};
+  for (const auto& [name, v] : values) {
+    channels.push_back(json::array{name, detail::foreign_type});
+    held[name] = json::array{v};
+  }
+  auto thread = detail::exported_thread{};
+  thread.layouts.push_back(to_text(json::object{
+      {"graph", ""}, {"channels", channels}, {"nodes", json::array{}}, {"joins", json::array{}}}));
+  auto& point = thread.points.emplace_back();
+  point.head = {"00000001", {}, checkpoint_source::update, step};
+  point.row = to_text(json::object{{"c", std::move(held)}, {"v", json::array{1, 0, 0}}});
+  return detail::write_thread("", thread);
+}
 
 std::string cut_thread(std::string_view exported, std::string_view at) {
   auto thread = detail::read_thread(exported);

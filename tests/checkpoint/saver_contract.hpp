@@ -3,6 +3,8 @@
 
 #include <superstep/channels/kinds.hpp>
 #include <superstep/channels/slots.hpp>
+#include <superstep/checkpoint/foreign_thread.hpp>
+#include <superstep/checkpoint/remembered_error.hpp>
 #include <superstep/checkpoint/saver.hpp>
 
 #include <boost/describe/class.hpp>
@@ -10,6 +12,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -432,6 +436,91 @@ void a_node_that_the_thread_stands_before_and_that_is_gone_is_named(Place& place
   BOOST_TEST(back->where.triggered.empty());
 }
 
+/// Waits until all that was given for a thread is saved.
+inline void settle(ss::saver& s, const ss::thread_key& of = key) {
+  auto over = std::promise<void>{};
+  if (s.when_saved(of, [&over] { over.set_value(); }))
+    over.get_future().get();
+}
+
+template <class Place>
+void what_a_task_threw_keeps_its_class_its_code_and_what_was_nested(Place& place) {
+  const auto layout = usual_layout();
+  (void)maker{layout}.put(place.get(), 1, nullptr, {});
+  auto record = ss::task_record{};
+  record.task = "a";
+  record.error = "node 'a' failed";
+  try {
+    try {
+      throw std::system_error{std::make_error_code(std::errc::timed_out), "outside"};
+    } catch (const std::exception&) {
+      std::throw_with_nested(ss::remembered_error{"ValueError", "no \"n\""});
+    }
+  } catch (const std::exception&) {
+    record.cause = std::current_exception();
+  }
+  place.get().put_task(key, id_of(1), record);
+  place.reopen();
+  const auto back = place.get().load(key, "", layout);
+  const auto cause = back->tasks.at(0).cause;
+  BOOST_TEST(ss::class_of(cause) == "ValueError");
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception& e) {
+    BOOST_TEST(e.what() == "no \"n\"");
+    try {
+      std::rethrow_if_nested(e);
+      BOOST_ERROR("what was nested is gone");
+    } catch (const std::system_error& inner) {
+      BOOST_TEST((inner.code() == std::errc::timed_out));
+      BOOST_TEST(ss::class_of(std::current_exception()) == "std::system_error");
+    }
+  }
+}
+
+template <class Place>
+void a_note_of_an_effect_lasts_until_the_next_checkpoint(Place& place) {
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  const auto first = m.put(place.get(), 1, nullptr, {});
+  const auto find = [&](std::string_view effect) { return place.get().find_effect("t", effect); };
+  BOOST_TEST(!find("k1"));
+  place.get().put_effect("t", "k1", ss::effect_note{});
+  BOOST_TEST((find("k1") == ss::effect_note{}));
+  place.get().put_effect("t", "k1", ss::effect_note{true, "sent"});
+  place.get().put_effect("t", "k2", ss::effect_note{});
+  place.get().put_effect("t", "k3", ss::effect_note{});
+  place.get().put_effect("t", "k3", std::nullopt);
+  (void)maker{layout, {"t", "a:x"}}.put(place.get(), 1, nullptr, {}); // of a subgraph
+  place.reopen();
+  BOOST_TEST((find("k1") == ss::effect_note{true, "sent"}));
+  BOOST_TEST((find("k2") == ss::effect_note{}));
+  BOOST_TEST(!find("k3"));
+  BOOST_TEST(!place.get().find_effect("other", "k1"));
+  (void)place.get().load(key, "", layout);
+  (void)m.put(place.get(), 2, first, {});
+  BOOST_TEST(!find("k1"));
+  BOOST_TEST(!find("k2"));
+  place.get().put_effect("t", "k4", ss::effect_note{true, {}});
+  place.get().delete_thread("t");
+  BOOST_TEST(!find("k4"));
+}
+
+template <class Place>
+void an_effect_begins_once(Place& place) {
+  (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
+  place.get().put_effect("t", "k", ss::effect_note{});
+  settle(place.get());
+  place.get().check(key);
+  const auto again = [&] {
+    place.get().put_effect("t", "k", ss::effect_note{});
+    settle(place.get());
+    place.get().check(key);
+  };
+  BOOST_CHECK_EXCEPTION(again(), ss::saver_error,
+                        [](const auto& e) { return has_code(e, ss::saver_errc::conflict); });
+}
+
 template <class Place, class Other>
 void an_exported_thread_is_the_same_elsewhere(Place& place, Other& other) {
   const auto layout = usual_layout();
@@ -452,6 +541,26 @@ void an_exported_thread_is_the_same_elsewhere(Place& place, Other& other) {
   BOOST_TEST(n_of(s.load({"moved", "a:x"}, "", layout)->point) == 9);
   BOOST_CHECK_THROW(s.import_thread("moved", bytes), ss::saver_error);
   BOOST_CHECK_THROW((void)s.export_thread("nobody"), ss::saver_error);
+}
+
+template <class Place>
+void values_of_another_program_are_read_as_what_their_channels_are(Place& place) {
+  const auto layout = usual_layout();
+  auto& s = place.get();
+  s.import_thread("t",
+                  ss::thread_of_values({{"n", 7}, {"log", {"one", "two"}}, {"gone", true}}, 3));
+  place.reopen();
+  const ss::checkpoint_ptr back = place.get().load(key, "", layout)->point;
+  BOOST_TEST(n_of(back) == 7);
+  BOOST_TEST((log_of(back) == log_type{"one", "two"}));
+  BOOST_TEST(back->step == 3);
+  BOOST_TEST(back->where.triggered.empty());
+  (void)maker{layout}.put(place.get(), 2, back, {set_n(8)}); // the thread goes on
+  place.reopen();
+  BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 8);
+  place.get().import_thread("bad", ss::thread_of_values({{"n", "seven"}}));
+  BOOST_CHECK_EXCEPTION((void)place.get().load({"bad", ""}, "", layout), ss::saver_error,
+                        [](const auto& e) { return has_code(e, ss::saver_errc::corrupt); });
 }
 
 template <class Place>

@@ -41,6 +41,10 @@ CONTRACT(a_graph_may_gain_and_lose_channels)
 CONTRACT(a_channel_of_another_type_is_refused_or_converted)
 CONTRACT(a_node_that_the_thread_stands_before_and_that_is_gone_is_named)
 CONTRACT(a_damaged_export_is_refused)
+CONTRACT(values_of_another_program_are_read_as_what_their_channels_are)
+CONTRACT(what_a_task_threw_keeps_its_class_its_code_and_what_was_nested)
+CONTRACT(a_note_of_an_effect_lasts_until_the_next_checkpoint)
+CONTRACT(an_effect_begins_once)
 
 #undef CONTRACT
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/saver_contract.hpp"
 #include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/version_1.hpp"
+
+#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/sqlite_store.hpp>
 
 #include <csignal>
 #include <filesystem>
@@ -170,6 +174,33 @@ BOOST_AUTO_TEST_CASE(a_value_without_a_stored_form_is_refused_by_name) {
                         });
 }
 
+BOOST_AUTO_TEST_CASE(a_file_of_version_1_is_brought_up_to_date_and_gone_on_with) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file("today"));
+  auto m = maker{layout};
+  const auto first = m.put(*s, 1, nullptr, {add_log({"one"})});
+  (void)m.put(*s, 2, first, {add_log({"two"}), set_n(2)});
+  s->put_task(key, id_of(2), ended("a", 1));
+  s.reset();
+  make_version_1(folder.file(), folder.file("today"));
+  run_sql(folder.file(), R"(INSERT INTO items (ns, key, value) VALUES (x'75', 'k', '{"x":1}'))");
+  s = open(folder.file());
+  BOOST_TEST(ask_sql(folder.file(), "PRAGMA user_version") == 2);
+  const auto back = *s->load(key, "", layout);
+  BOOST_TEST((log_of(back.point) == log_type{"one", "two"} && back.tasks.size() == 1));
+  BOOST_TEST(s->list(key, {}, layout).size() == 2U);
+  (void)m.put(*s, 3, back.point, {add_log({"three"})});
+  s->put_effect(key.thread_id, "e", ss::effect_note{true, "done"}); // version 1 had no effects
+  wait_until_saved(*s);
+  s->check(key);
+  BOOST_TEST(s->find_effect(key.thread_id, "e").value().result == "done");
+  s.reset();
+  BOOST_TEST((log_of(open(folder.file())->load(key, "", layout)->point) ==
+              log_type{"one", "two", "three"}));
+  BOOST_TEST(ss::sqlite_store{folder.file()}.get({"u"}, "k").value().at("x") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(files_of_a_later_version_or_of_others_are_left_alone) {
   const auto folder = temporary_folder{};
   (void)open(folder.file());
@@ -186,6 +217,19 @@ BOOST_AUTO_TEST_CASE(files_of_a_later_version_or_of_others_are_left_alone) {
                         with_code(ss::saver_errc::corrupt));
   BOOST_CHECK_EXCEPTION((void)open(folder.file("no/folder/here")), ss::saver_error,
                         with_code(ss::saver_errc::failed));
+}
+
+/// Whoever comes second must see either no file or a whole one, never one that is just being made.
+BOOST_AUTO_TEST_CASE(a_new_file_can_be_opened_by_several_at_once) {
+  const auto folder = temporary_folder{};
+  for (auto i = 0; i < 50; ++i) {
+    auto all = std::vector<std::future<std::unique_ptr<ss::sqlite_saver>>>{};
+    for (auto t = 0; t < 4; ++t)
+      all.push_back(std::async(std::launch::async,
+                               [path = folder.file(std::to_string(i))] { return open(path); }));
+    for (auto& one : all)
+      BOOST_CHECK_NO_THROW(one.get());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_row_is_found_and_others_can_be_read) {
@@ -296,6 +340,93 @@ BOOST_AUTO_TEST_CASE(what_a_saver_was_given_is_written_when_it_goes) {
   s.reset();
   const auto back = *open(folder.file())->load(key, "", layout);
   BOOST_TEST((n_of(back.point) == 1 && back.tasks.size() == 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_is_lent_to_one_run_of_all_processes) {
+  const auto folder = temporary_folder{};
+  auto ours = open(folder.file());
+  auto theirs = open(folder.file()); // as another process would
+  using lent = ss::result<ss::lease_ptr>;
+  const auto take = [](ss::saver& from, const std::string& thread, ss::when_in_use choice) {
+    auto given = std::make_shared<std::promise<lent>>();
+    from.take(thread, choice, [given](lent l) { given->set_value(std::move(l)); });
+    return given->get_future();
+  };
+  auto first = take(*ours, "t", ss::when_in_use::wait).get();
+  BOOST_TEST((first.has_value() && (*first)->is_held()));
+  const auto refused = take(*theirs, "t", ss::when_in_use::refuse).get();
+  BOOST_TEST((refused.error().code == ss::saver_errc::in_use));
+  BOOST_TEST(take(*theirs, "u", ss::when_in_use::refuse).get().has_value());
+  BOOST_TEST(take(*theirs, "t", ss::when_in_use::take_over).get().has_value());
+  auto waiting = take(*theirs, "t", ss::when_in_use::wait);
+  BOOST_TEST((waiting.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
+  first = ss::lease_ptr{};
+  auto second = waiting.get();
+  BOOST_TEST(second.has_value());
+  // Whoever still waits when its saver is closed is told.
+  auto late = take(*ours, "t", ss::when_in_use::wait);
+  ours.reset();
+  const auto told = late.get();
+  BOOST_TEST((!told && told.error().code == ss::saver_errc::in_use));
+}
+
+BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto options = ss::sqlite_saver_options{};
+  options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
+  {
+    auto s = open(folder.file(), false, options);
+    const auto first = maker{layout}.put(*s, 1, nullptr, {add_log({"a secret"})});
+    s->put_task(key, id_of(1), ended("secret task", 1));
+    s->put_effect("t", "effect", ss::effect_note{true, "secret result"});
+    wait_until_saved(*s);
+  }
+  BOOST_TEST(bytes_of(folder.file()).find("secret") == std::string::npos);
+  auto s = open(folder.file(), false, options);
+  BOOST_TEST((log_of(s->load(key, "", layout)->point) == log_type{"a secret"}));
+  BOOST_TEST(s->load(key, "", layout)->tasks.at(0).task == "secret task");
+  BOOST_TEST(s->find_effect("t", "effect")->result == "secret result");
+  // What is exported is not encrypted: its file says so.
+  BOOST_TEST(s->export_thread("t").find("a secret") != std::string::npos);
+  s.reset();
+  const auto wrong = with_code(ss::saver_errc::wrong_key);
+  options.encryption_key.back() = 'x';
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), false, options), ss::saver_error, wrong);
+  options.encryption_key = "short";
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), false, options), ss::saver_error, wrong);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error, wrong);
+  (void)maker{layout}.put(*open(folder.file("plain")), 1, nullptr, {});
+  options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("plain"), false, options), ss::saver_error, wrong);
+}
+
+BOOST_AUTO_TEST_CASE(an_encrypted_row_is_not_read_elsewhere) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto options = ss::sqlite_saver_options{};
+  options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
+  auto s = open(folder.file(), false, options);
+  s->put_effect("t", "one", ss::effect_note{true, "done"});
+  s->put_effect("t", "two", ss::effect_note{true, "gone"});
+  wait_until_saved(*s);
+  run_sql(folder.file(),
+          "UPDATE effects SET row = (SELECT row FROM effects WHERE key = 'one'), sum "
+          "= (SELECT sum FROM effects WHERE key = 'one') WHERE key = 'two'");
+  BOOST_TEST(s->find_effect("t", "one")->result == "done");
+  BOOST_CHECK_EXCEPTION((void)s->find_effect("t", "two"), ss::saver_error,
+                        with_code(ss::saver_errc::corrupt));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_is_64_hexadecimal_digits_of_the_environment) {
+  const auto name = "SUPERSTEP_TEST_KEY";
+  BOOST_TEST(ss::encryption_key_from_environment(name).empty());
+  ::setenv(name, "00ffA0", 1);
+  BOOST_CHECK_EXCEPTION((void)ss::encryption_key_from_environment(name), ss::saver_error,
+                        with_code(ss::saver_errc::wrong_key));
+  ::setenv(name, (std::string(62, '0') + "fA").c_str(), 1);
+  BOOST_TEST(ss::encryption_key_from_environment(name) == std::string(31, '\0') + "\xfa");
+  ::unsetenv(name);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/sqlite_places.hpp"
+
+#include <superstep/checkpoint/sqlite_cache.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <tuple>
 
 namespace ss = superstep;
 using namespace std::chrono_literals;
@@ -16,48 +21,123 @@ ss::task_output going_to(std::uint32_t node) {
   return out;
 }
 
+// The contract of superstep::write_cache, for every cache there is.
+class cached_in_memory {
+public:
+  explicit cached_in_memory(std::size_t max = 10) : held_{max, [this] { return now_; }} {}
+  ss::write_cache& get() { return held_; }
+  void advance(std::chrono::milliseconds by) { now_ += by; }
+
+private:
+  std::chrono::steady_clock::time_point now_;
+  ss::memory_cache held_;
+};
+
+struct set_clock final : ss::clock {
+  std::chrono::system_clock::time_point at{};
+  [[nodiscard]] std::chrono::system_clock::time_point now() const override { return at; }
+};
+
+class cached_in_file {
+public:
+  explicit cached_in_file(std::size_t max = 10) : held_{folder_.file(), with(max, time_)} {}
+  ss::sqlite_cache& get() { return held_; }
+  void advance(std::chrono::milliseconds by) { time_.at += by; }
+  [[nodiscard]] std::string file() const { return folder_.file(); }
+
+private:
+  static ss::sqlite_cache_options with(std::size_t max, const ss::clock& time) {
+    auto out = ss::sqlite_cache_options{};
+    out.entries_max = max;
+    out.time = &time;
+    return out;
+  }
+  temporary_folder folder_;
+  set_clock time_;
+  ss::sqlite_cache held_;
+};
+
+using caches = std::tuple<cached_in_memory, cached_in_file>;
+const auto layout = saver_contract::usual_layout();
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(write_cache)
 
-BOOST_AUTO_TEST_CASE(an_output_is_found_by_scope_and_key_and_the_latest_counts) {
-  auto cache = ss::memory_cache{};
-  cache.put("g/a", "1", going_to(1), {});
-  cache.put("g/a", "1", going_to(2), {});
-  BOOST_TEST(cache.find("g/a", "1")->targets.at(0) == 2U);
-  BOOST_TEST(!cache.find("g/a", "2"));
-  BOOST_TEST(!cache.find("g/b", "1"));
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_found_by_scope_and_key_and_the_latest_counts, Place,
+                              caches) {
+  auto place = Place{};
+  ss::write_cache& cache = place.get();
+  cache.put("g/a", "1", going_to(0), {}, layout);
+  cache.put("g/a", "1", going_to(1), {}, layout);
+  BOOST_TEST(cache.find("g/a", "1", layout)->targets.at(0) == 1U);
+  BOOST_TEST(!cache.find("g/a", "2", layout));
+  BOOST_TEST(!cache.find("g/b", "1", layout));
 }
 
-BOOST_AUTO_TEST_CASE(an_output_is_gone_when_its_time_is_over) {
-  auto now = std::chrono::steady_clock::time_point{};
-  auto cache = ss::memory_cache{10, [&now] { return now; }};
-  cache.put("s", "k", going_to(1), 5ms);
-  now += 4ms;
-  BOOST_TEST(cache.find("s", "k").has_value());
-  now += 1ms;
-  BOOST_TEST(!cache.find("s", "k"));
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_comes_back_as_it_was, Place, caches) {
+  auto place = Place{};
+  auto made = going_to(1);
+  made.writes.push_back(saver_contract::set_n(7));
+  made.sends.push_back({0, 20, ss::value{5}});
+  place.get().put("s", "k", std::move(made), {}, layout);
+  const auto found = place.get().find("s", "k", saver_contract::usual_layout());
+  BOOST_TEST_REQUIRE(found.has_value());
+  BOOST_TEST(found->writes.at(0).content.template as<int>() == 7);
+  BOOST_TEST(found->sends.at(0).timeout_ms == 20U);
+  BOOST_TEST(found->sends.at(0).input.template as<int>() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(the_oldest_outputs_make_room) {
-  auto cache = ss::memory_cache{2};
-  cache.put("s", "1", going_to(1), {});
-  cache.put("s", "2", going_to(1), {});
-  cache.put("s", "1", going_to(1), {}); // young again
-  cache.put("s", "3", going_to(1), {});
-  BOOST_TEST(cache.find("s", "1").has_value());
-  BOOST_TEST(!cache.find("s", "2"));
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_gone_when_its_time_is_over, Place, caches) {
+  auto place = Place{};
+  ss::write_cache& cache = place.get();
+  cache.put("s", "k", going_to(1), 5ms, layout);
+  place.advance(4ms);
+  BOOST_TEST(cache.find("s", "k", layout).has_value());
+  place.advance(1ms);
+  BOOST_TEST(!cache.find("s", "k", layout));
 }
 
-BOOST_AUTO_TEST_CASE(one_scope_or_all_can_be_forgotten) {
-  auto cache = ss::memory_cache{};
-  cache.put("a", "1", going_to(1), {});
-  cache.put("b", "1", going_to(1), {});
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_oldest_outputs_make_room, Place, caches) {
+  auto place = Place{2};
+  ss::write_cache& cache = place.get();
+  cache.put("s", "1", going_to(1), {}, layout);
+  cache.put("s", "2", going_to(1), {}, layout);
+  cache.put("s", "1", going_to(1), {}, layout); // young again
+  cache.put("s", "3", going_to(1), {}, layout);
+  BOOST_TEST(cache.find("s", "1", layout).has_value());
+  BOOST_TEST(!cache.find("s", "2", layout));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(one_scope_or_all_can_be_forgotten, Place, caches) {
+  auto place = Place{};
+  ss::write_cache& cache = place.get();
+  cache.put("a", "1", going_to(1), {}, layout);
+  cache.put("b", "1", going_to(1), {}, layout);
   cache.clear("a");
-  BOOST_TEST(!cache.find("a", "1"));
-  BOOST_TEST(cache.find("b", "1").has_value());
+  BOOST_TEST(!cache.find("a", "1", layout));
+  BOOST_TEST(cache.find("b", "1", layout).has_value());
   cache.clear("");
-  BOOST_TEST(!cache.find("b", "1"));
+  BOOST_TEST(!cache.find("b", "1", layout));
+}
+
+BOOST_AUTO_TEST_CASE(a_cache_in_a_file_is_there_for_others_and_swept) {
+  auto place = cached_in_file{};
+  auto other = ss::sqlite_cache{place.file()};
+  place.get().put("s", "k", going_to(1), {}, layout);
+  place.get().put("s", "short", going_to(1), 1ms, layout);
+  BOOST_TEST(other.find("s", "k", layout).has_value());
+  place.advance(1ms);
+  BOOST_TEST(place.get().sweep() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_kept_is_not_there_and_a_cache_says_why) {
+  auto place = cached_in_file{};
+  auto made = ss::task_output{};
+  made.sends.push_back({1, 0, ss::value{5}}); // to a node whose input cannot be written
+  place.get().put("s", "k", std::move(made), {}, layout);
+  BOOST_TEST(!place.get().find("s", "k", layout));
+  BOOST_TEST(place.get().last_failure().find("input of node 'b'") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

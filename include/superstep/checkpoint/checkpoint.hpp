@@ -94,8 +94,8 @@ struct task_record {
   std::optional<std::vector<interrupt>> asked; ///< its latest questions, answered or not
   std::vector<json::value> answers;            ///< to its questions, in their order
   std::string error;                           ///< empty: none
-  std::exception_ptr cause;                    ///< of the error; lost when a thread is exported
-  std::optional<json::value> resume;           ///< of the caller: an answer for whoever asks first
+  std::exception_ptr cause; ///< of the error; a remembered_error when the thread was loaded
+  std::optional<json::value> resume; ///< of the caller: an answer for whoever asks first
 };
 
 /// Adds what is newly known: questions, answers and errors replace, an output stays as it is.

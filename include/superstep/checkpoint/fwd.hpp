@@ -13,6 +13,7 @@ enum class when_in_use : std::uint8_t {
 };
 
 struct checkpoint;
+struct effect_note;
 struct graph_layout;
 struct position;
 struct saved_checkpoint;
@@ -24,5 +25,6 @@ class store;
 class memory_store;
 class write_cache;
 class memory_cache;
+class sqlite_cache;
 
 } // namespace superstep

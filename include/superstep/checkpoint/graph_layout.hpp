@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace superstep {
@@ -42,6 +43,9 @@ struct graph_layout {
   std::vector<join> joins;
   std::function<state_ptr()> make_state;
   value_converter convert; ///< empty: values of changed types are refused
+  /// Of the codes that its tasks' exceptions may have, besides the standard ones and those of the
+  /// channels and savers: codes of other categories are not kept.
+  std::vector<const std::error_category*> error_categories;
 };
 using layout_ptr = std::shared_ptr<const graph_layout>;
 

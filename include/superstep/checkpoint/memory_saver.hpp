@@ -27,6 +27,9 @@ public:
   std::string head(const thread_key&) override;
   void put(const thread_key&, checkpoint_ptr) override;
   void put_task(const thread_key&, std::string_view checkpoint_id, task_record) override;
+  std::optional<effect_note> find_effect(std::string_view thread_id, std::string_view key) override;
+  void put_effect(std::string_view thread_id, std::string_view key,
+                  std::optional<effect_note> note) override;
   void delete_thread(std::string_view thread_id) override;
   std::string export_thread(std::string_view thread_id) override;
   void import_thread(std::string_view thread_id, std::string_view bytes) override;
@@ -46,6 +49,7 @@ private:
   std::shared_ptr<detail::thread_desk> desk_;
   std::mutex mutex_;
   std::map<thread_key, line> threads_;
+  std::map<std::string, std::map<std::string, effect_note, std::less<>>, std::less<>> effects_;
 };
 
 } // namespace superstep

@@ -35,6 +35,13 @@ public:
 };
 using lease_ptr = std::shared_ptr<thread_lease>;
 
+/// What is known of an effect that a task has on the world outside, under a key of its own.
+struct effect_note {
+  bool has_ended = false; ///< not: it had begun when this was noted
+  std::string result{};   ///< what came of it, in words of whoever noted it
+  friend bool operator==(const effect_note&, const effect_note&) = default;
+};
+
 /// Keeps the checkpoints of threads.
 ///
 /// A checkpoint is put once and never changed; what becomes known of the tasks that follow it is
@@ -68,7 +75,16 @@ public:
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
   virtual void put_task(const thread_key&, std::string_view checkpoint_id, task_record) = 0;
-  /// Forgets a thread and its subgraphs.
+  /// What was noted of an effect. Notes last until the outermost graph of the thread has its next
+  /// checkpoint: then the outputs of the tasks that had them are kept.
+  [[nodiscard]] virtual std::optional<effect_note> find_effect(std::string_view thread_id,
+                                                               std::string_view key);
+  /// Notes an effect, or forgets it. That one has begun can be noted once: when somebody else has
+  /// noted it, this fails with saver_errc::conflict, like a checkpoint that comes too late. In
+  /// order with all that is given for the thread. Savers that cannot do it throw saver_error.
+  virtual void put_effect(std::string_view thread_id, std::string_view key,
+                          std::optional<effect_note> note);
+  /// Forgets a thread, its subgraphs and its effects.
   virtual void delete_thread(std::string_view thread_id) = 0;
 
   /// Calls back once all that was given for the thread so far is durable or has failed, from a

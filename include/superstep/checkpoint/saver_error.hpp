@@ -19,6 +19,7 @@ enum class saver_errc {
   failed,           ///< the disk or the database refused
   conflict,         ///< somebody else has written to the thread
   in_use,           ///< another run has the thread
+  wrong_key,        ///< the file is encrypted with another key, or is not, or there is no key
 };
 [[nodiscard]] std::error_code make_error_code(saver_errc) noexcept;
 

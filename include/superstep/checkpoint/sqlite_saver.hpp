@@ -25,6 +25,8 @@ struct sqlite_saver_options {
   /// Power may fail at any time: each transaction is on the disk before it counts. Off, the last
   /// ones may be lost then, but nothing is torn; a killed process loses nothing either way.
   bool survives_power_loss = true;
+  /// 32 bytes, see encryption.hpp: rows are encrypted. Empty: they are not.
+  std::string encryption_key{};
 };
 
 /// What a database holds of one thread.
@@ -69,6 +71,9 @@ public:
   std::string head(const thread_key&) override;
   void put(const thread_key&, checkpoint_ptr) override;
   void put_task(const thread_key&, std::string_view checkpoint_id, task_record) override;
+  std::optional<effect_note> find_effect(std::string_view thread_id, std::string_view key) override;
+  void put_effect(std::string_view thread_id, std::string_view key,
+                  std::optional<effect_note> note) override;
   void delete_thread(std::string_view thread_id) override;
   bool when_saved(const thread_key&, std::function<void()> done) override;
   void check(const thread_key&) override;

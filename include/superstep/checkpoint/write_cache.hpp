@@ -15,7 +15,7 @@
 namespace superstep {
 
 /// What tasks wrote, by node and input: an activation whose input is known is not run again.
-/// Numbers in an output are those of the table that made it, which `scope` must therefore name.
+/// Numbers in an output are those of the layout that it is put with; a scope is of one graph.
 /// @par Threads
 /// All members may be called from any thread.
 class write_cache {
@@ -25,11 +25,12 @@ public:
   write_cache& operator=(const write_cache&) = delete;
   virtual ~write_cache() = default;
 
-  [[nodiscard]] virtual std::optional<task_output> find(std::string_view scope,
-                                                        std::string_view key) = 0;
+  /// Nothing also when what is there does not fit the layout.
+  [[nodiscard]] virtual std::optional<task_output>
+  find(std::string_view scope, std::string_view key, const layout_ptr& as) = 0;
   /// @param ttl how long it may be used; nothing: for ever
   virtual void put(std::string_view scope, std::string_view key, task_output,
-                   std::optional<std::chrono::milliseconds> ttl) = 0;
+                   std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) = 0;
   /// Forgets a node's outputs; all of them without a scope.
   virtual void clear(std::string_view scope) = 0;
 };
@@ -40,14 +41,16 @@ public:
   using clock = std::function<std::chrono::steady_clock::time_point()>;
   explicit memory_cache(std::size_t entries_max = 100'000, clock now = {});
 
-  std::optional<task_output> find(std::string_view scope, std::string_view key) override;
+  std::optional<task_output> find(std::string_view scope, std::string_view key,
+                                  const layout_ptr& as) override;
   void put(std::string_view scope, std::string_view key, task_output,
-           std::optional<std::chrono::milliseconds> ttl) override;
+           std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) override;
   void clear(std::string_view scope) override;
 
 private:
   struct entry {
     task_output output;
+    layout_ptr layout;
     std::optional<std::chrono::steady_clock::time_point> until;
     std::uint64_t number;
   };

@@ -4,6 +4,7 @@
 //
 // SUPERSTEP_KILL_POINTS (80) is how many are tried; they are spread over all writes, both kinds of
 // crash and three durabilities. Each run is a process of its own, so that this one has no threads.
+#include "checkpoint/version_1.hpp"
 #include "system/checkpoint/crashing_vfs.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -41,7 +42,8 @@ auto says(const char* line) {
   return [line](const json::value&) { return json::object{{"log", json::array{line}}}; };
 }
 
-/// Parallel nodes and a join, Sends, a question, and a subgraph that asks as well.
+/// Parallel nodes and a join, Sends, a question, and a subgraph that asks as well. Each thread is
+/// brought to its end twice: the second time in a branch that is forked from its beginning.
 ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
   auto inner = ss::json_graph{};
   inner.channel("log", "append");
@@ -69,12 +71,16 @@ ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
   return g.compile(std::move(options));
 }
 
-/// Brings a thread to its end, from wherever it stands.
-void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
-            ss::durability when) {
+ss::run_config config_for(const std::string& thread, ss::durability when) {
   auto config = ss::run_config{};
   config.thread_id = thread;
   config.thread.emplace().when = when;
+  return config;
+}
+
+/// Brings a thread to its end, from wherever it stands.
+void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
+            ss::durability when) {
   for (auto tries = 0; tries < 20; ++tries) {
     const auto at = ss::get_state(g.table(), {thread, {}, {}});
     auto input = ss::run_input::go_on();
@@ -87,11 +93,26 @@ void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& 
       said.resume = "yes";
       input = std::move(said);
     }
-    const auto done = e.wait_for(g.table(), std::move(input), config);
+    const auto done = e.wait_for(g.table(), std::move(input), config_for(thread, when));
     if (done.error)
       throw std::runtime_error{done.error->text};
   }
   throw std::runtime_error{"thread '" + thread + "' does not come to its end"};
+}
+
+/// Does everything once more from the thread's first checkpoint on, in a branch of its own, unless
+/// that has begun already.
+void fork(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
+          ss::durability when) {
+  const auto all = ss::state_history(g.table(), {thread, {}, {}});
+  for (const auto& s : all)
+    if (s.point->source == ss::checkpoint_source::fork)
+      return;
+  auto config = config_for(thread, when);
+  config.thread->checkpoint_id = all.back().point->id;
+  const auto done = e.wait_for(g.table(), ss::run_input::go_on(), config);
+  if (done.error)
+    throw std::runtime_error{done.error->text};
 }
 
 std::string describe(const ss::compiled_json_graph& g) {
@@ -121,8 +142,12 @@ void work(const std::string& path, ss::durability when) {
   auto options = ss::engine_options{};
   options.workers = 1;
   auto e = ss::engine{options};
-  for (auto t = 0; t < threads; ++t)
-    finish(e, g, "t" + std::to_string(t), when);
+  for (auto t = 0; t < threads; ++t) {
+    const auto thread = "t" + std::to_string(t);
+    finish(e, g, thread, when);
+    fork(e, g, thread, when);
+    finish(e, g, thread, when);
+  }
 }
 
 void check_integrity(const std::string& path) {
@@ -170,13 +195,15 @@ public:
   int run(std::size_t points) {
     constexpr auto durabilities =
         std::array{ss::durability::sync, ss::durability::async, ss::durability::exit};
+    constexpr auto kinds = std::array{crash_kind::kill, crash_kind::power};
     auto tried = std::size_t{0};
     for (const auto when : durabilities) {
       const auto writes = learn(when);
       if (writes == 0)
         return fail("the uninterrupted run failed", when, crash_kind::none, 0);
-      const auto each = std::max<std::size_t>(points / durabilities.size() / 2, 1);
-      for (const auto kind : {crash_kind::kill, crash_kind::power})
+      const auto each = (points + durabilities.size() * kinds.size() - 1) /
+                        (durabilities.size() * kinds.size()); // no fewer than wanted
+      for (const auto kind : kinds)
         for (auto i = std::size_t{0}; i < each; ++i) {
           const auto at = 1 + i * writes / each;
           if (!crash_and_go_on(when, kind, at))
@@ -185,10 +212,39 @@ public:
         }
     }
     std::cout << tried << " crashes, all as without\n";
-    return 0;
+    return migrate();
   }
 
 private:
+  /// The same of a process that brings a file of version 1 up to date, at each of its writes: it
+  /// leaves one version or the other, with all that was in it.
+  int migrate() {
+    const auto open = [&] { ss::sqlite_saver{database()}; };
+    if (learn(ss::durability::exit) == 0)
+      return fail("the uninterrupted run failed", ss::durability::exit, crash_kind::none, 0);
+    const auto today = (folder_ / "today").string();
+    std::filesystem::rename(database(), today);
+    auto tried = 0;
+    for (const auto kind : {crash_kind::kill, crash_kind::power})
+      for (auto at = std::uint64_t{1};; ++at) {
+        clear();
+        make_version_1(database(), today);
+        const auto is_over = in_child([&] {
+          crash_test::install_crashing_vfs(kind, at);
+          open();
+        });
+        const auto version = ask_sql(database(), "PRAGMA user_version");
+        check_integrity(database());
+        if (version < 1 || version > 2 || !look() || text_of(result()) != expected_)
+          return fail("a file is not as it was", ss::durability::exit, kind, at);
+        if (is_over)
+          break;
+        ++tried;
+      }
+    std::cout << tried << " crashes of migrations, all as without\n";
+    return tried > 0 ? 0 : 1;
+  }
+
   /// The writes of an uninterrupted run, and in `expected_` what it leaves.
   std::uint64_t learn(ss::durability when) {
     clear();

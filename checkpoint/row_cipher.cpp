@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row_cipher.hpp"
+
+#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/saver_error.hpp>
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+saver_error bad_key(const std::string& text) {
+  return {make_error_code(saver_errc::wrong_key), text};
+}
+
+int digit_of(char c) noexcept {
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  const auto lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+} // namespace
+
+std::string encryption_key_from_environment(const char* name) {
+  const auto* set = std::getenv(name);
+  if (set == nullptr || *set == '\0')
+    return {};
+  const auto text = std::string_view{set};
+  if (text.size() != 2 * encryption_key_bytes ||
+      !std::ranges::all_of(text, [](char c) { return digit_of(c) >= 0; }))
+    throw bad_key(std::string{name} + " is no key: it must be 64 hexadecimal digits, as `openssl "
+                                      "rand -hex 32` prints them");
+  auto key = std::string{};
+  for (auto i = std::size_t{0}; i < text.size(); i += 2)
+    key += static_cast<char>(digit_of(text[i]) * 16 + digit_of(text[i + 1]));
+  return key;
+}
+
+namespace detail {
+
+namespace {
+
+constexpr auto nonce_size = std::size_t{12};
+constexpr auto tag_size = std::size_t{16};
+constexpr auto header_size = 1 + nonce_size;
+
+using context_ptr = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
+
+const unsigned char* bytes_of(std::string_view text) noexcept {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+[[noreturn]] void throw_failed() {
+  throw saver_error{make_error_code(saver_errc::failed),
+                    "OpenSSL cannot encrypt a row; nothing of it was saved"};
+}
+
+} // namespace
+
+row_cipher::row_cipher(std::string_view key) : key_{key} {
+  if (!key.empty() && key.size() != encryption_key_bytes)
+    throw bad_key("an encryption key has " + std::to_string(encryption_key_bytes) +
+                  " bytes, this one " + std::to_string(key.size()));
+}
+
+std::string row_cipher::seal(std::string text, std::string_view place) const {
+  if (!is_on())
+    return text;
+  auto out = std::string(header_size + text.size() + tag_size, '\0');
+  auto* const to = reinterpret_cast<unsigned char*>(out.data());
+  out[0] = 'e';
+  auto length = 0;
+  const auto at = context_ptr{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
+  if (!at || RAND_bytes(to + 1, static_cast<int>(nonce_size)) != 1 ||
+      EVP_EncryptInit_ex(at.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key_), to + 1) != 1 ||
+      EVP_EncryptUpdate(at.get(), nullptr, &length, bytes_of(place),
+                        static_cast<int>(place.size())) != 1 ||
+      EVP_EncryptUpdate(at.get(), to + header_size, &length, bytes_of(text),
+                        static_cast<int>(text.size())) != 1 ||
+      EVP_EncryptFinal_ex(at.get(), to + header_size + text.size(), &length) != 1 ||
+      EVP_CIPHER_CTX_ctrl(at.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(tag_size),
+                          to + header_size + text.size()) != 1)
+    throw_failed();
+  return out;
+}
+
+result<std::string> row_cipher::open(std::string_view bytes, std::string_view place) const {
+  if (!is_on())
+    return std::string{bytes};
+  if (!bytes.starts_with('e') || bytes.size() < header_size + tag_size)
+    return error{errc::parse_failed, "a row is not encrypted"};
+  const auto size = bytes.size() - header_size - tag_size;
+  auto out = std::string(size, '\0');
+  auto tag = std::string{bytes.substr(bytes.size() - tag_size)};
+  auto* const to = reinterpret_cast<unsigned char*>(out.data());
+  auto length = 0;
+  const auto at = context_ptr{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
+  if (!at ||
+      EVP_DecryptInit_ex(at.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key_),
+                         bytes_of(bytes.substr(1))) != 1 ||
+      EVP_DecryptUpdate(at.get(), nullptr, &length, bytes_of(place),
+                        static_cast<int>(place.size())) != 1 ||
+      EVP_DecryptUpdate(at.get(), to, &length, bytes_of(bytes.substr(header_size)),
+                        static_cast<int>(size)) != 1 ||
+      EVP_CIPHER_CTX_ctrl(at.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(tag_size), tag.data()) !=
+          1 ||
+      EVP_DecryptFinal_ex(at.get(), to + size, &length) != 1)
+    return error{errc::parse_failed, "an encrypted row is damaged, or of another key"};
+  return out;
+}
+
+} // namespace detail
+
+} // namespace superstep

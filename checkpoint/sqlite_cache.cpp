@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "point_codec.hpp"
+#include "sqlite_db.hpp"
+#include "thread_text.hpp"
+
+#include <superstep/checkpoint/sqlite_cache.hpp>
+
+#include <mutex>
+#include <utility>
+
+namespace superstep {
+
+using namespace detail;
+
+namespace {
+
+std::string place_of_output(std::string_view scope, std::string_view key) {
+  return "output/" + std::string{scope} + '/' + std::string{key};
+}
+
+} // namespace
+
+/// One connection, used by one thread at a time: each call is a transaction of its own.
+class sqlite_cache::impl {
+public:
+  impl(const std::string& path, const sqlite_cache_options& options)
+      : options_{options},
+        db_{open_for_writing(path, options.busy_timeout, false, options.encryption_key)},
+        find_{db_.prepare("SELECT o.row, l.text FROM outputs o JOIN layouts l ON l.no = o.layout "
+                          "WHERE o.scope = ?1 AND o.key = ?2 AND (o.until = 0 OR o.until > ?3)")},
+        add_layout_{db_.prepare("INSERT OR IGNORE INTO layouts (text) VALUES (?1)")},
+        put_{db_.prepare(
+            "INSERT OR REPLACE INTO outputs (no, scope, key, layout, until, row) SELECT "
+            "ifnull(max(no), 0) + 1, ?1, ?2, (SELECT no FROM layouts WHERE text = ?3), ?4, ?5 FROM "
+            "outputs")},
+        shrink_{db_.prepare("DELETE FROM outputs WHERE no <= (SELECT max(no) FROM outputs) - ?1")},
+        clear_{db_.prepare("DELETE FROM outputs WHERE ?1 = '' OR scope = ?1")},
+        sweep_{db_.prepare("DELETE FROM outputs WHERE until > 0 AND until <= ?1")} {}
+
+  std::optional<task_output> find(std::string_view scope, std::string_view key,
+                                  const layout_ptr& as) {
+    const auto lock = std::scoped_lock{mutex_};
+    auto out = std::optional<task_output>{};
+    attempt([&] {
+      auto s = statement_use{find_};
+      s->bind_text(1, scope);
+      s->bind_text(2, key);
+      s->bind(3, now());
+      if (!s->step())
+        return;
+      const auto row = db_.from_row(s->bytes(0), place_of_output(scope, key));
+      if (!row)
+        throw saver_error{make_error_code(saver_errc::corrupt), row.error().text};
+      const auto from = read_layout(s->text(1));
+      const auto whose = thread_key{std::string{scope}, {}};
+      out = point_reader{from, as, whose}.read_task(parse_row(*row)).output;
+    });
+    return out;
+  }
+
+  void put(std::string_view scope, std::string_view key, task_output&& output,
+           std::optional<std::chrono::milliseconds> ttl, const graph_layout& of) {
+    const auto lock = std::scoped_lock{mutex_};
+    attempt([&] {
+      auto record = task_record{};
+      record.output = std::move(output);
+      auto text = std::string{};
+      write_task(text, record, of);
+      const auto row = db_.to_row(std::move(text), place_of_output(scope, key));
+      const auto layout = write_layout(of);
+      db_.exec("BEGIN IMMEDIATE");
+      add_layout_.bind_text(1, layout);
+      add_layout_.run();
+      put_.bind_text(1, scope);
+      put_.bind_text(2, key);
+      put_.bind_text(3, layout);
+      put_.bind(4, ttl ? now() + ttl->count() : 0);
+      put_.bind_bytes(5, row);
+      put_.run();
+      shrink_.bind(1, static_cast<std::int64_t>(options_.entries_max));
+      shrink_.run();
+      db_.exec("COMMIT");
+    });
+  }
+
+  void clear(std::string_view scope) {
+    const auto lock = std::scoped_lock{mutex_};
+    attempt([&] {
+      clear_.bind_text(1, scope);
+      clear_.run();
+    });
+  }
+
+  std::size_t sweep() {
+    const auto lock = std::scoped_lock{mutex_};
+    auto dropped = std::int64_t{0};
+    attempt([&] {
+      sweep_.bind(1, now());
+      sweep_.run();
+      dropped = db_.changes();
+    });
+    return static_cast<std::size_t>(dropped);
+  }
+
+  std::string last_failure() {
+    const auto lock = std::scoped_lock{mutex_};
+    return failure_;
+  }
+
+private:
+  [[nodiscard]] std::int64_t now() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               options_.time->now().time_since_epoch())
+        .count();
+  }
+
+  template <class Call>
+  void attempt(Call call) {
+    try {
+      call();
+    } catch (const saver_error& e) {
+      db_.roll_back();
+      failure_ = e.what();
+    }
+  }
+
+  const sqlite_cache_options options_;
+  std::mutex mutex_;
+  database db_;
+  statement find_;
+  statement add_layout_;
+  statement put_;
+  statement shrink_;
+  statement clear_;
+  statement sweep_;
+  std::string failure_;
+};
+
+sqlite_cache::sqlite_cache(std::string path, sqlite_cache_options options)
+    : impl_{std::make_unique<impl>(path, options)} {}
+
+sqlite_cache::~sqlite_cache() = default;
+
+std::optional<task_output> sqlite_cache::find(std::string_view scope, std::string_view key,
+                                              const layout_ptr& as) {
+  return impl_->find(scope, key, as);
+}
+
+void sqlite_cache::put(std::string_view scope, std::string_view key, task_output output,
+                       std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) {
+  impl_->put(scope, key, std::move(output), ttl, *of);
+}
+
+void sqlite_cache::clear(std::string_view scope) {
+  impl_->clear(scope);
+}
+
+std::size_t sqlite_cache::sweep() {
+  return impl_->sweep();
+}
+
+std::string sqlite_cache::last_failure() const {
+  return impl_->last_failure();
+}
+
+} // namespace superstep

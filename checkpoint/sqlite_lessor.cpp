@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_lessor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// A run that has its thread in this process and waits for another process's.
+struct waiting_run {
+  std::weak_ptr<sqlite_writer> writer; // whose thread it is called from, and which it must not keep
+  std::shared_ptr<thread_locks> locks;
+  std::string thread_id;
+  lease_ptr own;
+  std::function<void(result<lease_ptr>)> done;
+  std::chrono::milliseconds pause{1};
+};
+
+void look_again(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
+  constexpr auto pause_max = std::chrono::milliseconds{50};
+  const auto writer = run->writer.lock();
+  if (run->locks->try_lock(run->thread_id)) {
+    run->done(with_lock(std::move(run->own), run->locks, run->thread_id));
+  } else if (is_stopping || !writer) {
+    run->done(error{saver_errc::in_use, "thread '" + run->thread_id +
+                                            "' is in use by another process, and its saver was "
+                                            "closed while a run waited for it"});
+  } else {
+    const auto when = sqlite_writer::clock::now() + run->pause;
+    run->pause = std::min(run->pause * 2, pause_max);
+    writer->later(when, [run](bool stops) { look_again(run, stops); });
+  }
+}
+
+} // namespace
+
+sqlite_lessor::sqlite_lessor(const std::string& path, const std::shared_ptr<sqlite_writer>& writer)
+    : locks_{std::make_shared<thread_locks>(path)}, writer_{writer} {}
+
+void sqlite_lessor::take(const std::string& thread_id, when_in_use choice,
+                         std::function<void(result<lease_ptr>)> done) {
+  auto waiting = std::make_shared<waiting_run>();
+  waiting->writer = writer_;
+  waiting->locks = locks_;
+  waiting->thread_id = thread_id;
+  waiting->done = std::move(done);
+  desk_->take(thread_id, choice, [waiting, choice](result<lease_ptr> own) {
+    if (!own) {
+      waiting->done(std::move(own));
+      return;
+    }
+    waiting->own = std::move(*own);
+    const auto is_ours =
+        choice != when_in_use::wait && waiting->locks->try_lock(waiting->thread_id);
+    if (is_ours) {
+      waiting->done(with_lock(std::move(waiting->own), waiting->locks, waiting->thread_id));
+    } else if (choice == when_in_use::take_over) {
+      waiting->done(std::move(waiting->own)); // what the other writes from now on is refused
+    } else if (choice == when_in_use::refuse) {
+      waiting->own.reset();
+      waiting->done(error{saver_errc::in_use,
+                          "thread '" + waiting->thread_id +
+                              "' is in use by a run of another process: wait for it, or take it "
+                              "over (thread_options::in_use)"});
+    } else {
+      look_again(waiting, false);
+    }
+  });
+}
+
+} // namespace superstep::detail

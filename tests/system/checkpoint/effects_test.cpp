@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools whose process is killed after they have had an effect, and before a checkpoint says so.
+#include "checkpoint/sqlite_places.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/runtime/json_graph.hpp>
+#include <superstep/runtime/thread_state.hpp>
+#include <superstep/tools/effects.hpp>
+#include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Not in an unnamed namespace: coroutines over the state have frames of one name everywhere.
+namespace effect_processes {
+
+using namespace superstep;
+
+/// Where a process is killed.
+enum class death { never, in_the_tool, after_the_tools };
+
+struct no_arguments {};
+BOOST_DESCRIBE_STRUCT(no_arguments, (), ())
+
+[[noreturn]] void die() {
+  ::kill(::getpid(), SIGKILL);
+  ::pause();
+  std::abort();
+}
+
+/// The world outside: a line for each effect.
+class world {
+public:
+  explicit world(std::string path) : path_{std::move(path)} {}
+  void change(const std::string& tool, const tool_context& context) const {
+    std::ofstream{path_, std::ios::app} << tool << ' ' << context.idempotency_key() << '\n';
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    auto out = std::vector<std::string>{};
+    auto in = std::ifstream{path_};
+    for (auto line = std::string{}; std::getline(in, line);)
+      out.push_back(line);
+    return out;
+  }
+
+private:
+  std::string path_;
+};
+
+tool_ptr sending(const world& outside, death when) {
+  return make_tool<no_arguments>("send", "",
+                                 [outside, when](const no_arguments&, const tool_context& c) {
+                                   outside.change("send", c);
+                                   if (when == death::in_the_tool)
+                                     die();
+                                   return std::string{"sent"};
+                                 });
+}
+
+tool_ptr failing(const world& outside) {
+  return make_tool<no_arguments>(
+      "send", "", [outside](const no_arguments&, const tool_context& c) -> std::string {
+        outside.change("send", c);
+        throw std::runtime_error{"refused"};
+      });
+}
+
+tool_ptr asking(const world& outside) {
+  return make_tool<no_arguments>(
+      "ask", "", [outside](const no_arguments&, tool_context c) -> task<std::string> {
+        auto question = c.around->run->interrupt("may I?");
+        const auto answer = co_await question;
+        outside.change("ask", c);
+        co_return std::string{answer.as_string()};
+      });
+}
+
+/// A tool that asks as plain functions do, and returns what is dropped.
+tool_ptr asking_plainly(const world& outside) {
+  return make_tool<no_arguments>("ask", "", [outside](const no_arguments&, const tool_context& c) {
+    const auto answer = c.around->run->ask("may I?");
+    if (!answer)
+      return std::string{"nobody will read this"};
+    outside.change("ask", c);
+    return std::string{answer->as_string()};
+  });
+}
+
+task<json::object> call_tools(std::shared_ptr<const tool_node> tools, std::vector<tool_call> calls,
+                              death when, runtime rt) {
+  auto running = tools->run(tools->from_calls(std::move(calls)), std::move(rt));
+  const auto out = co_await running;
+  if (when == death::after_the_tools)
+    die();
+  auto said = json::array{};
+  for (const auto& item : out.items)
+    said.emplace_back(std::get<message>(item).content);
+  co_return json::object{{"said", std::move(said)}};
+}
+
+/// A node that calls tools, and one after it.
+compiled_json_graph graph_of(const std::string& path, tool_list tools, std::vector<tool_call> calls,
+                             death when) {
+  const auto node = std::make_shared<const tool_node>(std::move(tools));
+  auto g = json_graph{};
+  g.channel("said", "append");
+  g.node("tools", [node, calls = std::move(calls), when](json::value, runtime rt) {
+    return call_tools(node, calls, when, std::move(rt));
+  });
+  g.node("after", [](const json::value&) { return json::object{{"said", json::array{"after"}}}; });
+  g.edge("__start__", "tools").edge("tools", "after");
+  auto options = compile_options{};
+  options.checkpointer = std::make_shared<sqlite_saver>(path);
+  return g.compile(std::move(options));
+}
+
+/// Brings the thread to its end, or as far as it comes. Returns what was said.
+std::string run(const compiled_json_graph& g, const char* answer) {
+  auto e = engine{engine_options{.workers = 1}};
+  auto config = run_config{};
+  config.thread_id = "t";
+  const auto at = get_state(g.table(), {"t", {}, {}});
+  auto input = run_input::go_on();
+  if (!at.point)
+    input = g.input(json::object{});
+  if (answer != nullptr) {
+    auto said = thread_command{};
+    said.resume = answer;
+    input = std::move(said);
+  }
+  const auto done = e.wait_for(g.table(), std::move(input), config);
+  if (done.error)
+    throw std::runtime_error{done.error->text};
+  if (done.asked)
+    return "asked";
+  auto out = std::string{};
+  const auto state = get_state(g.table(), {"t", {}, {}});
+  const auto values = g.state(*state.state);
+  for (const auto& text : values.at("said").as_array())
+    out += std::string{text.as_string()} + ';';
+  return out;
+}
+
+/// Runs something in a process of its own, so that this one has no threads; what it says, or
+/// "killed".
+template <class Run>
+std::string in_child(Run body) {
+  int ends[2] = {};
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    auto said = std::string{};
+    try {
+      said = body();
+    } catch (const std::exception& e) {
+      said = std::string{"failed: "} + e.what();
+    }
+    const auto written = ::write(ends[1], said.data(), said.size());
+    ::_exit(written == static_cast<ssize_t>(said.size()) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  auto said = std::string{};
+  char buffer[512];
+  for (auto n = ::ssize_t{}; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    said.append(buffer, static_cast<std::size_t>(n));
+  ::close(ends[0]);
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? "killed" : said;
+}
+
+struct place {
+  temporary_folder folder{};
+  std::string path = folder.file();
+  world outside{folder.file("effects")};
+
+  std::string send(tool_ptr (*kind)(tool_ptr), death when) {
+    return in_child([&] {
+      return run(graph_of(path, {kind(sending(outside, when))}, {{"c1", "send", {}}}, when),
+                 nullptr);
+    });
+  }
+};
+
+tool_ptr as_it_is(tool_ptr t) {
+  return t;
+}
+
+} // namespace effect_processes
+
+using namespace effect_processes;
+
+BOOST_AUTO_TEST_SUITE(effects)
+
+BOOST_AUTO_TEST_CASE(an_effect_before_its_checkpoint_happens_once) {
+  for (auto* kind : {&journaled, &idempotent}) {
+    auto p = place{};
+    BOOST_TEST(p.send(kind, death::after_the_tools) == "killed");
+    BOOST_TEST(p.outside.lines().size() == 1U);
+    BOOST_TEST(p.send(kind, death::never) == "sent;after;");
+    BOOST_TEST(p.outside.lines().size() == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_journaled_tool_that_died_is_not_run_again_and_the_model_is_told) {
+  auto p = place{};
+  BOOST_TEST(p.send(&journaled, death::in_the_tool) == "killed");
+  const auto said = p.send(&journaled, death::never);
+  BOOST_TEST(said.starts_with("Error: what became of this call of tool 'send' is not known"), said);
+  BOOST_TEST(said.ends_with(";after;"), said);
+  BOOST_TEST(p.outside.lines().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_idempotent_tool_that_died_is_run_again_with_the_same_key) {
+  auto p = place{};
+  BOOST_TEST(p.send(&idempotent, death::in_the_tool) == "killed");
+  BOOST_TEST(p.send(&idempotent, death::never) == "sent;after;");
+  const auto lines = p.outside.lines();
+  BOOST_TEST_REQUIRE(lines.size() == 2U);
+  BOOST_TEST(lines[0] == lines[1]);
+}
+
+BOOST_AUTO_TEST_CASE(other_tools_have_the_same_key_and_their_effect_twice) {
+  auto p = place{};
+  BOOST_TEST(p.send(&as_it_is, death::after_the_tools) == "killed");
+  BOOST_TEST(p.send(&as_it_is, death::never) == "sent;after;");
+  const auto lines = p.outside.lines();
+  BOOST_TEST_REQUIRE(lines.size() == 2U);
+  BOOST_TEST(lines[0] == lines[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_that_asks_has_had_no_effect_and_its_sibling_is_not_repeated) {
+  for (auto* ask : {&asking, &asking_plainly}) {
+    auto p = place{};
+    const auto go = [&](const char* answer) {
+      return in_child([&] {
+        auto tools =
+            tool_list{journaled(sending(p.outside, death::never)), journaled(ask(p.outside))};
+        auto calls = std::vector<tool_call>{{"c1", "send", {}}, {"c2", "ask", {}}};
+        return run(graph_of(p.path, std::move(tools), std::move(calls), death::never), answer);
+      });
+    };
+    BOOST_TEST(go(nullptr) == "asked");
+    BOOST_TEST(p.outside.lines().size() == 1U);
+    BOOST_TEST(go("yes") == "sent;yes;after;");
+    BOOST_TEST(p.outside.lines().size() == 2U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_one_id_are_two_calls) {
+  auto p = place{};
+  const auto said = in_child([&] {
+    auto calls = std::vector<tool_call>{{"c1", "send", {}}, {"c1", "send", {}}};
+    return run(graph_of(p.path, {journaled(sending(p.outside, death::never))}, std::move(calls),
+                        death::never),
+               nullptr);
+  });
+  BOOST_TEST(said == "sent;sent;after;");
+  const auto lines = p.outside.lines();
+  BOOST_TEST_REQUIRE(lines.size() == 2U);
+  BOOST_TEST(lines[0] != lines[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_that_throws_may_be_called_again) {
+  auto p = place{};
+  for (auto i = 1U; i <= 2; ++i) {
+    const auto said = in_child([&] {
+      return run(graph_of(p.path, {journaled(failing(p.outside))}, {{"c1", "send", {}}},
+                          death::after_the_tools),
+                 nullptr);
+    });
+    BOOST_TEST(p.outside.lines().size() == i, said);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
