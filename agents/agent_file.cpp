@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agents/hook_fields.hpp"
 #include "agents/model_fields.hpp"
 #include "agents/overrides.hpp"
+#include "agents/review_fields.hpp"
 #include "agents/tool_fields.hpp"
 #include "agents/yaml_fields.hpp"
 
@@ -68,6 +70,17 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   else if (version != "v2")
     root.wrong("version", fmt::format("'{}' is none of: v1, v2", version));
   read_tools(root, folder, into);
+  root.texts("early_tools", into.early_tools, 0);
+  if (!into.early_tools.empty())
+    into.early_tools_line = detail::line_of(root.node()["early_tools"]);
+  detail::read_reviews(root, into);
+  if (into.version == react_version::v1 && !into.reviews.empty())
+    root.wrong("review",
+               "needs version v2: in v1 all calls of an answer are one task, which begins "
+               "again after each question, so calls would run twice");
+  detail::read_hooks(root, into);
+  detail::read_response(root, into);
+  detail::read_store(root, folder, into);
   read_limits(root, into.limits);
   root.done();
 }

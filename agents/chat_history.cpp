@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace superstep {
 
@@ -22,6 +23,43 @@ std::size_t last_ai_index(const message_list& messages) {
   return messages.size();
 }
 
+/// Whether each call is answered behind its message, in the order of the calls, before the next
+/// calls are made: what agents write. One look at each message, for histories are checked at every
+/// turn and may be long.
+class answers_in_order {
+public:
+  void see(const message& m) {
+    if (!m.tool_calls.empty()) {
+      is_broken_ = is_broken_ || !is_answered();
+      open_ = &m.tool_calls;
+      next_ = 0;
+    } else if (m.type == message_type::tool && !is_answered() &&
+               (*open_)[next_].id == m.tool_call_id) {
+      ++next_;
+    }
+  }
+  [[nodiscard]] bool hold() const noexcept { return !is_broken_ && is_answered(); }
+
+private:
+  [[nodiscard]] bool is_answered() const noexcept {
+    return open_ == nullptr || next_ == open_->size();
+  }
+  const std::vector<tool_call>* open_ = nullptr;
+  std::size_t next_ = 0;
+  bool is_broken_ = false;
+};
+
+bool is_in_order(const message_list& messages, std::size_t from) {
+  auto order = answers_in_order{};
+  if (from == 0)
+    for (const auto& m : messages)
+      order.see(m);
+  else
+    for (auto i = from; i < messages.size(); ++i)
+      order.see(messages[i]);
+  return order.hold();
+}
+
 } // namespace
 
 const message* last_ai_message(const message_list& messages) {
@@ -30,8 +68,11 @@ const message* last_ai_message(const message_list& messages) {
 }
 
 std::optional<std::string> unanswered_call(const message_list& messages, bool whole) {
-  auto answered = boost::container::small_vector<std::string_view, 16>{};
   const auto from = whole ? std::size_t{0} : last_ai_index(messages);
+  if (is_in_order(messages, from))
+    return std::nullopt;
+  // An answer counts wherever it stands.
+  auto answered = boost::container::small_vector<std::string_view, 16>{};
   for (auto i = from; i < messages.size(); ++i)
     if (messages[i].type == message_type::tool)
       answered.push_back(messages[i].tool_call_id);

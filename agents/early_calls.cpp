@@ -27,7 +27,7 @@ task<void> early_calls::end(std::vector<tool_call> said) {
     // so that it ends as it does when nothing is started early.
     auto& answer = one.outcome->values.front();
     const auto place = std::ranges::find(said, one.call);
-    if (answer && place != said.end())
+    if (answer && *answer && place != said.end())
       how_.keep(one.call, std::move(*answer));
     else if (how_.discard)
       how_.discard(one.call);

@@ -21,7 +21,7 @@ public:
   /// What the agent does about calls.
   struct ways {
     std::function<bool(const std::string& tool)> is_safe;
-    std::function<task<message_ptr>(const tool_call&)> run;
+    std::function<task<message_ptr>(const tool_call&)> run; // null: nothing to keep
     std::function<void(const tool_call&, message_ptr answer)> keep;
     std::function<void(const tool_call&)> discard; // empty: nobody counts
   };

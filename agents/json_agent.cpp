@@ -56,7 +56,7 @@ task<json_command> call_agent(core_ptr agent, const json::value& state, runtime 
     auto making = agent->prompt.make()(seen, rt);
     turn.messages = co_await making;
   }
-  auto asking = react::ask_model(std::move(turn), rt);
+  auto asking = react::ask_model(std::move(turn), rt, agent->early);
   auto answer = co_await asking;
   answer =
       react::finished(std::move(answer), agent->name, rt.remaining_steps(), agent->return_direct);

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
-#include "agents/early_calls.hpp"
+#include "agents/early_tools.hpp"
 
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/base/assert.hpp>
+#include <superstep/tools/failed_call.hpp>
 #include <superstep/tools/tool_node.hpp>
 
-#include <algorithm>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace superstep {
 
 namespace {
-
-constexpr auto no_more_steps = "Sorry, need more steps to process this request.";
 
 /// What the bodies share; they outlive the graph's construction and one another.
 struct react_parts {
@@ -25,17 +22,14 @@ struct react_parts {
   model_chooser choose_model; // empty: `model` it is
   tool_node tools;
   limiter tool_limit;
-  std::vector<std::string> early_tools; // names
-  early_results early;
-  message_ptr prompt; // null: none
+  react::early_ptr early; // null: no call starts early
+  message_ptr prompt;     // null: none
 
   explicit react_parts(react_agent_options&& o)
       : name{std::move(o.name)}, model{std::move(o.model)}, choose_model{std::move(o.choose_model)},
-        tools{std::move(o.tools)}, tool_limit{std::move(o.tool_limit)},
-        early_tools{std::move(o.early_tools)} {
-    for (const auto& tool : early_tools)
-      if (tools.find(tool) == nullptr)
-        throw std::invalid_argument{"early_tools names '" + tool + "', which is no tool"};
+        tools{std::move(o.tools)}, tool_limit{std::move(o.tool_limit)} {
+    if (!o.early_tools.empty())
+      early = std::make_shared<const early_tools>(tools, std::move(o.early_tools));
     if (!o.prompt.empty())
       prompt = std::make_shared<const message>(system_message(std::move(o.prompt)));
   }
@@ -63,7 +57,7 @@ update<chat_state> after_model(const react_parts& parts, message reply, const ru
   const auto has_calls = !reply.tool_calls.empty() || !reply.invalid_tool_calls.empty();
   if (has_calls && rt.remaining_steps() < 2) {
     auto id = std::move(reply.id);
-    reply = ai_message(no_more_steps);
+    reply = ai_message(react::no_more_steps);
     reply.id = std::move(id);
   }
   auto added = message_list{};
@@ -87,24 +81,34 @@ class told_call {
 public:
   /// Null when nobody observes: frames of calls are many, and hold no more than they must.
   /// @param start, end literals
-  static std::unique_ptr<told_call> begin(const std::shared_ptr<const agent_context>& asked,
-                                          std::string_view start, std::string_view end,
-                                          const std::string& id) {
+  static std::unique_ptr<told_call> make(const std::shared_ptr<const agent_context>& asked,
+                                         std::string_view start, std::string_view end,
+                                         std::string id) {
     if (!asked || !asked->observe)
       return nullptr;
-    asked->observe(start, id);
-    return std::make_unique<told_call>(asked, end, id);
+    return std::make_unique<told_call>(asked, start, end, std::move(id));
   }
-  told_call(std::shared_ptr<const agent_context> asked, std::string_view end, std::string id)
-      : asked_{std::move(asked)}, end_{end}, id_{std::move(id)} {}
+  told_call(std::shared_ptr<const agent_context> asked, std::string_view start,
+            std::string_view end, std::string id)
+      : asked_{std::move(asked)}, start_{start}, end_{end}, id_{std::move(id)} {}
   told_call(const told_call&) = delete;
   told_call& operator=(const told_call&) = delete;
-  ~told_call() { asked_->observe(end_, id_); }
+  ~told_call() {
+    if (has_begun_)
+      asked_->observe(end_, id_);
+  }
+
+  void begin() {
+    asked_->observe(start_, id_);
+    has_begun_ = true;
+  }
 
 private:
   std::shared_ptr<const agent_context> asked_;
+  std::string_view start_;
   std::string_view end_;
   std::string id_;
+  bool has_begun_ = false;
 };
 
 std::shared_ptr<const agent_context> context_of(const runtime& rt) {
@@ -112,13 +116,14 @@ std::shared_ptr<const agent_context> context_of(const runtime& rt) {
 }
 
 /// `asked` is held: a call may outlast its run.
-task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context,
+task<message_ptr> run_tool(parts_ptr parts, task<tool_answer> running,
+                           std::unique_ptr<told_call> told,
                            std::shared_ptr<const agent_context> asked) {
   auto permit = co_await parts->tool_limit.acquire();
   auto& at = co_await this_home{};
   const auto begin = at.where->now();
-  auto told = told_call::begin(asked, "tool_start", "tool_end", call.id);
-  auto running = parts->tools.run(std::move(call), std::move(context));
+  if (told)
+    told->begin();
   auto answer = co_await running;
   told.reset();
   if (asked && asked->tool_times)
@@ -126,14 +131,20 @@ task<message_ptr> run_tool(parts_ptr parts, tool_call call, tool_context context
   co_return answer;
 }
 
-task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runtime& rt) {
+task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runtime& rt,
+                             std::uint32_t repeat = 0) {
   auto context = tool_context{};
-  context.run_key = rt.config().run_id;
+  context.come_from(rt);
+  if (parts->tools.needs_surroundings()) // agents as tools run below this task
+    context.around = std::make_shared<const tool_surroundings>(
+        tool_surroundings{tool_input_form::calls, nullptr, rt.store(), rt});
   context.tool_call_id = call.id;
   context.node = std::string{react_tools_node.name};
-  context.attempt = rt.attempt();
-  context.stop = rt.stop();
-  return run_tool(parts, std::move(call), std::move(context), context_of(rt));
+  context.repeat = repeat;
+  auto asked = context_of(rt);
+  auto told = told_call::make(asked, "tool_start", "tool_end", call.id);
+  auto running = parts->tools.run(std::move(call), std::move(context));
+  return run_tool(parts, std::move(running), std::move(told), std::move(asked));
 }
 
 task<message_ptr> at_once(message_ptr answer) {
@@ -141,64 +152,31 @@ task<message_ptr> at_once(message_ptr answer) {
 }
 
 /// The answer of a call that was started early, or else the call.
-task<message_ptr> begin_or_take(const parts_ptr& parts, const tool_call& call, const runtime& rt) {
-  if (!parts->early_tools.empty())
-    if (auto answer = parts->early.take(rt, call))
+task<message_ptr> begin_or_take(const parts_ptr& parts, const tool_call& call, const runtime& rt,
+                                std::uint32_t repeat = 0) {
+  if (parts->early)
+    if (auto answer = parts->early->take(rt, call))
       return at_once(std::move(answer));
-  return begin_tool(parts, call, rt);
+  return begin_tool(parts, call, rt, repeat);
 }
 
-/// Null: nothing is started early. In a last step calls are not run at all.
+/// Null: nothing is started early.
 std::shared_ptr<early_calls> early_calls_of(const parts_ptr& parts, const runtime& rt, home& at) {
-  if (rt.remaining_steps() < 2)
-    return nullptr;
-  auto ways = early_calls::ways{};
-  ways.is_safe = [parts](const std::string& tool) {
-    return std::ranges::find(parts->early_tools, tool) != parts->early_tools.end();
-  };
-  ways.run = [parts, rt](const tool_call& call) { return begin_tool(parts, call, rt); };
-  ways.keep = [parts, rt](const tool_call& call, message_ptr answer) {
-    parts->early.keep(rt, call, std::move(answer));
-  };
+  auto discard = early_tools::call_discarder{};
   if (auto asked = context_of(rt); asked && asked->observe)
-    ways.discard = [asked](const tool_call& call) { asked->observe("tool_discarded", call.id); };
-  return std::make_shared<early_calls>(std::move(ways), at);
+    discard = [asked](const tool_call& call) { asked->observe("tool_discarded", call.id); };
+  return early_tools::begin(
+      parts->early, rt, at,
+      [parts, rt](const tool_call& call) { return begin_tool(parts, call, rt); },
+      std::move(discard));
 }
 
-/// Has the pieces of the answer streamed, and heard by who starts calls early. What it returns
-/// becomes true with the first piece that is streamed; null: nobody listens.
-std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,
-                                   const std::shared_ptr<early_calls>& early) {
-  if (!rt.streams_messages() && !early)
-    return nullptr;
-  auto told = std::make_shared<bool>(false);
-  request.on_chunk = [rt, told, early](const message_chunk& piece) {
-    if (early)
-      early->hear(piece);
-    if (!rt.streams_messages())
-      return;
-    *told = true;
-    rt.emit_message(value{piece});
-  };
-  return told;
-}
-
-/// The answer of a model, once every call that was started early has ended, whatever it says.
-task<result<message>> ask_and_end(task<result<message>> asking, std::shared_ptr<early_calls> early,
-                                  std::unique_ptr<told_call>& told) {
-  auto reply = std::optional<result<message>>{};
-  auto thrown = std::exception_ptr{};
-  try {
-    reply.emplace(co_await asking);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
+/// Lets go of what tells the observer as soon as the model has answered.
+task<result<message>> told_until_answered(task<result<message>> asking,
+                                          std::unique_ptr<told_call> told) {
+  auto reply = co_await asking;
   told.reset();
-  auto ending = early->end(reply && *reply ? (*reply)->tool_calls : std::vector<tool_call>{});
-  co_await ending;
-  if (thrown)
-    std::rethrow_exception(thrown);
-  co_return std::move(*reply);
+  co_return reply;
 }
 
 task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, runtime rt) {
@@ -207,7 +185,9 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
     throw std::system_error{make_error_code(errc::invalid_argument), *fault};
   auto request = make_request(*parts, state, rt);
   auto told =
-      told_call::begin(context_of(rt), "model_start", "model_end", std::to_string(request.turn));
+      told_call::make(context_of(rt), "model_start", "model_end", std::to_string(request.turn));
+  if (told)
+    told->begin();
   auto model = parts->model;
   if (parts->choose_model) {
     auto choosing = parts->choose_model(state, rt);
@@ -217,16 +197,17 @@ task<update<chat_state>> call_model(parts_ptr parts, const chat_state& state, ru
                               "choose_model returned no model"};
   }
   auto early = std::shared_ptr<early_calls>{};
-  if (!parts->early_tools.empty()) {
+  if (parts->early) {
     auto& at = co_await this_home{};
     early = early_calls_of(parts, rt, at);
   }
   const auto told_pieces = listen(request, rt, early);
   auto asking = model->complete(std::move(request));
+  if (told)
+    asking = told_until_answered(std::move(asking), std::move(told));
   if (early)
-    asking = ask_and_end(std::move(asking), early, told);
+    asking = hear_out(std::move(asking), early);
   auto reply = co_await asking;
-  told.reset();
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
   if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
@@ -246,15 +227,6 @@ void stream(const message_list& answers, const runtime& rt) {
       rt.emit_message(value{m});
 }
 
-/// The answer to a call that was stopped from outside, so that the model is not left waiting.
-message stopped_answer(const tool_call& call, std::string_view why) {
-  auto out = tool_message("Error: the call of tool '" + call.name +
-                              "' was stopped: " + std::string{why} + "\n Please fix your mistakes.",
-                          call.id, call.name);
-  out.is_error = true;
-  return out;
-}
-
 /// The call is the payload of the Send, which outlives the body.
 task<update<chat_state>> call_tool(parts_ptr parts, const tool_call& call, runtime rt) {
   auto running = begin_or_take(parts, call, rt);
@@ -266,8 +238,9 @@ task<update<chat_state>> call_tool(parts_ptr parts, const tool_call& call, runti
 
 task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> calls, runtime rt) {
   auto bodies = std::vector<task<message_ptr>>{};
-  for (const auto& call : calls)
-    bodies.push_back(begin_or_take(parts, call, rt));
+  const auto repeats = repeats_of(calls);
+  for (auto i = std::size_t{0}; i < calls.size(); ++i)
+    bodies.push_back(begin_or_take(parts, calls[i], rt, repeats[i]));
   auto all = when_all(std::move(bodies));
   auto ended = co_await all;
   auto answers = message_list{};
@@ -275,8 +248,8 @@ task<update<chat_state>> call_all_tools(parts_ptr parts, std::vector<tool_call> 
     if (ended[i].value)
       answers.push_back(std::move(*ended[i].value));
     else
-      answers.push_back(stopped_answer(calls[i], ended[i].failure ? describe(ended[i].failure)
-                                                                  : "its actor was told to exit"));
+      answers.push_back(stopped_call(calls[i], ended[i].failure ? describe(ended[i].failure)
+                                                                : "its actor was told to exit"));
   }
   stream(answers, rt);
   co_return after_tools(std::move(answers));
@@ -298,7 +271,7 @@ destination without_calls(const chat_state& state) {
 std::optional<node_output> answer_stopped_call(const body_input& given, const run_error& e) {
   auto answers = message_list{};
   answers.push_back(
-      stopped_answer(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
+      stopped_call(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
   auto out = node_output{};
   out.writes = std::move(after_tools(std::move(answers)).writes());
   return out;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
+#include "agents/early_tools.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
-#include <superstep/messages/message_chunk.hpp>
 #include <superstep/models/bind_tools.hpp>
 #include <superstep/models/structured_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 namespace superstep::react {
@@ -38,7 +40,7 @@ std::uint32_t answers_in(const message_list& messages) {
   return static_cast<std::uint32_t>(std::ranges::count(messages, message_type::ai, &message::type));
 }
 
-task<message> ask_model(model_turn turn, runtime rt) {
+task<message> ask_model(model_turn turn, runtime rt, early_ptr early) {
   auto request = model_request{};
   request.system = std::move(turn.system);
   request.messages = std::move(turn.messages);
@@ -46,14 +48,20 @@ task<message> ask_model(model_turn turn, runtime rt) {
       turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
   request.turn = turn.turn;
-  auto told_pieces = std::make_shared<bool>(false);
-  if (rt.streams_messages())
-    request.on_chunk = [rt, told_pieces](const message_chunk& piece) {
-      *told_pieces = true;
-      rt.emit_message(value{piece});
-    };
+  request.parameters = std::move(turn.parameters);
+  request.format = std::move(turn.format);
+  auto calls = std::shared_ptr<early_calls>{};
+  if (early) {
+    auto& at = co_await this_home{};
+    calls = early_tools::begin(early, rt, at);
+  }
+  const auto told_pieces = listen(request, rt, calls);
   auto asking = turn.model->complete(std::move(request));
+  if (calls)
+    asking = hear_out(std::move(asking), calls);
   auto reply = co_await asking;
+  if (!reply && told_pieces && *told_pieces)
+    throw broken_answer{reply.error().code, reply.error().text};
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
   if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
@@ -61,20 +69,25 @@ task<message> ask_model(model_turn turn, runtime rt) {
   co_return std::move(reply).value();
 }
 
-task<json::value> ask_response(chat_model_ptr model, response_format format, message_list messages,
-                               runtime rt) {
+answer_schema answer_schema_of(response_format format) {
   auto schema = answer_schema{};
   if (const auto* title = format.schema.if_contains("title"); title && title->is_string())
     schema.name = title->get_string();
   if (const auto* text = format.schema.if_contains("description"); text && text->is_string())
     schema.description = text->get_string();
   schema.schema = std::move(format.schema);
-  auto structured = with_structured_output(std::move(model), std::move(schema));
+  return schema;
+}
+
+task<json::value> ask_response(chat_model_ptr model, response_format format, message_list messages,
+                               runtime rt) {
+  auto prompt = std::move(format.prompt);
+  auto structured = with_structured_output(std::move(model), answer_schema_of(std::move(format)));
   if (!structured)
     throw std::system_error{structured.error().code, structured.error().text};
   auto request = model_request{};
-  if (!format.prompt.empty())
-    request.system = std::make_shared<const message>(system_message(std::move(format.prompt)));
+  if (!prompt.empty())
+    request.system = std::make_shared<const message>(system_message(std::move(prompt)));
   request.turn = answers_in(messages);
   request.messages = std::move(messages);
   request.tools = std::make_shared<const std::vector<tool_definition>>();
@@ -115,14 +128,25 @@ bool ends_directly(const message_list& messages, const tool_names& return_direct
 }
 
 std::vector<tool_call> pending_calls(const message_list& messages) {
-  auto answered = std::set<std::string_view>{};
-  for (const auto& m : messages)
-    if (m.type == message_type::tool)
-      answered.insert(m.tool_call_id);
   const auto* last = last_ai_message(messages);
-  auto out = last != nullptr ? last->tool_calls : std::vector<tool_call>{};
-  std::erase_if(out, [&](const auto& call) { return answered.contains(call.id); });
-  return out;
+  if (last == nullptr)
+    return {};
+  // Of all the answers that there are only those to these calls are looked for: this is asked at
+  // every turn.
+  auto open = std::unordered_set<std::string_view>{};
+  for (const auto& call : last->tool_calls)
+    open.insert(call.id);
+  for (const auto& m : messages) {
+    if (open.empty())
+      return {};
+    if (m.type == message_type::tool)
+      open.erase(m.tool_call_id);
+  }
+  auto pending = std::vector<tool_call>{};
+  for (const auto& call : last->tool_calls)
+    if (open.contains(call.id))
+      pending.push_back(call);
+  return pending;
 }
 
 void check_history(const message_list& messages) {

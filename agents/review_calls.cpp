@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/review_calls.hpp>
+#include "agents/review_parts.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -8,39 +8,24 @@
 
 namespace superstep {
 
-namespace {
+namespace reviews {
 
-using options_ptr = std::shared_ptr<const review_options>;
+bool is_meant(const tool_call& call, const review_options& options) {
+  const auto& tools = options.tools;
+  return tools.empty() || std::ranges::find(tools, call.name) != tools.end();
+}
 
-json::value question_about(const tool_call& call, const review_options& options) {
+human_interrupt question_about(const tool_call& call, const review_options& options) {
   auto asked = human_interrupt{};
   asked.action = {call.name, call.args};
   asked.config = options.config;
   asked.description =
       json::value(options.describe ? options.describe(call) : "Review the call of " + call.name);
-  return json::array(1, to_json(asked));
-}
-
-bool is_allowed(human_response::kind what, const human_interrupt_config& config) {
-  switch (what) {
-  case human_response::kind::accept:
-    return config.allow_accept;
-  case human_response::kind::edit:
-    return config.allow_edit;
-  case human_response::kind::response:
-    return config.allow_respond;
-  case human_response::kind::ignore:
-    return config.allow_ignore;
-  }
-  return false;
+  return asked;
 }
 
 human_response read_response(const json::value& answer, const review_options& options) {
-  const auto* list = answer.if_array();
-  if (list != nullptr && list->size() != 1)
-    throw tool_value_error{"a review is answered by one response, not by " +
-                           std::to_string(list->size())};
-  auto given = list != nullptr ? list->front() : answer;
+  auto given = answer;
   if (auto* members = given.if_object(); members != nullptr && !members->contains("args"))
     (*members)["args"] = nullptr; // people leave out what says nothing
   auto said = human_response_from_json(given);
@@ -51,6 +36,20 @@ human_response read_response(const json::value& answer, const review_options& op
   return *std::move(said);
 }
 
+} // namespace reviews
+
+namespace {
+
+using options_ptr = std::shared_ptr<const review_options>;
+
+const json::value& only_response(const json::value& answer) {
+  const auto* list = answer.if_array();
+  if (list != nullptr && list->size() != 1)
+    throw tool_value_error{"a review is answered by one response, not by " +
+                           std::to_string(list->size())};
+  return list != nullptr ? list->front() : answer;
+}
+
 tool_answer answered(const tool_call& call, std::string text) {
   auto out = tool_answer{};
   out.answer = std::make_shared<const message>(tool_message(std::move(text), call.id, call.name));
@@ -58,17 +57,14 @@ tool_answer answered(const tool_call& call, std::string text) {
 }
 
 task<tool_answer> review(options_ptr options, tool_request request, tool_execute execute) {
-  const auto& wanted = options->tools;
-  const auto is_reviewed =
-      request.tool != nullptr &&
-      (wanted.empty() || std::ranges::find(wanted, request.call.name) != wanted.end());
-  if (is_reviewed) {
+  if (request.tool != nullptr && reviews::is_meant(request.call, *options)) {
     const auto* around = request.context.around.get();
     if (around == nullptr || !around->run)
       throw std::logic_error{"a review needs a graph that runs the node of tools"};
-    auto asking = around->run->interrupt(question_about(request.call, *options));
+    auto question = json::array(1, to_json(reviews::question_about(request.call, *options)));
+    auto asking = around->run->interrupt(std::move(question));
     const auto answer = co_await asking;
-    auto said = read_response(answer, *options);
+    auto said = reviews::read_response(only_response(answer), *options);
     if (said.type == human_response::kind::ignore)
       co_return answered(request.call, "The call was ignored.");
     if (auto* words = std::get_if<std::string>(&said.args);

@@ -73,6 +73,39 @@ options_variant read_simulated(fields& at, const std::string&) {
   return out;
 }
 
+/// Labels of a namespace; what a store would refuse is refused here.
+void read_namespace(fields& at, store_namespace& into) {
+  at.texts("namespace", into, 0);
+  if (into.empty())
+    at.wrong("namespace", "must have at least one label");
+  for (const auto& label : into)
+    if (label.empty() || label.find('.') != std::string::npos)
+      at.wrong("namespace", fmt::format("'{}' is no label: it is empty or holds a period", label));
+}
+
+options_variant read_remember(fields& at, const std::string&) {
+  auto out = remember_options{};
+  read_namespace(at, out.ns);
+  return out;
+}
+
+options_variant read_recall(fields& at, const std::string&) {
+  auto out = recall_options{};
+  read_namespace(at, out.ns);
+  at.number("items_max", out.items_max, 1);
+  return out;
+}
+
+options_variant read_agent(fields& at, const std::string& folder) {
+  auto out = sub_agent_options{};
+  at.required_text("name", out.name)
+      .text("description", out.description)
+      .required_text("file", out.file)
+      .number("timeout_ms", out.timeout_ms);
+  out.file = in_folder(folder, out.file);
+  return out;
+}
+
 struct reader {
   std::string_view name;
   options_variant (*read)(fields&, const std::string& folder);
@@ -81,7 +114,8 @@ constexpr auto readers = std::array{
     reader{"calculator", read_calculator}, reader{"current_time", read_current_time},
     reader{"http_get", read_http_get},     reader{"sqlite_query", read_sqlite_query},
     reader{"read_file", read_read_file},   reader{"command", read_command},
-    reader{"simulated", read_simulated},
+    reader{"simulated", read_simulated},   reader{"remember", read_remember},
+    reader{"recall", read_recall},         reader{"agent", read_agent},
 };
 
 std::string known_tools() {
@@ -89,6 +123,21 @@ std::string known_tools() {
   for (const auto& r : readers)
     names.push_back(r.name);
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Of tools that reach the outside, alone.
+tool_effects read_effects(fields& at, std::string_view tool) {
+  if (tool != "command" && tool != "http_get")
+    return tool_effects::repeatable;
+  auto word = std::string{};
+  at.text("effects", word);
+  if (word == "idempotent")
+    return tool_effects::idempotent;
+  if (word == "journaled")
+    return tool_effects::journaled;
+  if (!word.empty())
+    at.wrong("effects", "must be idempotent or journaled");
+  return tool_effects::repeatable;
 }
 
 } // namespace
@@ -112,6 +161,7 @@ std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& ke
     // A tool without options has no line of its own: its required keys are missed at the item's.
     auto at = fields{item.IsScalar() ? item : options, fmt::format("{}.{}", key, name), faults};
     auto out = tool_spec{r.read(at, folder), line_of(item), key};
+    out.effects = read_effects(at, r.name);
     if (!item.IsScalar())
       at.done();
     return out;

@@ -229,7 +229,9 @@ fields& fields::texts(std::string_view key, std::vector<std::string>& into, std:
     faults_.add(node_, path_of(key), "is missing; it is required");
   else if (at.IsDefined() &&
            (!at.IsSequence() || found.size() != at.size() || found.size() < min_size))
-    faults_.add(at, path_of(key), fmt::format("must be a list of at least {} texts", min_size));
+    faults_.add(at, path_of(key),
+                min_size > 0 ? fmt::format("must be a list of at least {} texts", min_size)
+                             : std::string{"must be a list of texts"});
   else if (at.IsDefined())
     into = std::move(found);
   return *this;

@@ -37,6 +37,7 @@ tools:
       args_schema: {type: object, properties: {text: {type: string}}}
       timeout_ms: 2000
       max_output_bytes: 100
+      effects: journaled
   - simulated: {name: slow, result: {n: 1, s: '1'}, delay_ms: 5, error_rate: 0.5, seed: 9}
 limits: {model_calls: 1, tool_calls: 2, rpm: 3, tpm: 4, row_deadline_ms: 5}
 )"};
@@ -65,11 +66,21 @@ const auto bad_files = std::vector<bad_file>{
     {"broken YAML", "model: [\n", "a.yaml:2: is no YAML: end of sequence flow not found"},
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
      "a.yaml:2: tools.0: there is no tool 'calc'; known: calculator, current_time, http_get, "
-     "sqlite_query, read_file, command, simulated"},
+     "sqlite_query, read_file, command, simulated, remember, recall, agent"},
+    {"an agent as a tool without its file",
+     "model: {provider: scripted, path: a}\ntools:\n  - agent: {name: expert, fle: b.yaml}\n",
+     "a.yaml:3: tools.0.agent.file: is missing; it is required\n"
+     "a.yaml:3: tools.0.agent.fle: is unknown; known here: name, description, file, timeout_ms"},
     {"a tool without what it requires",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"
      "a.yaml:4: tools.0.command.argv: must be a list of at least 1 texts"},
+    {"effects that there are none of",
+     "model: {provider: scripted, path: a}\ntools:\n"
+     "  - http_get: {allow_hosts: [a], effects: once}\n  - read_file: {root: a, effects: "
+     "journaled}\n",
+     "a.yaml:3: tools.0.http_get.effects: must be idempotent or journaled\n"
+     "a.yaml:4: tools.1.read_file.effects: is unknown; known here: root, max_bytes"},
     {"a tool with its options forgotten",
      "model: {provider: scripted, path: a}\ntools: [read_file]\n",
      "a.yaml:2: tools.0.read_file.root: is missing; it is required"},
@@ -83,7 +94,41 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:1: version: 'v3' is none of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
      "a.yaml:3: tool: is unknown; known here: name, model, prompt, version, recursion_limit, "
-     "tools, limits"},
+     "tools, early_tools, review, hooks, response, store, limits"},
+    {"early tools that are no list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
+     "a.yaml:2: early_tools: must be a list of texts"},
+    {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",
+     "a.yaml:2: review: must be a list of tools, or what may be done with the calls of each: "
+     "{book: [accept, edit]}"},
+    {"a review that allows what there is not, and nothing",
+     "model: {provider: scripted, path: a}\nreview:\n  book: [accept, edti]\n  pay: []\n",
+     "a.yaml:3: review.book.1: 'edti' is none of: accept, edit, respond, ignore\n"
+     "a.yaml:4: review.pay: must be all, or a list of: accept, edit, respond, ignore"},
+    {"two hooks that do the same",
+     "model: {provider: scripted, path: a}\nhooks: {trim: {}, summarise: {keep: 0}, sort: {}}\n",
+     "a.yaml:2: hooks.summarise.keep: must be a whole number of at least 1\n"
+     "a.yaml:2: hooks: trim and summarise do the same in two ways; name one of them\n"
+     "a.yaml:2: hooks.sort: is unknown; known here: trim, summarise"},
+    {"a store without a path", "model: {provider: scripted, path: a}\nstore: {file: a}\n",
+     "a.yaml:2: store.path: is missing; it is required\n"
+     "a.yaml:2: store.file: is unknown; known here: path"},
+    {"a namespace without labels",
+     "model: {provider: scripted, path: a}\ntools: [{remember: {namespace: []}}]\n",
+     "a.yaml:2: tools.0.remember.namespace: must have at least one label"},
+    {"a namespace that no store takes",
+     "model: {provider: scripted, path: a}\ntools: [{recall: {namespace: [a.b]}}]\n",
+     "a.yaml:2: tools.0.recall.namespace: 'a.b' is no label: it is empty or holds a period"},
+    {"a response that no provider takes",
+     "model: {provider: scripted, path: a}\nresponse: {type: array}\n",
+     "a.yaml:2: response: must be a JSON Schema of type object: no provider takes another"},
+    {"a response that is text", "model: {provider: scripted, path: a}\nresponse: city\n",
+     "a.yaml:2: response: must be a JSON Schema of type object"},
+    {"a review whose calls would run twice",
+     "version: v1\nmodel: {provider: scripted, path: a}\nreview: [pay]\n",
+     "a.yaml:3: review: needs version v2: in v1 all calls of an answer are one task, which begins "
+     "again after each question, so calls would run twice"},
+    {"a review twice", "model: {provider: scripted, path: a}\nreview: [pay, pay, {a: b}]\n",
+     "a.yaml:2: review.pay: is there twice\na.yaml:2: review.2: must be the name of a tool"},
 };
 
 struct override_case {
@@ -135,6 +180,8 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(std::get<http_get_options>(s.tools[2].options).timeout_ms == 20U);
   BOOST_TEST(std::get<sqlite_query_options>(s.tools[3].options).path == "/data/a.db");
   BOOST_TEST(std::get<read_file_options>(s.tools[4].options).root == "/agents/notes");
+  BOOST_TEST((s.tools[2].effects == tool_effects::repeatable));
+  BOOST_TEST((s.tools[5].effects == tool_effects::journaled));
   const auto& command = std::get<command_options>(s.tools[5].options);
   BOOST_TEST(command.argv == (std::vector<std::string>{"wc", "-w"}),
              boost::test_tools::per_element());
@@ -146,6 +193,42 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(s.tools[5].line == 12U);
   BOOST_TEST(s.limits.tpm == 4);
   BOOST_TEST(s.limits.row_deadline.count() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(hooks_and_the_schema_of_a_response_are_read) {
+  const auto text = std::string{minimal} + "store: {path: memory.db}\n" +
+                    "tools: [remember, {recall: {namespace: [users, kim]}}]\n"
+                    "response: {type: object, title: place}\nhooks:\n";
+  const auto trimmed = read(text + "  trim: {tokens: 9}\n").spec;
+  BOOST_TEST(trimmed.store == "/agents/memory.db");
+  BOOST_REQUIRE(trimmed.tools.size() == 2U);
+  BOOST_TEST(std::get<remember_options>(trimmed.tools[0].options).ns.at(0) == "memories");
+  BOOST_TEST(std::get<recall_options>(trimmed.tools[1].options).ns.at(1) == "kim");
+  BOOST_REQUIRE(trimmed.trim.has_value());
+  BOOST_TEST(trimmed.trim->tokens_max == 9);
+  BOOST_TEST(!trimmed.summarise.has_value());
+  BOOST_REQUIRE(trimmed.response.has_value());
+  BOOST_TEST(to_text(*trimmed.response) == R"({"type":"object","title":"place"})");
+  const auto summed = read(text + "  summarise: {tokens: 9, keep: 3, prompt: Short!}\n").spec;
+  BOOST_REQUIRE(summed.summarise.has_value());
+  BOOST_TEST(summed.summarise->tokens_max == 9);
+  BOOST_TEST(summed.summarise->messages_kept == 3U);
+  BOOST_TEST(summed.summarise->prompt == "Short!");
+}
+
+BOOST_AUTO_TEST_CASE(a_review_may_be_a_list_of_tools_and_be_taken_away) {
+  const auto text = std::string{minimal} + "review: [pay]\n";
+  const auto got = read(text);
+  BOOST_REQUIRE(got.spec.reviews.size() == 1U);
+  BOOST_TEST(got.spec.reviews[0].key == "review.pay");
+  BOOST_TEST(got.spec.reviews[0].line == 2U);
+  BOOST_TEST((got.spec.reviews[0].config == human_interrupt_config{true, true, true, true}));
+  BOOST_TEST(read(text, {"review="}).spec.reviews.empty());
+  const auto both = read(text, {"review={slow: all, pay: [accept, respond]}"}).spec.reviews;
+  BOOST_REQUIRE(both.size() == 2U);
+  BOOST_TEST((both[0].config == human_interrupt_config{true, true, true, true}));
+  BOOST_TEST(both[1].tool == "pay");
+  BOOST_TEST((both[1].config == human_interrupt_config{false, true, false, true}));
 }
 
 BOOST_DATA_TEST_CASE(every_fault_is_told_with_its_line, boost::unit_test::data::make(bad_files),

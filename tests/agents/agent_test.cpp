@@ -58,6 +58,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_made_is_a_fault_with_its_line) {
   BOOST_TEST(got.faults[1].key == "tools.2");
 }
 
+BOOST_AUTO_TEST_CASE(tools_that_start_early_are_tools_of_the_file) {
+  const auto in = folder{};
+  const auto good = build(in, "tools: [calculator]\nearly_tools: [calculator]\n");
+  BOOST_TEST(to_text(good.faults) == "");
+  const auto bad = build(in, "tools: [calculator]\nearly_tools: [calculator, abacus]\n");
+  BOOST_TEST(to_text(bad.faults) ==
+             "a.yaml:3: early_tools: names 'abacus', which is no tool of this agent");
+  const auto asked =
+      build(in, "tools: [calculator]\nearly_tools: [calculator]\nreview: [calculator]\n");
+  BOOST_TEST(to_text(asked.faults) ==
+             "a.yaml:3: early_tools: names 'calculator', whose calls wait for a person");
+}
+
 BOOST_AUTO_TEST_CASE(faults_of_the_file_and_of_its_parts_are_told_together) {
   const auto got =
       build_agent(read_agent_text("version: v9\nmodel: {provider: recorded, path: missing.jsonl}\n",
@@ -82,4 +95,21 @@ BOOST_AUTO_TEST_CASE(the_agent_of_the_examples_has_no_fault) {
   const auto got = build_agent(read_agent_file(SUPERSTEP_TREE "/examples/batch/agent.yaml"),
                                std::make_shared<io_runtime>());
   BOOST_TEST(to_text(got.faults) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_review_of_a_tool_that_is_not_there_is_a_fault) {
+  const auto in = folder{};
+  const auto got = build(in, "tools: [calculator]\nreview: [calculator, calc]\n");
+  BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: the agent has no tool of this name");
+  // One that cannot be made may be the one that is meant.
+  const auto broken = build(in, "tools: [{sqlite_query: {path: missing.db}}]\nreview: [calc]\n");
+  BOOST_TEST(broken.faults.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(tools_of_memory_need_a_store) {
+  const auto in = folder{};
+  const auto got = build(in, "tools: [calculator, recall]\n");
+  BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: needs long-term memory; say where it is: "
+                                    "store: {path: memory.db}");
+  BOOST_TEST(build(in, "tools: [recall]\nstore: {path: memory.db}\n").faults.empty());
 }

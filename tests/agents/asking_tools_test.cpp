@@ -4,6 +4,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/debug_line.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/tools/make_tool.hpp>
 
@@ -108,6 +109,25 @@ BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
   BOOST_TEST(said->data == json::value("half of c1"));
   BOOST_TEST(said->node == "tools");
   BOOST_TEST(!events.next().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
+  auto options = agent_options<talk>{};
+  options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
+  const auto agent = create_react_agent(std::move(options));
+  auto e = engine{{.workers = 1}};
+  auto state = talk{};
+  state.messages = {human_message("go")};
+  auto events = e.stream(agent, std::move(state), stream_mode::updates | stream_mode::values);
+  auto lines = std::vector<std::string>{};
+  while (const auto event = events.next())
+    lines.push_back(to_debug_line(*event, *agent.table()));
+  BOOST_TEST_REQUIRE(lines.size() == 3U);
+  BOOST_TEST(lines[0].starts_with(R"([values] {"messages":[)"), lines[0]);
+  BOOST_TEST(lines[1].starts_with(R"([updates] {"agent":{"messages":[)"), lines[1]);
+  BOOST_TEST(lines[1].find("done") != std::string::npos, lines[1]);
+  BOOST_TEST(lines[1].find("go") == std::string::npos, lines[1]);
+  BOOST_TEST(lines[2].ends_with("}\n"), lines[2]);
 }
 
 BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not_made_again) {

@@ -2,6 +2,8 @@
 #include "agents/call_listener.hpp"
 
 #include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/model_error.hpp>
@@ -122,22 +124,32 @@ private:
   std::function<bool()> heard_;
 };
 
+/// Notes when it has run. Needs the state around its calls when it is told to.
 class echo_tool final : public tool {
 public:
-  echo_tool() {
+  explicit echo_tool(std::shared_ptr<diary> events = nullptr, bool needs_state = false)
+      : events_{std::move(events)}, needs_state_{needs_state} {
     definition_.name = "echo";
     definition_.description = "Repeats.";
     definition_.parameters["type"] = "object";
   }
   const tool_definition& definition() const noexcept override { return definition_; }
+  std::vector<injection> injections() const override {
+    return needs_state_ ? std::vector<injection>{{"n", injection::source::state, {}, {}}}
+                        : std::vector<injection>{};
+  }
   task<tool_output> run(tool_call call, tool_context context) const override {
     auto out = tool_output{};
     out.content = "got " + to_text(call.args) + " in " + context.node;
+    if (events_)
+      events_->note("ran", call.id);
     co_return out;
   }
 
 private:
   tool_definition definition_;
+  std::shared_ptr<diary> events_;
+  bool needs_state_;
 };
 
 struct told {
@@ -174,6 +186,65 @@ std::string text_of(const chat_state& state) {
   }
   return out + std::to_string(state.model_calls) + ' ' + std::to_string(state.tool_calls);
 }
+
+/// An agent of create_react_agent(), over structs and over JSON: its state as text, without the ids
+/// that are drawn at random. @{
+template <class Options>
+Options options_of(result<message> answer, react_version version, bool is_early,
+                   const std::shared_ptr<diary>& events) {
+  auto out = Options{};
+  out.version = version;
+  out.tools = {std::make_shared<const echo_tool>(events)};
+  if (is_early)
+    out.early_tools = {"echo"};
+  out.model = std::make_shared<const speaking_model>(
+      std::move(answer), [events] { return events->count("ran a") > 0; });
+  return out;
+}
+
+std::string run_struct(result<message> answer, react_version version, bool is_early,
+                       const std::shared_ptr<diary>& events) {
+  auto e = engine{};
+  auto begin = messages_state{};
+  begin.messages.push_back(human_message("hi"));
+  const auto graph = create_react_agent(
+      options_of<agent_options<messages_state>>(std::move(answer), version, is_early, events));
+  const auto ended = e.run(graph, input_writes(std::move(begin)));
+  if (ended.error)
+    return ended.error->text;
+  auto out = std::string{};
+  for (auto m : ended.state->messages) {
+    m.id.clear();
+    out += to_text(to_json(m)) + '\n';
+  }
+  return out;
+}
+
+std::string run_json(result<message> answer, react_version version, bool is_early,
+                     const std::shared_ptr<diary>& events) {
+  auto e = engine{};
+  const auto graph = create_react_agent(
+      options_of<json_agent_options>(std::move(answer), version, is_early, events));
+  auto input = json::object{};
+  input["messages"] = json::array(1, to_json(human_message("hi")));
+  const auto raw = e.wait_for(graph.table(), graph.input(input), {});
+  if (raw.error)
+    return raw.error->text;
+  auto ended = graph.output(*raw.state);
+  for (auto& m : ended.at("messages").as_array())
+    m.as_object().erase("id");
+  return to_text(ended);
+}
+/// @}
+
+struct kind {
+  std::string_view name;
+  std::string (*run)(result<message>, react_version, bool, const std::shared_ptr<diary>&);
+};
+std::ostream& operator<<(std::ostream& out, const kind& k) {
+  return out << k.name;
+}
+const auto kinds = std::vector<kind>{{"structs", &run_struct}, {"JSON", &run_json}};
 
 } // namespace
 
@@ -225,6 +296,57 @@ BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_and_its_calls_are_thrown_
   BOOST_TEST(ended.ended.error->text.find("the line is dead") != std::string::npos);
   BOOST_TEST(ended.events->count("tool_discarded a") == 1);
   BOOST_TEST(ended.events->count("tool_discarded b") == 1);
+}
+
+BOOST_DATA_TEST_CASE(agents_of_any_state_start_calls_early_and_the_state_does_not_tell,
+                     data::make(kinds) * data::make(versions), over, version) {
+  const auto answer = ai_message("", {call_of("a"), call_of("b")});
+  const auto events = std::make_shared<diary>();
+  const auto early = over.run(answer, version, true, events);
+  BOOST_TEST(events->count("ran a") == 1);
+  BOOST_TEST(events->count("ran b") == 1);
+  BOOST_TEST(early == over.run(answer, version, false, std::make_shared<diary>()));
+  BOOST_TEST(early.find("got {\\\"n\\\":\\\"a\\\"} in tools") != std::string::npos, early);
+}
+
+BOOST_DATA_TEST_CASE(agents_of_any_state_throw_away_what_the_answer_does_not_hold,
+                     data::make(kinds) * data::make(versions), over, version) {
+  const auto answer = ai_message("", {call_of("b")});
+  const auto events = std::make_shared<diary>();
+  const auto early = over.run(answer, version, true, events);
+  BOOST_TEST(events->count("ran a") == 1);
+  BOOST_TEST(events->count("ran b") == 1);
+  BOOST_TEST(early == over.run(answer, version, false, std::make_shared<diary>()));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_of_an_agent_over_structs) {
+  const auto told = run_struct(error{model_errc::unreachable, "the line is dead"},
+                               react_version::v2, true, std::make_shared<diary>());
+  BOOST_TEST(told.find("the line is dead") != std::string::npos, told);
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_need_what_the_node_fills_in_cannot_start_early) {
+  const auto refused = [](agent_tools tools, std::string name) {
+    auto options = agent_options<messages_state>{};
+    options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
+    options.tools = std::move(tools);
+    options.early_tools = {std::move(name)};
+    try {
+      static_cast<void>(create_react_agent(std::move(options)));
+    } catch (const compile_error& e) {
+      return std::string{e.what()};
+    }
+    return std::string{"it was built"};
+  };
+  const auto plain = tool_list{std::make_shared<const echo_tool>()};
+  BOOST_TEST(refused(plain, "echo") == "it was built");
+  BOOST_TEST(refused(plain, "ecco").find("'ecco', which is no tool of the agent") !=
+             std::string::npos);
+  const auto nosy = tool_list{std::make_shared<const echo_tool>(nullptr, true)};
+  BOOST_TEST(refused(nosy, "echo").find("the node fills in") != std::string::npos);
+  auto watched = tool_node_options{};
+  watched.around = [](tool_request request, tool_execute run) { return run(std::move(request)); };
+  BOOST_TEST(refused(tool_node{plain, watched}, "echo").find("interceptor") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(tools_that_do_not_exist_cannot_start_early) {

@@ -106,15 +106,17 @@ private:
 class agent_tools {
 public:
   agent_tools() : node_{tool_list{}} {}
-  agent_tools(tool_list tools) : node_{std::move(tools)} {}
+  agent_tools(tool_list tools) : node_{std::move(tools)}, is_list_{true} {}
   agent_tools(std::initializer_list<tool_ptr> tools) : agent_tools{tool_list{tools}} {}
   agent_tools(tool_node node) : node_{std::move(node)} {}
 
   [[nodiscard]] const tool_node& node() const noexcept { return node_; }
   [[nodiscard]] bool empty() const noexcept { return node_.definitions()->empty(); }
+  [[nodiscard]] bool is_list() const noexcept { return is_list_; }
 
 private:
   tool_node node_;
+  bool is_list_ = false;
 };
 
 /// What an agent's run is to end with besides its messages: a value that matches a schema. The

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/middleware.hpp>
 #include <superstep/models/bind_tools.hpp>
 #include <superstep/runtime/program.hpp>
 
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace superstep::detail {
 
@@ -22,16 +24,47 @@ struct agent_core {
   tool_definitions tools;
   bool binds_tools; // the model object has none of its own
   react::tool_names return_direct;
+  react::early_ptr early;
+  // Of agents with middleware:
+  std::vector<model_wrap<State>> around{};       // the first is outermost
+  std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any
+  bool ends_politely = true;                     // when the steps run out
 
   using ptr = std::shared_ptr<const agent_core>;
 
-  /// Takes the prompt. Options: agent_options<State> or json_agent_options.
+  /// Takes the prompt, and replaces the tools when some may start early. Options:
+  /// agent_options<State> or json_agent_options.
   template <class Options>
   explicit agent_core(Options& o)
       : name{o.name}, model{o.model}, prompt{std::move(o.prompt)}, response{o.response},
         tools{o.tools.node().definitions()}, binds_tools{!o.tools.empty() && o.model.object() &&
                                                          bound_tools(*o.model.object()) == nullptr},
-        return_direct{o.return_direct.begin(), o.return_direct.end()} {}
+        return_direct{o.return_direct.begin(), o.return_direct.end()} {
+    if constexpr (requires {
+                    o.early_tools;
+                  }) // a wrap may still change a call: none with middleware
+      early = react::make_early(o.tools, o.early_tools);
+  }
+
+  /// The tools of one call; null: the model has its own, or none. Interceptors see all of them.
+  [[nodiscard]] tool_definitions tools_for(const chat_model& chosen) const {
+    if (binds_tools || (!around.empty() && model.object()))
+      return tools;
+    return around.empty() ? nullptr : bound_tools(chosen);
+  }
+
+  /// Asks through everything that stands around a call, from the given place on.
+  static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
+                           const runtime& rt) {
+    if (from == agent->around.size())
+      return react::ask_model(std::move(call), rt, agent->early);
+    return agent->around[from](
+        state, std::move(call),
+        [agent, from, &state, rt](model_call changed) {
+          return ask(agent, from + 1, std::move(changed), state, rt);
+        },
+        rt);
+  }
 
   /// The model of one call. Refuses one with tools that are not the agent's.
   static task<chat_model_ptr> choose(ptr agent, const State& state, runtime rt) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/agents/agent_parts.hpp>
+#include <superstep/agents/model_call.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <memory>
@@ -12,6 +13,10 @@
 #include <vector>
 
 // What ReAct agents do at each turn, whatever their state looks like.
+namespace superstep {
+class early_tools; // private to agents
+} // namespace superstep
+
 namespace superstep::react {
 
 inline constexpr auto agent_name = "agent";
@@ -28,17 +33,21 @@ using tool_names = std::set<std::string, std::less<>>;
 /// How many answers of a model there are: the number of its next call.
 [[nodiscard]] std::uint32_t answers_in(const message_list& messages);
 
-/// What one call of a model is made of.
-struct model_turn {
-  chat_model_ptr model;
-  message_ptr system; ///< null: none
-  message_list messages;
-  tool_definitions tools; ///< null: the model has its own, or none
-  std::uint32_t turn = 0;
-};
+/// A call of a model before it is made.
+using model_turn = model_call;
+
+/// Calls that may start while the model still speaks; null: none.
+using early_ptr = std::shared_ptr<const early_tools>;
+
+/// Declares tools of an agent safe to start early. The tools are those of before, and give the
+/// answers that are there already. Throws compile_error for what cannot start early.
+[[nodiscard]] early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names);
 
 /// Asks the model and tells streams what it says. Throws what it fails with.
-[[nodiscard]] task<message> ask_model(model_turn turn, runtime rt);
+[[nodiscard]] task<message> ask_model(model_turn turn, runtime rt, early_ptr early);
+
+/// The schema of a response as models take it.
+[[nodiscard]] answer_schema answer_schema_of(response_format format);
 
 /// Asks for the value that a run is to end with. Throws what the model fails with, and when it does
 /// not answer in the schema.

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_tool.hpp"
+
+#include <superstep/runtime/nested_run.hpp>
+#include <superstep/tools/tool_errors.hpp>
+
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+constexpr auto request_key = "request";
+
+json::object parameters() {
+  auto request = json::object{};
+  request["type"] = "string";
+  request["description"] =
+      "What the agent is to do, with everything it has to know: it sees nothing of this "
+      "conversation.";
+  auto out = json::object{};
+  out["type"] = "object";
+  out["properties"] = json::object{{request_key, std::move(request)}};
+  out["required"] = json::array(1, json::value(request_key));
+  return out;
+}
+
+tool_output answer_of(const nested_outcome& ended) {
+  if (!ended.state)
+    throw tool_exception{"the agent gave no state to answer with"};
+  const auto& state = static_cast<const struct_block<messages_state>&>(*ended.state).state;
+  if (!state.structured_response.is_null())
+    return superstep::output_of(state.structured_response);
+  auto out = tool_output{};
+  if (state.messages.empty())
+    return out;
+  const auto& last = state.messages.back();
+  out.content = last.content;
+  out.blocks = last.blocks;
+  return out;
+}
+
+/// The surroundings are held: their run is what the agent runs below.
+task<tool_output> run_agent(program_ptr table, write_list input,
+                            std::shared_ptr<const tool_surroundings> around) {
+  auto running = run_nested(around->run->services(), std::move(table), std::move(input));
+  const auto ended = co_await running;
+  co_return answer_of(ended);
+}
+
+class agent_tool final : public tool {
+public:
+  agent_tool(const sub_agent_options& options, program_ptr table) : table_{std::move(table)} {
+    definition_.name = options.name;
+    definition_.description = options.description.empty() ? "Asks the agent '" + options.name + "'."
+                                                          : options.description;
+    definition_.parameters = parameters();
+  }
+
+  [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
+  [[nodiscard]] std::vector<injection> injections() const override {
+    return {{"run", injection::source::runtime, {}, {}}};
+  }
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    if (!context.around || !context.around->run)
+      throw tool_exception{"an agent as a tool needs a graph that runs the node of tools"};
+    auto input = messages_state{};
+    input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
+    return run_agent(table_, input_writes(std::move(input)), std::move(context.around));
+  }
+
+private:
+  program_ptr table_;
+  tool_definition definition_;
+};
+
+} // namespace
+
+tool_ptr make_agent_tool(const sub_agent_options& options,
+                         const compiled_graph<messages_state>& agent) {
+  return std::make_shared<const agent_tool>(options, agent.table());
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_tool.hpp"
+#include "agents/limited_model.hpp"
+
+#include <superstep/agents/agent.hpp>
+#include <superstep/agents/conversation.hpp>
+#include <superstep/models/protocols/make_protocol.hpp>
+#include <superstep/models/protocols/protocol_middleware.hpp>
+#include <superstep/tools/effects.hpp>
+#include <superstep/tools/time_limit.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+template <class... Fs>
+struct overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+overloaded(Fs...) -> overloaded<Fs...>; // clang 16 does not deduce aggregates
+
+model_limits_options limits_of(const agent_spec& spec) {
+  auto out = model_limits_options{};
+  out.model_calls = spec.limits.model_calls;
+  out.requests_per_minute = spec.limits.rpm;
+  out.tokens_per_minute = spec.limits.tpm;
+  return out;
+}
+
+result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& spec) {
+  if (!made)
+    return made;
+  return detail::limit_model(std::move(made).value(), limits_of(spec));
+}
+
+result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<io_runtime>& io) {
+  return std::visit(
+      overloaded{
+          [](std::monostate) { return result<chat_model_ptr>{chat_model_ptr{}}; },
+          [&](const recorded_model_options& o) { return limited(make_recorded_model(o), spec); },
+          [&](const scripted_model_options& o) { return limited(make_scripted_model(o), spec); },
+          [&](const replayed_model_options& o) { return limited(make_replayed_model(o), spec); },
+          [&](const provider_model_options& o) {
+            return make_provider_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
+          }},
+      spec.model);
+}
+
+/// What the provider says is recorded, not what a protocol makes of it: that is computed again.
+result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& spec) {
+  if (!made || spec.record.empty())
+    return made;
+  return record_model(std::move(*made), spec.record);
+}
+
+/// Outside the limits: a question that is asked again counts again.
+result<chat_model_ptr> in_protocol(result<chat_model_ptr> made, const agent_spec& spec) {
+  if (!made || spec.protocol.empty())
+    return made;
+  auto protocol = make_protocol(spec.protocol);
+  if (!protocol)
+    return protocol.error();
+  auto options = protocol_options{};
+  options.protocol = std::move(*protocol);
+  options.retries = spec.protocol_retries;
+  return chat_model_ptr{
+      wrap_model(std::move(*made), {make_protocol_middleware(std::move(options))})};
+}
+
+result<tool_ptr> make_http_get_tool(const http_get_options& o, io_runtime& io) {
+  auto client = http_client::make(io, http_client_options{});
+  if (!client)
+    return client.error();
+  return make_http_get(std::make_shared<const http_client>(std::move(client).value()), o);
+}
+
+result<tool_ptr> make_tool_of(const tool_spec& spec, const std::shared_ptr<io_runtime>& io) {
+  return std::visit(
+      overloaded{
+          [](const calculator_options& o) { return result<tool_ptr>{make_calculator(o)}; },
+          [](const current_time_options& o) { return result<tool_ptr>{make_current_time(o)}; },
+          [&](const http_get_options& o) { return make_http_get_tool(o, *io); },
+          [](const sqlite_query_options& o) { return make_sqlite_query(o); },
+          [](const read_file_options& o) { return make_read_file(o); },
+          [&](const command_options& o) { return make_command(io, o); },
+          [](const simulated_options& o) { return make_simulated(o); },
+          [](const remember_options& o) { return result<tool_ptr>{make_remember(o)}; },
+          [](const recall_options& o) { return result<tool_ptr>{make_recall(o)}; },
+          [](const sub_agent_options&) { return result<tool_ptr>{tool_ptr{}}; }}, // see build()
+      spec.options);
+}
+
+bool has_tool(const tool_list& tools, const std::string& name) {
+  return std::ranges::any_of(tools,
+                             [&](const auto& tool) { return tool->definition().name == name; });
+}
+
+bool is_agent(const agent_spec& spec, const std::string& tool) {
+  return std::ranges::any_of(spec.tools, [&](const auto& t) {
+    const auto* below = std::get_if<sub_agent_options>(&t.options);
+    return below != nullptr && below->name == tool;
+  });
+}
+
+void check_early_tools(const agent_spec& spec, const tool_list& tools,
+                       std::vector<agent_fault>& faults) {
+  const auto refuse = [&](const std::string& name, std::string_view why) {
+    faults.push_back({spec.file, spec.early_tools_line, "early_tools",
+                      fmt::format("names '{}', {}", name, why)});
+  };
+  for (const auto& name : spec.early_tools) {
+    if (!has_tool(tools, name))
+      refuse(name, "which is no tool of this agent");
+    if (std::ranges::any_of(spec.reviews, [&](const auto& r) { return r.tool == name; }))
+      refuse(name, "whose calls wait for a person");
+    if (is_agent(spec, name))
+      refuse(name, "which is an agent: it runs below the step of the tools");
+  }
+}
+
+/// A review of a tool that is not there would let calls through that somebody wants to see.
+void check_reviews(const agent_spec& spec, const tool_list& tools,
+                   std::vector<agent_fault>& faults) {
+  for (const auto& one : spec.reviews)
+    if (!has_tool(tools, one.tool))
+      faults.push_back({spec.file, one.line, one.key, "the agent has no tool of this name"});
+}
+
+/// Without a store none of the agent's calls would run.
+void check_store(const agent_spec& spec, std::vector<agent_fault>& faults) {
+  for (const auto& tool : spec.tools)
+    if (spec.store.empty() && (std::holds_alternative<remember_options>(tool.options) ||
+                               std::holds_alternative<recall_options>(tool.options)))
+      faults.push_back({spec.file, tool.line, tool.key,
+                        "needs long-term memory; say where it is: store: {path: memory.db}"});
+}
+
+/// A run has one long-term memory, that of the outermost agent, which must say so.
+void check_memory_of(const sub_agent& below, const agent_spec& spec, const tool_spec& at,
+                     std::vector<agent_fault>& faults) {
+  const auto& theirs = below.agent->spec().store;
+  if (theirs.empty() || theirs == spec.store)
+    return;
+  const auto why = spec.store.empty()
+                       ? "name it here as well"
+                       : fmt::format("this agent in '{}'; a run has one", spec.store);
+  faults.push_back(
+      {spec.file, at.line, at.key,
+       fmt::format("agent '{}' has its long-term memory in '{}': {}", below.tool, theirs, why)});
+}
+
+/// The same file is told by the same text, whichever way it is named.
+std::string identity_of(const std::string& file) {
+  auto code = std::error_code{};
+  auto out = std::filesystem::weakly_canonical(file, code);
+  return code ? file : out.string();
+}
+
+/// Makes an agent and those below it.
+class building {
+public:
+  explicit building(std::shared_ptr<io_runtime> io) : io_{std::move(io)} {}
+
+  /// Null when there is a fault.
+  std::shared_ptr<const agent> build(agent_reading reading);
+  [[nodiscard]] std::vector<agent_fault> take_faults() { return std::move(faults_); }
+
+private:
+  struct made_tools {
+    tool_list tools;
+    std::vector<sub_agent> agents;
+  };
+
+  made_tools make_tools(const agent_spec& spec);
+  result<tool_ptr> make_agent_below(const sub_agent_options& o, const agent_spec& spec,
+                                    const tool_spec& at, std::vector<sub_agent>& into);
+  result<std::shared_ptr<const agent>> agent_of(const std::string& file);
+  [[nodiscard]] std::string chain_to(const std::string& file) const;
+
+  std::shared_ptr<io_runtime> io_;
+  std::vector<agent_fault> faults_;
+  std::vector<std::string> files_;      ///< from the outermost agent to the one being made
+  std::vector<std::string> identities_; ///< of the same
+  std::map<std::string, std::shared_ptr<const agent>> made_; ///< by identity; null: has faults
+};
+
+/// Agents on the way to a file, as they were named.
+std::string building::chain_to(const std::string& file) const {
+  return fmt::format("{} -> {}", fmt::join(files_, " -> "), file);
+}
+
+result<std::shared_ptr<const agent>> building::agent_of(const std::string& file) {
+  const auto refuse = [](std::string text) {
+    return error{errc::invalid_argument, std::move(text)};
+  };
+  const auto identity = identity_of(file);
+  if (std::ranges::find(identities_, identity) != identities_.end())
+    return refuse("the agent would call itself: " + chain_to(file));
+  if (identities_.size() >= agent_depth_max)
+    return refuse(
+        fmt::format("agents call agents at most {} deep: {}", agent_depth_max, chain_to(file)));
+  auto found = made_.find(identity);
+  if (found == made_.end()) {
+    if (made_.size() + 1 >= agent_files_max)
+      return refuse(fmt::format("an agent is made of at most {} files", agent_files_max));
+    auto made = build(read_agent_file(file));
+    found = made_.emplace(identity, std::move(made)).first;
+  }
+  if (!found->second)
+    return refuse(fmt::format("the agent in '{}' has faults", file));
+  return found->second;
+}
+
+result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const agent_spec& spec,
+                                            const tool_spec& at, std::vector<sub_agent>& into) {
+  if (spec.version == react_version::v1)
+    return error{errc::invalid_argument,
+                 "an agent as a tool needs version v2: in v1 all calls of an answer are one task, "
+                 "below which two agents cannot be told apart"};
+  auto below = agent_of(o.file);
+  if (!below)
+    return below.error();
+  into.push_back({o.name, std::move(*below)});
+  check_memory_of(into.back(), spec, at, faults_);
+  auto made = detail::make_agent_tool(o, make_conversation(*into.back().agent, nullptr));
+  return o.timeout_ms > 0
+             ? with_time_limit(std::move(made), std::chrono::milliseconds{o.timeout_ms})
+             : made;
+}
+
+/// The tools of the file; a fault for each that cannot be made, or whose name is taken.
+building::made_tools building::make_tools(const agent_spec& spec) {
+  auto out = made_tools{};
+  auto keys = std::map<std::string, std::string>{};
+  for (const auto& described : spec.tools) {
+    const auto* below = std::get_if<sub_agent_options>(&described.options);
+    auto made = below != nullptr ? make_agent_below(*below, spec, described, out.agents)
+                                 : make_tool_of(described, io_);
+    if (!made) {
+      faults_.push_back({spec.file, described.line, described.key, made.error().text});
+      continue;
+    }
+    const auto& name = (*made)->definition().name;
+    const auto [first, is_new] = keys.emplace(name, described.key);
+    if (!is_new)
+      faults_.push_back({spec.file, described.line, described.key,
+                         fmt::format("the name '{}' is taken by {}", name, first->second)});
+    if (described.effects == tool_effects::idempotent)
+      *made = idempotent(std::move(*made));
+    else if (described.effects == tool_effects::journaled)
+      *made = journaled(std::move(*made));
+    out.tools.push_back(std::move(*made));
+  }
+  return out;
+}
+
+std::shared_ptr<const agent> building::build(agent_reading reading) {
+  const auto faults_before = faults_.size();
+  faults_.insert(faults_.end(), reading.faults.begin(), reading.faults.end());
+  auto& spec = reading.spec;
+  auto model = in_protocol(recorded(make_model(spec, io_), spec), spec);
+  if (!model)
+    faults_.push_back({spec.file, spec.model_line, "model", model.error().text});
+  files_.push_back(spec.file);
+  identities_.push_back(identity_of(spec.file));
+  auto made = make_tools(spec);
+  files_.pop_back();
+  identities_.pop_back();
+  const auto misses_tools = std::ranges::any_of(
+      faults_.begin() + static_cast<std::ptrdiff_t>(faults_before), faults_.end(),
+      [](const auto& fault) { return fault.key.starts_with("tools"); });
+  if (!misses_tools) { // else a tool may be there once its own fault is mended
+    check_early_tools(spec, made.tools, faults_);
+    check_reviews(spec, made.tools, faults_);
+  }
+  check_store(spec, faults_);
+  if (faults_.size() > faults_before)
+    return nullptr;
+  return std::make_shared<const agent>(std::move(spec), std::move(*model), std::move(made.tools),
+                                       std::move(made.agents));
+}
+
+} // namespace
+
+agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
+  auto work = building{io};
+  const auto made = work.build(std::move(reading));
+  auto out = agent_building{{}, work.take_faults()};
+  if (made)
+    out.agent.emplace(*made);
+  return out;
+}
+
+} // namespace superstep

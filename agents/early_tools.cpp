@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/early_tools.hpp"
+
+#include <superstep/base/limiter.hpp>
+#include <superstep/messages/message_chunk.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// A command is for the step of the tools, and a fault may have come of what only that step has.
+task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool_context context) {
+  auto entering = limit.acquire();
+  auto permit = co_await entering;
+  auto running = tools.run(std::move(call), std::move(context));
+  auto came_of_it = co_await running;
+  auto answer = std::move(came_of_it.answer);
+  if (answer && answer->is_error)
+    answer = nullptr;
+  co_return answer;
+}
+
+/// Whether the node fills in arguments of the tool from what it has around a call.
+bool needs_its_turn(const tool& one) {
+  return std::ranges::any_of(
+      one.injections(), [](const auto& i) { return i.from != injection::source::tool_call_id; });
+}
+
+} // namespace
+
+early_tools::early_tools(tool_node tools, std::vector<std::string> names)
+    : tools_{std::move(tools)}, names_{std::move(names)} {
+  for (const auto& name : names_)
+    if (tools_.find(name) == nullptr)
+      throw std::invalid_argument{"early_tools names '" + name + "', which is no tool"};
+}
+
+std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
+                                                home& at, call_runner run, call_discarder discard) {
+  if (rt.remaining_steps() < 2)
+    return nullptr;
+  auto ways = early_calls::ways{};
+  ways.is_safe = [tools](const std::string& tool) {
+    const auto* found = tools->tools_.find(tool); // notes of effects are those of the tools' step
+    return std::ranges::find(tools->names_, tool) != tools->names_.end() && found != nullptr &&
+           found->effects() == tool_effects::repeatable;
+  };
+  ways.run = std::move(run);
+  ways.keep = [tools, rt](const tool_call& call, message_ptr answer) {
+    tools->results_.keep(rt, call, std::move(answer));
+  };
+  ways.discard = std::move(discard);
+  return std::make_shared<early_calls>(std::move(ways), at);
+}
+
+std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
+                                                home& at) {
+  auto context = tool_context{};
+  context.come_from(rt);
+  context.node = react::tools_name;
+  const auto limit = limiter{rt.config().max_concurrency};
+  return begin(tools, rt, at, [tools, limit, context](const tool_call& call) {
+    return run_early(tools->tools_, limit, call, context);
+  });
+}
+
+std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,
+                                   const std::shared_ptr<early_calls>& early) {
+  if (!rt.streams_messages() && !early)
+    return nullptr;
+  auto told = std::make_shared<bool>(false);
+  request.on_chunk = [rt, told, early](const message_chunk& piece) {
+    if (early)
+      early->hear(piece);
+    if (!rt.streams_messages())
+      return;
+    *told = true;
+    rt.emit_message(value{piece});
+  };
+  return told;
+}
+
+task<result<message>> hear_out(task<result<message>> asking, std::shared_ptr<early_calls> early) {
+  auto reply = std::optional<result<message>>{};
+  auto thrown = std::exception_ptr{};
+  try {
+    reply.emplace(co_await asking);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  auto ending = early->end(reply && *reply ? (*reply)->tool_calls : std::vector<tool_call>{});
+  co_await ending;
+  if (thrown)
+    std::rethrow_exception(thrown);
+  co_return std::move(*reply);
+}
+
+namespace react {
+
+early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) {
+  if (names.empty())
+    return nullptr;
+  const auto& node = tools.node();
+  if (node.options().around)
+    refuse_options("early_tools: the tools have an interceptor (tool_node_options::around), which "
+                   "sees calls with the state they were made in; they start in their turn only");
+  for (const auto& name : names) {
+    const auto* tool = node.find(name);
+    if (tool == nullptr)
+      refuse_options("early_tools names '" + name + "', which is no tool of the agent");
+    if (needs_its_turn(*tool))
+      refuse_options("early_tools names '" + name +
+                     "', some of whose arguments the node fills in: what they are is known when "
+                     "its turn has come");
+  }
+  auto early = std::make_shared<const early_tools>(node, names);
+  auto options = node.options();
+  options.known = [early, before = std::move(options.known)](const runtime& rt,
+                                                             const tool_call& call) {
+    auto answer = early->take(rt, call);
+    return answer || !before ? answer : before(rt, call);
+  };
+  tools = agent_tools{node.with_options(std::move(options))};
+  return early;
+}
+
+} // namespace react
+
+} // namespace superstep

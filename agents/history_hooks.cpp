@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/history_hooks.hpp"
+
+#include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/messages/buffer_string.hpp>
+#include <superstep/messages/token_counter.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// Where the last turn begins that starts at `from` or before it; 0: at the beginning.
+std::size_t turn_before(const message_list& messages, std::size_t from) {
+  while (from > 0 && (from >= messages.size() || messages[from].type != message_type::human))
+    --from;
+  return from;
+}
+
+message_list part_of(const message_list& messages, std::size_t from, std::size_t to) {
+  auto out = message_list{};
+  for (auto i = from; i < to; ++i)
+    out.push_back(messages.at_ptr(i));
+  return out;
+}
+
+/// Where the latest turns begin that take no more than so many tokens together.
+std::size_t first_that_fits(const message_list& messages, std::int64_t tokens_max) {
+  const auto count = approximate_tokens{};
+  auto begin = turn_before(messages, messages.size());
+  auto tokens = std::int64_t{0};
+  for (auto i = messages.size(); i > 0; --i) {
+    const auto& m = messages[i - 1];
+    tokens += count(m);
+    if (tokens > tokens_max)
+      break;
+    if (m.type == message_type::human)
+      begin = i - 1;
+  }
+  return begin;
+}
+
+task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, message_list messages,
+                                  runtime rt) {
+  auto request = model_request{};
+  request.system = std::make_shared<const message>(system_message(std::move(prompt)));
+  request.messages.push_back(human_message(buffer_string(messages)));
+  request.tools = std::make_shared<const std::vector<tool_definition>>();
+  request.run_key = rt.config().run_id;
+  request.turn = react::answers_in(messages);
+  auto asking = model->complete(std::move(request));
+  auto answer = co_await asking;
+  if (!answer)
+    throw std::system_error{answer.error().code, answer.error().text};
+  co_return text_of(*answer);
+}
+
+/// The conversation with a summary in the place of what stands before `kept_from`.
+update<messages_state> replaced(const message_list& messages, std::size_t kept_from,
+                                const std::string& summary) {
+  auto out = message_list{};
+  out.push_back(remove_message(std::string{remove_all_messages}));
+  out.push_back(human_message("A summary of the conversation so far:\n" + summary));
+  for (auto i = kept_from; i < messages.size(); ++i)
+    out.push_back(messages.at_ptr(i));
+  return update{set<&messages_state::messages>(std::move(out))};
+}
+
+task<update<messages_state>> summarise(std::shared_ptr<const summary_spec> options,
+                                       chat_model_ptr model, const messages_state& state,
+                                       runtime rt) {
+  const auto messages = state.messages;
+  auto written = update<messages_state>{};
+  if (count_tokens_approximately(messages) <= options->tokens_max)
+    co_return written;
+  const auto wanted = messages.size() - std::min(messages.size(), options->messages_kept);
+  const auto kept_from = turn_before(messages, wanted);
+  if (kept_from < 2) // a summary of a summary says nothing new
+    co_return written;
+  auto asking =
+      ask_for_summary(std::move(model), options->prompt, part_of(messages, 0, kept_from), rt);
+  const auto summary = co_await asking;
+  written = replaced(messages, kept_from, summary);
+  co_return written;
+}
+
+} // namespace
+
+agent_hook<messages_state> make_trim_hook(const trim_spec& options) {
+  return [tokens = options.tokens_max](const messages_state& state, runtime) {
+    const auto& all = state.messages;
+    return update{set<&messages_state::llm_input_messages>(
+        part_of(all, first_that_fits(all, tokens), all.size()))};
+  };
+}
+
+agent_hook<messages_state> make_summary_hook(const summary_spec& options, chat_model_ptr model) {
+  const auto kept = std::make_shared<const summary_spec>(options);
+  return [kept, model = std::move(model)](const messages_state& state, runtime rt) {
+    return summarise(kept, model, state, std::move(rt));
+  };
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "agents/yaml_fields.hpp"
+
+#include <superstep/agents/agent_spec.hpp>
+
+namespace superstep::detail {
+
+/// Reads the key `hooks`: what is done with a long conversation before the model reads it.
+void read_hooks(fields& root, agent_spec& into);
+
+/// Reads the key `response`: the schema of what an answer ends with.
+void read_response(fields& root, agent_spec& into);
+
+/// Reads the key `store`: where long-term memory is.
+void read_store(fields& root, const std::string& folder, agent_spec& into);
+
+} // namespace superstep::detail

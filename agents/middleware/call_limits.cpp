@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/chat_history.hpp"
+
+#include <superstep/agents/middleware/call_limits.hpp>
+#include <superstep/tools/failed_call.hpp>
+
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace superstep::detail {
+
+namespace {
+
+using limit = std::optional<std::int64_t>;
+
+std::int64_t count_of(const std::map<std::string, std::int64_t>& counts, const std::string& key) {
+  const auto found = counts.find(key);
+  return found == counts.end() ? 0 : found->second;
+}
+
+void check(const limit& thread_max, const limit& run_max) {
+  if (!thread_max && !run_max)
+    throw std::invalid_argument{"At least one limit must be specified (thread_limit or run_limit)"};
+}
+
+/// Which limits a number of calls is beyond, as people read it.
+std::string exceeded(std::int64_t thread, std::int64_t run,
+                     const tool_call_limit_options& options) {
+  auto out = std::string{};
+  const auto add = [&](std::string_view scope, std::int64_t is, const limit& most) {
+    if (!most || is <= *most)
+      return;
+    out += std::string{out.empty() ? "" : " and "} + std::string{scope} + " limit exceeded (" +
+           std::to_string(is) + "/" + std::to_string(*most) + " calls)";
+  };
+  add("thread", thread, options.thread_max);
+  add("run", run, options.run_max);
+  const auto what = options.tool.empty() ? std::string{"Tool"} : "'" + options.tool + "' tool";
+  return what + " call limit reached: " + out + ".";
+}
+
+message refusal(const tool_call& call, const std::string& tool) {
+  auto text = tool.empty() ? std::string{"Tool call limit exceeded. Do not make additional tool "
+                                         "calls."}
+                           : "Tool call limit exceeded. Do not call '" + tool + "' again.";
+  return failed_call(call, std::move(text));
+}
+
+/// A run cannot end while calls of other tools wait for their answers.
+void check_others(const std::vector<tool_call>& calls, const std::string& tool) {
+  auto names = std::set<std::string>{};
+  for (const auto& call : calls)
+    if (!tool.empty() && call.name != tool)
+      names.insert(call.name);
+  if (names.empty())
+    return;
+  auto text = std::string{};
+  for (const auto& name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  throw std::logic_error{"Cannot end execution with other tool calls pending. Found calls to: " +
+                         text + ". Use 'continue' or 'error' behavior instead."};
+}
+
+} // namespace
+
+void check_limits(const model_call_limit_options& options) {
+  check(options.thread_max, options.run_max);
+  if (options.then == at_limit::go_on)
+    throw std::invalid_argument{"a limit of model calls ends the run or fails it: without the "
+                                "model there is nothing to go on with"};
+}
+
+void check_limits(const tool_call_limit_options& options) {
+  check(options.thread_max, options.run_max);
+}
+
+std::string key_of(const tool_call_limit_options& options) {
+  return options.tool.empty() ? "tools" : "tool " + options.tool;
+}
+
+limit_step begin_run(const call_counts& counts, const std::string& key) {
+  auto out = limit_step{};
+  if (count_of(counts.run, key) == 0)
+    return out;
+  out.counts = counts;
+  out.counts->run.erase(key);
+  return out;
+}
+
+limit_step before_model(const model_call_limit_options& options, const call_counts& counts) {
+  const auto thread = count_of(counts.thread, model_limit_key);
+  const auto run = count_of(counts.run, model_limit_key);
+  auto reached = std::string{};
+  const auto add = [&](std::string_view scope, std::int64_t is, const limit& most) {
+    if (most && is >= *most)
+      reached += std::string{reached.empty() ? "" : ", "} + std::string{scope} + " limit (" +
+                 std::to_string(is) + "/" + std::to_string(*most) + ")";
+  };
+  add("thread", thread, options.thread_max);
+  add("run", run, options.run_max);
+  auto out = limit_step{};
+  if (reached.empty())
+    return out;
+  auto text = "Model call limits exceeded: " + reached;
+  if (options.then == at_limit::fail)
+    throw call_limit_error{text};
+  out.messages.push_back(ai_message(std::move(text)));
+  out.to = jump::finish;
+  return out;
+}
+
+limit_step after_model(const call_counts& counts) {
+  auto out = limit_step{};
+  out.counts = counts;
+  ++out.counts->thread[model_limit_key];
+  ++out.counts->run[model_limit_key];
+  return out;
+}
+
+limit_step after_model(const tool_call_limit_options& options, const call_counts& counts,
+                       const message_list& messages) {
+  auto out = limit_step{};
+  const auto* last = last_ai_message(messages);
+  if (last == nullptr || last->tool_calls.empty())
+    return out;
+  const auto key = key_of(options);
+  auto thread = count_of(counts.thread, key);
+  auto run = count_of(counts.run, key);
+  auto refused = std::vector<const tool_call*>{};
+  auto counted = false;
+  for (const auto& call : last->tool_calls) {
+    if (!options.tool.empty() && call.name != options.tool)
+      continue;
+    counted = true;
+    if ((options.thread_max && thread + 1 > *options.thread_max) ||
+        (options.run_max && run + 1 > *options.run_max)) {
+      refused.push_back(&call);
+    } else {
+      ++thread;
+      ++run;
+    }
+  }
+  if (!counted)
+    return out;
+  // A thread counts what was called, a run also what was tried.
+  const auto tried = static_cast<std::int64_t>(refused.size());
+  out.counts = counts;
+  out.counts->thread[key] = thread;
+  out.counts->run[key] = run + tried;
+  if (refused.empty())
+    return out;
+  if (options.then == at_limit::fail)
+    throw call_limit_error{exceeded(thread + tried, run + tried, options)};
+  if (options.then == at_limit::finish) {
+    check_others(last->tool_calls, options.tool);
+    // None of them is made, so none may stay without an answer.
+    for (const auto& call : last->tool_calls)
+      out.messages.push_back(refusal(call, options.tool));
+    out.messages.push_back(ai_message(exceeded(thread + tried, run + tried, options)));
+    out.to = jump::finish;
+  } else {
+    for (const auto* call : refused)
+      out.messages.push_back(refusal(*call, options.tool));
+  }
+  return out;
+}
+
+} // namespace superstep::detail

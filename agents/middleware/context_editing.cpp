@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/middleware/context_editing.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+bool is_cleared(const message& m) {
+  const auto* mark = m.response_metadata.if_contains("context_editing");
+  return mark != nullptr && mark->is_object() && mark->get_object().contains("cleared");
+}
+
+message_ptr cleared(const message& m, const std::string& placeholder) {
+  auto out = m;
+  out.content = placeholder;
+  out.blocks = {};
+  out.artifact = nullptr;
+  out.response_metadata["context_editing"] = {{"cleared", true}, {"strategy", "clear_tool_uses"}};
+  return std::make_shared<const message>(std::move(out));
+}
+
+message_ptr without_input(const message& m, const std::string& call_id) {
+  auto out = m;
+  for (auto& call : out.tool_calls)
+    if (call.id == call_id)
+      call.args = {};
+  return std::make_shared<const message>(std::move(out));
+}
+
+} // namespace
+
+message_list clear_tool_results(message_list messages, const context_editing_options& options) {
+  auto tokens = std::int64_t{0};
+  auto callers = std::unordered_map<std::string, std::size_t>{}; // by the id of the call
+  auto results = std::vector<std::size_t>{};
+  for (auto i = std::size_t{0}; i < messages.size(); ++i) {
+    const auto& m = messages[i];
+    tokens += options.count(m);
+    for (const auto& call : m.tool_calls)
+      callers[call.id] = i;
+    if (m.type == message_type::tool && callers.contains(m.tool_call_id))
+      results.push_back(i);
+  }
+  if (tokens <= options.tokens_max)
+    return messages;
+  results.resize(results.size() - std::min(options.keep, results.size()));
+  auto saved = std::int64_t{0};
+  const auto replace = [&](std::size_t i, message_ptr with) {
+    saved += options.count(messages[i]) - options.count(*with);
+    messages.replace(i, std::move(with));
+  };
+  for (const auto i : results) {
+    const auto& excluded = options.exclude_tools;
+    if (is_cleared(messages[i]) || std::ranges::find(excluded, messages[i].name) != excluded.end())
+      continue;
+    const auto id = messages[i].tool_call_id;
+    replace(i, cleared(messages[i], options.placeholder));
+    if (const auto by = callers.at(id); options.clear_inputs)
+      replace(by, without_input(messages[by], id));
+    if (options.clear_at_least > 0 && saved >= options.clear_at_least)
+      break;
+  }
+  return messages;
+}
+
+message_middleware context_editing(context_editing_options options) {
+  auto out = message_middleware{};
+  out.name = "ContextEditingMiddleware";
+  out.wrap_model_call = [options = std::make_shared<const context_editing_options>(std::move(
+                             options))](model_call call, const model_ask& ask, const runtime&) {
+    call.messages = clear_tool_results(std::move(call.messages), *options);
+    return ask(std::move(call));
+  };
+  return out;
+}
+
+} // namespace superstep

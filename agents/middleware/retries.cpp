@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/middleware/retries.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/model_retry.hpp>
+#include <superstep/tools/failed_call.hpp>
+#include <superstep/tools/tool_errors.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using options_ptr = std::shared_ptr<const retry_options>;
+
+bool is_broken_off(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const broken_answer&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+bool is_worth_it(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::system_error& e) {
+    return is_worth_another_try(error{e.code(), e.what()}) && is_worth_a_retry(failure);
+  } catch (...) {
+    return is_worth_a_retry(failure);
+  }
+}
+
+/// Whether another attempt follows the one that failed.
+bool goes_on(const retry_options& options, const std::exception_ptr& failure,
+             std::uint32_t attempt) {
+  const auto& policy = options.policy;
+  return attempt < policy.max_attempts && !is_broken_off(failure) &&
+         (policy.retry_on ? policy.retry_on(failure) : is_worth_it(failure));
+}
+
+std::chrono::milliseconds rest_after(const retry_options& options, std::uint32_t attempt,
+                                     std::string_view key) {
+  // The same in every run of this key, and not the same for all calls that fail together.
+  const auto luck = std::hash<std::string_view>{}(key) + attempt * std::uint64_t{7919};
+  return wait_after(options.policy, attempt, luck);
+}
+
+/// What is said in place of an answer; throws the failure when that is asked for.
+std::string last_words(const retry_options& options, const std::exception_ptr& failure,
+                       std::uint32_t attempts, const std::string& who, std::string_view advice) {
+  if (options.then_throw || is_broken_off(failure))
+    std::rethrow_exception(failure);
+  const auto start = who + " failed after " + std::to_string(attempts) +
+                     (attempts == 1 ? " attempt" : " attempts") + " with ";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    if (options.words)
+      return options.words(e);
+    const auto* named = dynamic_cast<const named_error*>(&e);
+    return start + std::string{named != nullptr ? named->error_name() : "Error"} + ": " + e.what() +
+           std::string{advice};
+  } catch (...) {
+    return start + "an unknown error" + std::string{advice};
+  }
+}
+
+task<message> ask_again(options_ptr options, model_call call, model_ask ask, runtime rt) {
+  auto attempt = std::uint32_t{1};
+  auto failure = std::exception_ptr{};
+  for (;; ++attempt) {
+    try {
+      auto asking = ask(call);
+      auto answer = co_await asking;
+      co_return answer;
+    } catch (...) { // waiting is not possible in here
+      failure = std::current_exception();
+    }
+    if (!goes_on(*options, failure, attempt))
+      break;
+    auto rest = sleep_for{rest_after(*options, attempt, rt.config().run_id)};
+    co_await rest;
+  }
+  co_return ai_message(last_words(*options, failure, attempt, "Model call", ""));
+}
+
+tool_answer answered(const tool_call& call, std::string text) {
+  auto out = tool_answer{};
+  out.answer = std::make_shared<const message>(failed_call(call, std::move(text)));
+  return out;
+}
+
+task<tool_answer> run_again(options_ptr options, tool_request request, tool_execute execute) {
+  auto attempt = std::uint32_t{1};
+  auto failure = std::exception_ptr{};
+  for (;; ++attempt) {
+    try {
+      auto again = request;
+      again.context.attempt = attempt;
+      auto running = execute(std::move(again));
+      auto answer = co_await running;
+      co_return answer;
+    } catch (...) { // waiting is not possible in here
+      failure = std::current_exception();
+    }
+    if (!goes_on(*options, failure, attempt))
+      break;
+    auto rest = sleep_for{rest_after(*options, attempt, request.call.id)};
+    co_await rest;
+  }
+  const auto who = "Tool '" + request.call.name + "'";
+  co_return answered(request.call,
+                     last_words(*options, failure, attempt, who, ". Please try again."));
+}
+
+using models = std::shared_ptr<const std::vector<chat_model_ptr>>;
+
+task<message> ask_others(models others, model_call call, model_ask ask) {
+  for (auto next = std::size_t{0};; ++next) {
+    try {
+      auto asking = ask(call);
+      auto answer = co_await asking;
+      co_return answer;
+    } catch (...) {
+      if (next == others->size() || is_broken_off(std::current_exception()))
+        throw;
+    }
+    call.model = (*others)[next];
+  }
+}
+
+options_ptr checked(retry_options options) {
+  if (options.policy.max_attempts == 0)
+    throw std::invalid_argument{"a retry needs at least one attempt"};
+  return std::make_shared<const retry_options>(std::move(options));
+}
+
+} // namespace
+
+message_middleware model_retry(retry_options options) {
+  auto out = message_middleware{};
+  out.name = "ModelRetryMiddleware";
+  out.wrap_model_call = [options = checked(std::move(options))](model_call call, model_ask ask,
+                                                                runtime rt) {
+    return ask_again(options, std::move(call), std::move(ask), std::move(rt));
+  };
+  return out;
+}
+
+message_middleware tool_retry(retry_options options, std::vector<std::string> tools) {
+  auto out = message_middleware{};
+  out.name = "ToolRetryMiddleware";
+  out.wrap_tool_call = [options = checked(std::move(options)),
+                        tools = std::move(tools)](tool_request request, tool_execute execute) {
+    const auto is_meant =
+        tools.empty() || std::ranges::find(tools, request.call.name) != tools.end();
+    return is_meant ? run_again(options, std::move(request), std::move(execute))
+                    : execute(std::move(request));
+  };
+  return out;
+}
+
+message_middleware model_fallback(std::vector<chat_model_ptr> others) {
+  if (others.empty() || std::ranges::find(others, nullptr) != others.end())
+    throw std::invalid_argument{"a fallback needs models to fall back to"};
+  auto out = message_middleware{};
+  out.name = "ModelFallbackMiddleware";
+  out.wrap_model_call = [others = std::make_shared<const std::vector<chat_model_ptr>>(
+                             std::move(others))](model_call call, model_ask ask, const runtime&) {
+    return ask_others(others, std::move(call), std::move(ask));
+  };
+  return out;
+}
+
+} // namespace superstep

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/detail/middleware_parts.hpp>
+#include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/open_calls.hpp>
+#include <superstep/runtime/thread_state.hpp>
+#include <superstep/tools/failed_call.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// The answer to a call among the messages of a state; without its id, which is that of a step that
+/// was not taken. Nothing: there is none.
+std::optional<message> answer_in(const message_list& messages, const tool_call& call) {
+  const auto found = std::ranges::find_if(messages, [&](const message& m) {
+    return m.type == message_type::tool && m.tool_call_id == call.id;
+  });
+  if (found == messages.end())
+    return std::nullopt;
+  auto out = *found;
+  out.id.clear();
+  return out;
+}
+
+message stopped_answer(const tool_call& call, std::string_view why) {
+  return failed_call(call, "The call was stopped before it ended: " + std::string{why});
+}
+
+/// The node after which an agent reads answers. A model may call tools that an agent does not have.
+std::string node_of_answers(const program& table) {
+  for (const auto* name : {react::tools_name, react::agent_name})
+    if (table.find(name) != program::no_node)
+      return name;
+  return react::model_name;
+}
+
+} // namespace
+
+message_list with_calls_answered(message_list messages, std::string_view why) {
+  for (const auto& call : react::pending_calls(messages))
+    messages.push_back(stopped_answer(call, why));
+  return messages;
+}
+
+std::size_t detail::end_open_calls(const program_ptr& table, const std::string& thread_id,
+                                   std::string_view why, const messages_access& messages) {
+  const auto now = get_state(table, {thread_id});
+  if (!now.point)
+    return 0;
+  // The edit drops what tasks of the unfinished step have given; so it says that once more.
+  const auto kept = get_state(table, {thread_id, now.point->id});
+  auto answers = message_list{};
+  auto stopped = std::size_t{0};
+  for (const auto& call : react::pending_calls(messages.read(*kept.state))) {
+    auto given = answer_in(messages.read(*now.state), call);
+    stopped += given ? 0U : 1U;
+    answers.push_back(given ? *std::move(given) : stopped_answer(call, why));
+  }
+  if (answers.empty())
+    return 0;
+  auto edit = state_edit{};
+  edit.values = messages.write(std::move(answers));
+  edit.as_node = node_of_answers(*table);
+  update_state(table, {thread_id}, std::move(edit));
+  return stopped;
+}
+
+} // namespace superstep

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/graph.hpp>
+#include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_errors.hpp>
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+namespace detail {
+
+template <class State, class Out>
+task<std::invoke_result_t<const Out&, const State&>>
+run_graph_tool(program_ptr table, const tool_context& context, write_list input, const Out& out) {
+  const auto* around = context.around.get();
+  if (around == nullptr || !around->run)
+    throw tool_exception{"a graph as a tool needs a graph that runs the node of tools"};
+  auto running = run_nested(around->run->services(), std::move(table), std::move(input));
+  const auto ended = co_await running;
+  if (ended.to_parent || !ended.state)
+    throw tool_exception{"the graph gave no state to answer with"};
+  co_return out(static_cast<const struct_block<State>&>(*ended.state).state);
+}
+
+} // namespace detail
+
+/// A graph as a tool, an agent for another one: `to_graph` makes its input of the arguments,
+/// `from_graph` the result of what it ends with, of any type that make_tool() takes. It runs below
+/// the node of tools like a subgraph: its questions, events and checkpoints are part of that run's.
+///
+/// For agents that give each call an activation of its own (create_agent, create_react_agent v2).
+template <class Args, class State, std::invocable<const Args&> In, std::invocable<const State&> Out>
+  requires std::convertible_to<std::invoke_result_t<In, const Args&>, State>
+[[nodiscard]] tool_ptr make_graph_tool(std::string name, std::string description,
+                                       compiled_graph<State> graph, In to_graph, Out from_graph) {
+  return make_tool<Args>(
+      std::move(name), std::move(description),
+      [graph = std::move(graph), to_graph = std::move(to_graph),
+       from_graph = std::move(from_graph)](const Args& args, const tool_context& context) {
+        return detail::run_graph_tool<State>(graph.table(), context,
+                                             input_writes(State(to_graph(args))), from_graph);
+      });
+}
+
+} // namespace superstep

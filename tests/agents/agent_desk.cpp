@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_desk.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+
+namespace superstep::testing {
+
+write_list first_turn() {
+  auto state = desk{};
+  state.messages = {human_message("question")};
+  state.owner = "Kim";
+  return input_writes(std::move(state));
+}
+
+compiled_graph<desk> built(create_agent_options<desk> options) {
+  return create_agent(std::move(options));
+}
+
+run_result<desk> run(create_agent_options<desk> options, run_config config) {
+  auto lanes = engine{engine_options{.workers = 1}};
+  config.recursion_limit = 100;
+  return lanes.run(built(std::move(options)), first_turn(), std::move(config));
+}
+
+conversation::conversation(create_agent_options<desk> options)
+    : agent_{[&] {
+        options.checkpointer = std::make_shared<memory_saver>();
+        return built(std::move(options));
+      }()} {
+  config_.thread_id = "t";
+  config_.recursion_limit = 100;
+}
+
+run_result<desk> conversation::say(const std::string& text) {
+  auto more = message_list{human_message(text)};
+  return lanes_.run(agent_, input_writes(update<desk>{set<&desk::messages>(std::move(more))}),
+                    config_);
+}
+
+run_result<desk> conversation::answer(json::value response) {
+  auto given = thread_command{};
+  given.resume = std::move(response);
+  return lanes_.run(agent_, run_input{std::move(given)}, config_);
+}
+
+std::string why(const run_result<desk>& ended) {
+  return ended.error ? describe(ended.error->cause) : "";
+}
+
+std::string said(const run_result<desk>& ended) {
+  auto out = std::string{};
+  for (const auto& m : ended.state->messages)
+    out += (out.empty() ? "" : "\n") + m.content;
+  return out;
+}
+
+} // namespace superstep::testing

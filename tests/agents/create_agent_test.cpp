@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_desk.hpp"
+
+#include <superstep/agents/review_calls.hpp>
+#include <superstep/base/await.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+
+using namespace superstep;
+using namespace superstep::testing;
+
+namespace {
+
+/// What happened, in order; hooks and wraps write it.
+class diary {
+public:
+  void note(std::string what) const {
+    const auto lock = std::scoped_lock{mutex_};
+    entries_.push_back(std::move(what));
+  }
+  [[nodiscard]] std::string text() const {
+    const auto lock = std::scoped_lock{mutex_};
+    auto out = std::string{};
+    for (const auto& entry : entries_)
+      out += (out.empty() ? "" : " ") + entry;
+    return out;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::string> entries_;
+};
+
+/// Notes everything that happens around it.
+middleware<desk> noting(const std::string& name, const diary& all) {
+  auto out = middleware<desk>{};
+  out.name = name;
+  const auto hook = [&all, name](const char* when) {
+    return [&all, text = name + '.' + when](const desk&, runtime) { all.note(text); };
+  };
+  out.before_agent = hook("before_agent");
+  out.before_model = hook("before_model");
+  out.after_model = hook("after_model");
+  out.after_agent = hook("after_agent");
+  out.wrap_model_call = [&all, name](model_call call, model_ask ask) -> task<message> {
+    all.note(name + "(");
+    auto asking = ask(std::move(call));
+    auto answer = co_await asking;
+    all.note(")" + name);
+    co_return answer;
+  };
+  out.wrap_tool_call = [&all, name](tool_request request,
+                                    tool_execute execute) -> task<tool_answer> {
+    all.note(name + "[");
+    auto running = execute(std::move(request));
+    auto answer = co_await running;
+    all.note("]" + name);
+    co_return answer;
+  };
+  return out;
+}
+
+/// Jumps once, from the given kind of hook.
+middleware<desk> jumping(middleware_hook<desk> middleware<desk>::*when, jump to,
+                         std::vector<jump> declared) {
+  auto out = middleware<desk>{};
+  out.name = "jumper";
+  out.*when = {[to](const desk& state, runtime) {
+                 if (state.visits > 0)
+                   return hook_step<desk>{};
+                 return hook_step<desk>{update{set<&desk::visits>(1)}, to};
+               },
+               std::move(declared)};
+  return out;
+}
+
+/// Waits until it is stopped.
+task<std::string> never() {
+  auto waiting = await_callback<int>([](const completer<int>&) {});
+  co_await waiting;
+  co_return std::string{"it ended after all"};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(agents_with_middleware)
+
+BOOST_AUTO_TEST_CASE(without_middleware_model_and_tools_take_turns) {
+  const auto model = scripted({calling("echo", "c1"), ai_message("done")});
+  auto options = design(model);
+  options.name = "clerk";
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_REQUIRE(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->messages[2].content == "x");
+  BOOST_TEST(ended.state->messages[3].name == "clerk");
+  BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_after_is_called_in_reverse_and_the_first_is_outermost) {
+  const auto all = diary{};
+  auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
+  options.middleware = {noting("a", all), noting("b", all)};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(all.text() ==
+             "a.before_agent b.before_agent "
+             "a.before_model b.before_model a( b( )b )a b.after_model a.after_model a[ b[ ]b ]a "
+             "a.before_model b.before_model a( b( )b )a b.after_model a.after_model "
+             "b.after_agent a.after_agent");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrap_may_change_the_question_and_the_answer) {
+  const auto model = scripted({ai_message("hello")});
+  auto options = design(model);
+  auto m = middleware<desk>{};
+  m.name = "polite";
+  m.wrap_model_call = [](const desk& state, model_call call, model_ask ask,
+                         runtime) -> task<message> {
+    call.system = std::make_shared<const message>(system_message("You work for " + state.owner));
+    call.parameters["temperature"] = 0;
+    auto asking = ask(std::move(call));
+    auto answer = co_await asking;
+    answer.content += ", please";
+    co_return answer;
+  };
+  options.middleware = {std::move(m)};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->messages.back().content == "hello, please");
+  BOOST_TEST(model->asked()[0].system->content == "You work for Kim");
+  BOOST_TEST(model->asked()[0].parameters.at("temperature") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrap_may_answer_in_place_of_the_model_and_of_a_tool) {
+  const auto model = scripted({ai_message("never asked")});
+  auto options = design(model);
+  auto m = middleware<desk>{};
+  m.name = "stand-in";
+  m.wrap_model_call = [](const desk& state, model_call, model_ask, runtime) -> task<message> {
+    co_return state.messages.size() == 1 ? calling("echo", "c1") : ai_message("done");
+  };
+  m.wrap_tool_call = [](tool_request request, tool_execute) -> task<tool_answer> {
+    auto out = tool_answer{};
+    out.answer = std::make_shared<const message>(tool_message("made up", request.call.id, "echo"));
+    co_return out;
+  };
+  options.middleware = {std::move(m)};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->messages[2].content == "made up");
+  BOOST_TEST(ended.state->messages.size() == 4U);
+  BOOST_TEST(model->asked().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_jump_to_the_end_runs_what_comes_after_the_agent) {
+  const auto all = diary{};
+  const auto model = scripted({ai_message("never asked")});
+  for (auto when : {&middleware<desk>::before_agent, &middleware<desk>::before_model}) {
+    auto options = design(model);
+    options.middleware = {noting("a", all), jumping(when, jump::finish, {jump::finish})};
+    const auto ended = run(std::move(options));
+    BOOST_TEST(why(ended) == "");
+    BOOST_TEST(ended.state->messages.size() == 1U);
+  }
+  BOOST_TEST(all.text() == "a.before_agent a.after_agent "
+                           "a.before_agent a.before_model a.after_agent");
+  BOOST_TEST(model->asked().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_jump_to_the_model_begins_the_loop_anew) {
+  const auto all = diary{};
+  auto options = design(scripted({ai_message("first"), ai_message("second")}));
+  options.middleware = {noting("a", all),
+                        jumping(&middleware<desk>::after_model, jump::model, {jump::model})};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages.back().content == "second");
+  // The jump leaves out what would have come after the hook.
+  BOOST_TEST(all.text() == "a.before_agent a.before_model a( )a a.before_model a( )a "
+                           "a.after_model a.after_agent");
+}
+
+BOOST_AUTO_TEST_CASE(a_jump_to_the_tools_makes_the_calls_of_the_latest_answer) {
+  auto options = design(scripted({ai_message("unused"), ai_message("done")}));
+  auto m = middleware<desk>{};
+  m.name = "presenter";
+  m.before_agent = {[](const desk&, runtime) {
+                      auto out = hook_step<desk>{};
+                      out.update.add(set<&desk::messages>({calling("echo", "c1", "at once")}));
+                      out.to = jump::tools;
+                      return out;
+                    },
+                    {jump::tools}};
+  options.middleware = {std::move(m)};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_REQUIRE(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->messages[2].content == "at once");
+  BOOST_TEST(ended.state->messages[3].content == "done");
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_may_answer_calls_and_the_model_reads_on) {
+  auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
+  auto m = middleware<desk>{};
+  m.name = "refuser";
+  m.after_model = [](const desk& state, runtime) -> task<update<desk>> {
+    auto answers = message_list{};
+    for (const auto& call : state.messages.back().tool_calls)
+      answers.push_back(tool_message("refused", call.id, call.name));
+    co_return update{set<&desk::messages>(std::move(answers))};
+  };
+  options.middleware = {std::move(m)};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_REQUIRE(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state->messages[2].content == "refused");
+}
+
+BOOST_AUTO_TEST_CASE(tools_of_a_middleware_are_the_agents) {
+  const auto model = scripted({calling("shout", "c1"), ai_message("done")});
+  auto options = design(model);
+  auto m = middleware<desk>{};
+  m.name = "loud";
+  m.tools = {echo("shout")};
+  options.middleware = {std::move(m)};
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state->messages[2].name == "shout");
+  BOOST_TEST(model->asked()[0].tools->size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(
+    the_loop_ends_after_tools_that_answer_for_the_model_when_no_others_are_called) {
+  auto both = calling("echo", "c1");
+  both.tool_calls.push_back(calling("shout", "c2").tool_calls[0]);
+  for (const auto& [answer, messages] :
+       {std::pair{calling("echo", "c1"), 3U}, std::pair{both, 5U}}) {
+    auto options = design(scripted({answer, ai_message("done")}));
+    options.tools = {echo(), echo("shout")};
+    options.return_direct = {"echo"};
+    const auto ended = run(std::move(options));
+    BOOST_REQUIRE(!ended.error);
+    BOOST_TEST(ended.state->messages.size() == messages);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_response_is_the_last_answer_of_the_loop) {
+  const auto model = scripted({calling("echo", "c1"), ai_message(R"({"city":"Oslo"})")});
+  auto options = design(model);
+  options.response = response_format{{{"type", "object"},
+                                      {"title", "Answer"},
+                                      {"properties", {{"city", {{"type", "string"}}}}},
+                                      {"required", {"city"}}}};
+  const auto bad = [&] {
+    auto copy = options;
+    copy.model = scripted({ai_message(R"({"town":"Oslo"})")});
+    return copy;
+  }();
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->structured_response.at("city") == "Oslo");
+  BOOST_TEST(ended.state->messages.size() == 4U);
+  BOOST_TEST(model->asked()[0].format->name == "Answer");
+  BOOST_TEST(why(run(bad)).find("the model's structured response") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_may_ask_and_the_thread_goes_on_from_there) {
+  const auto model = scripted({ai_message("done")});
+  auto options = design(model);
+  auto m = middleware<desk>{};
+  m.name = "guard";
+  m.before_model = [](const desk&, runtime rt) -> task<update<desk>> {
+    auto asking = rt.interrupt("who is it?");
+    const auto answer = co_await asking;
+    co_return update{set<&desk::owner>(std::string{answer.as_string()})};
+  };
+  options.middleware = {std::move(m)};
+  auto talk = conversation{std::move(options)};
+  const auto stopped = talk.say("question");
+  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
+  const auto ended = talk.answer("Lee");
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->owner == "Lee");
+  BOOST_TEST(model->asked().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(each_call_waits_by_itself_and_calls_that_have_ended_are_not_made_again) {
+  auto both = calling("echo", "c1", "one");
+  both.tool_calls.push_back(calling("shout", "c2", "two").tool_calls[0]);
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  auto options = design(scripted({both, ai_message("done")}));
+  options.tools = {make_tool<echo_args>("echo", "",
+                                        [runs](const echo_args& a) {
+                                          ++*runs;
+                                          return a.text;
+                                        }),
+                   echo("shout")};
+  auto m = middleware<desk>{};
+  m.name = "review";
+  auto which = review_options{};
+  which.tools = {"shout"};
+  m.wrap_tool_call = review_calls(std::move(which));
+  options.middleware = {std::move(m)};
+  auto talk = conversation{std::move(options)};
+  const auto stopped = talk.say("question");
+  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
+  const auto ended = talk.answer(parse_json(R"([{"type":"accept"}])").value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\none\ntwo\ndone");
+  BOOST_TEST(*runs == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_takes_too_long_is_answered_and_its_siblings_are_kept) {
+  auto both = calling("stuck", "c1");
+  both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
+  auto options = design(scripted({both, ai_message("done")}));
+  options.tools = {make_tool<echo_args>("stuck", "", [](const echo_args&) { return never(); }),
+                   echo()};
+  options.tool_timeouts["stuck"] = std::chrono::milliseconds{20};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_REQUIRE(ended.state->messages.size() == 5U);
+  BOOST_TEST(ended.state->messages[2].is_error);
+  BOOST_TEST(ended.state->messages[2].content.starts_with(
+      "Error: the call of tool 'stuck' was stopped: "));
+  BOOST_TEST(ended.state->messages[3].content == "x");
+  BOOST_TEST(ended.state->messages[4].content == "done");
+}
+
+BOOST_AUTO_TEST_CASE(jumps_that_are_declared_are_drawn) {
+  auto options = design(scripted({ai_message("done")}));
+  options.middleware = {jumping(&middleware<desk>::before_model, jump::finish, {jump::finish}),
+                        model_call_limit<&desk::calls>({{}, 5})};
+  const auto text = built(std::move(options)).mermaid();
+  for (const auto* edge :
+       {"jumper\\2ebefore_model -.-> ModelCallLimitMiddleware\\2ebefore_model",
+        "jumper\\2ebefore_model -.-> __end__", "tools --> jumper\\2ebefore_model"})
+    BOOST_TEST(text.find(edge) != std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
+  const auto refusal = [](middleware<desk> one, bool twice = false) -> std::string {
+    auto options = design(scripted({ai_message("done")}));
+    options.tools = {};
+    options.middleware = {one};
+    if (twice)
+      options.middleware.push_back(one);
+    try {
+      return why(run(std::move(options)));
+    } catch (const compile_error& e) {
+      return e.what();
+    }
+  };
+  auto plain = middleware<desk>{};
+  BOOST_TEST(refusal(plain) == "a middleware has no name: its nodes are called by it");
+  plain.name = "a";
+  BOOST_TEST(refusal(plain, true) == "two middleware have the name 'a'");
+  const auto before = &middleware<desk>::before_model;
+  BOOST_TEST(refusal(jumping(before, jump::tools, {jump::tools})) ==
+             "hook 'jumper.before_model' declares a jump to 'tools', which the agent does not "
+             "have");
+  BOOST_TEST(refusal(jumping(before, jump::finish, {}))
+                 .find("hook 'jumper.before_model' jumps to 'end'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

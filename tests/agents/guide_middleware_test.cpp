@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What docs/prebuilt.md shows of agents with middleware.
+#include "agents/agent_desk.hpp"
+
+#include <superstep/agents/middleware/context_editing.hpp>
+#include <superstep/agents/middleware/human_in_the_loop.hpp>
+#include <superstep/agents/middleware/pii.hpp>
+#include <superstep/agents/middleware/retries.hpp>
+#include <superstep/agents/middleware/summarisation.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace superstep;
+using namespace superstep::testing;
+
+namespace {
+
+middleware<desk> greeter() {
+  //! [own]
+  auto greets = middleware<desk>{};
+  greets.name = "Greeter";
+  greets.before_agent = {
+      [](const desk& state, runtime) { return state.owner.empty() ? jump::finish : jump::none; },
+      {jump::finish}}; // where the hook may jump to
+  greets.wrap_model_call = [](const desk& state, model_call call, model_ask ask,
+                              runtime) -> task<message> {
+    call.system = std::make_shared<const message>(system_message("Greet " + state.owner));
+    auto asking = ask(std::move(call)); // as often as you like, or not at all
+    auto answer = co_await asking;
+    co_return answer;
+  };
+  //! [own]
+  return greets;
+}
+
+create_agent_options<desk> everything(chat_model_ptr model, chat_model_ptr small) {
+  //! [ready]
+  auto options = create_agent_options<desk>{};
+  options.model = model;
+  options.tools = {echo()};
+  auto summary = summarisation_options{};
+  summary.model = small;
+  summary.tokens_max = 8'000;
+  auto mails = pii_options{};
+  mails.kind = "email";
+  options.middleware = {
+      pii(mails),
+      summarisation(summary),
+      human_in_the_loop({.tools = {"book"}}),
+      model_call_limit<&desk::calls>({.run_max = 10}),
+      tool_call_limit<&desk::calls>({.tool = "search", .run_max = 3}),
+      todo_list<&desk::todos>(),
+      context_editing({.tokens_max = 50'000, .keep = 5}),
+      model_retry(),
+      model_fallback({small}),
+      tool_retry(),
+  };
+  //! [ready]
+  return options;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(the_guide_to_middleware)
+
+BOOST_AUTO_TEST_CASE(one_of_ones_own) {
+  const auto model = scripted({ai_message("Hello, Kim")});
+  auto options = design(model);
+  options.middleware = {greeter()};
+  const auto agent = built(std::move(options));
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto nobody = desk{};
+  nobody.messages = {human_message("hi")};
+  BOOST_TEST(lanes.invoke(agent, nobody).messages.size() == 1U);
+  nobody.owner = "Kim";
+  BOOST_TEST(lanes.invoke(agent, nobody).messages.size() == 2U);
+  BOOST_TEST(model->asked()[0].system->content == "Greet Kim");
+}
+
+BOOST_AUTO_TEST_CASE(all_that_are_ready_go_together) {
+  const auto model = scripted({calling("echo", "c1", "kim@a.org"), ai_message("done")});
+  const auto ended = run(everything(model, scripted({ai_message("short")})));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages.back().content == "done");
+  BOOST_TEST(ended.state->calls.run.at("model") == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

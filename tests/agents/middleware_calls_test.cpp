@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_desk.hpp"
+
+#include <superstep/agents/middleware/human_in_the_loop.hpp>
+#include <superstep/agents/middleware/retries.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <stdexcept>
+
+using namespace superstep;
+using namespace superstep::testing;
+
+namespace {
+
+/// Fails a number of times before it answers.
+class moody_model final : public chat_model {
+public:
+  explicit moody_model(int failures, model_errc kind = model_errc::server_error,
+                       bool tells_pieces = false)
+      : left_{failures}, kind_{kind}, tells_pieces_{tells_pieces} {}
+
+  task<result<message>> complete(model_request request) const override {
+    ++asked_;
+    if (tells_pieces_ && request.on_chunk)
+      request.on_chunk(message_chunk{});
+    if (left_-- > 0)
+      co_return error{kind_, "not now"};
+    co_return ai_message("hello");
+  }
+  std::string fingerprint() const override { return "moody"; }
+  [[nodiscard]] int asked() const { return asked_; }
+
+private:
+  mutable std::atomic<int> left_;
+  mutable std::atomic<int> asked_ = 0;
+  model_errc kind_;
+  bool tells_pieces_;
+};
+
+retry_options at_once(bool then_throw = false) {
+  auto out = retry_options{};
+  out.policy.initial_interval = std::chrono::milliseconds{0};
+  out.policy.jitter = false;
+  out.then_throw = then_throw;
+  return out;
+}
+
+/// Throws a number of times before it answers.
+tool_ptr moody_tool(std::shared_ptr<std::atomic<int>> left) {
+  return make_tool<echo_args>("moody", "", [left](const echo_args& a) {
+    if ((*left)-- > 0)
+      throw std::runtime_error{"not now"};
+    return a.text;
+  });
+}
+
+create_agent_options<desk> with(chat_model_ptr model, message_middleware m) {
+  auto options = design(std::move(model));
+  options.middleware = {std::move(m)};
+  return options;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(calls_made_again)
+
+BOOST_AUTO_TEST_CASE(a_model_that_fails_is_asked_again) {
+  const auto model = std::make_shared<const moody_model>(2);
+  const auto ended = run(with(model, model_retry(at_once())));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages.back().content == "hello");
+  BOOST_TEST(model->asked() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_that_fails_for_good_answers_with_its_failure_or_fails_the_run) {
+  const auto kind = model_errc::server_error;
+  auto ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once())));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages.back().content.starts_with(
+      "Model call failed after 3 attempts with Error: not now"));
+  ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once(true))));
+  BOOST_TEST(why(ended).find("not now") != std::string::npos);
+  auto worded = at_once();
+  worded.words = [](const std::exception&) { return std::string{"I am not well."}; };
+  ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(std::move(worded))));
+  BOOST_TEST(ended.state->messages.back().content == "I am not well.");
+}
+
+BOOST_AUTO_TEST_CASE(what_would_fail_again_is_not_tried_again) {
+  const auto model = std::make_shared<const moody_model>(9, model_errc::unauthorized);
+  const auto ended = run(with(model, model_retry(at_once())));
+  BOOST_TEST(
+      ended.state->messages.back().content.starts_with("Model call failed after 1 attempt with"));
+  BOOST_TEST(model->asked() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_broke_off_is_not_asked_for_again) {
+  const auto model = std::make_shared<const moody_model>(9, model_errc::server_error, true);
+  auto options = with(model, model_retry(at_once()));
+  options.middleware.push_back(model_fallback({scripted({ai_message("other")})}));
+  const auto agent = built(std::move(options));
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto state = desk{};
+  state.messages = {human_message("question")};
+  auto events = lanes.stream(agent, std::move(state), stream_mode::messages);
+  const auto read_all = [&] {
+    while (events.next()) {
+    }
+  };
+  BOOST_CHECK_THROW(read_all(), graph_error);
+  BOOST_TEST(model->asked() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(other_models_are_asked_when_the_agents_fails) {
+  const auto tired = std::make_shared<const moody_model>(9);
+  const auto fresh = scripted({ai_message("I am here")});
+  auto ended = run(with(std::make_shared<const moody_model>(9), model_fallback({tired, fresh})));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages.back().content == "I am here");
+  BOOST_TEST(tired->asked() == 1);
+  BOOST_TEST(fresh->asked()[0].tools->at(0).name == "echo");
+  ended = run(with(std::make_shared<const moody_model>(9), model_fallback({tired})));
+  BOOST_TEST(why(ended).find("not now") != std::string::npos);
+  BOOST_CHECK_THROW(static_cast<void>(model_fallback({})), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_that_throws_is_called_again) {
+  auto left = std::make_shared<std::atomic<int>>(2);
+  auto options =
+      with(scripted({calling("moody", "c1"), ai_message("done")}), tool_retry(at_once()));
+  options.tools = {moody_tool(left)};
+  const auto again = options;
+  auto ended = run(options);
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages[2].content == "x");
+  *left = 9;
+  ended = run(again);
+  BOOST_TEST(ended.state->messages[2].content ==
+             "Tool 'moody' failed after 3 attempts with Error: not now. Please try again.");
+  BOOST_TEST(ended.state->messages[2].is_error);
+  BOOST_TEST(*left == 6);
+}
+
+BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_called_again_and_others_are_answered_as_ever) {
+  auto left = std::make_shared<std::atomic<int>>(9);
+  auto options =
+      with(scripted({calling("moody", "c1"), ai_message("done")}), tool_retry(at_once(), {"echo"}));
+  options.tools = {moody_tool(left)};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(ended.state->messages[2].content == "Error: not now\n Please fix your mistakes.");
+  BOOST_TEST(*left == 8);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(humans_in_the_loop)
+
+namespace {
+
+message three_calls() {
+  auto out = calling("echo", "c1", "one");
+  out.tool_calls.push_back(calling("shout", "c2", "two").tool_calls[0]);
+  out.tool_calls.push_back(calling("echo", "c3", "three").tool_calls[0]);
+  return out;
+}
+
+conversation reviewed(review_options which) {
+  auto options =
+      with(scripted({three_calls(), ai_message("done")}), human_in_the_loop(std::move(which)));
+  options.tools = {echo(), echo("shout")};
+  return conversation{std::move(options)};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(all_calls_of_an_answer_are_reviewed_at_once) {
+  auto talk = reviewed({});
+  const auto stopped = talk.say("question");
+  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
+  BOOST_REQUIRE(stopped.asked->front().value.as_array().size() == 3U);
+  const auto first = human_interrupt_from_json(stopped.asked->front().value.at(0)).value();
+  BOOST_TEST(first.action.args.at("text") == "one");
+  const auto ended =
+      talk.answer(parse_json(R"([{"type":"edit","args":{"action":"shout","args":{"text":"ONE"}}},)"
+                             R"({"type":"ignore"},{"type":"response","args":"no, four"}])")
+                      .value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\n"
+                            "User rejected the tool call for `shout` with id c2\n"
+                            "no, four\nONE\ndone");
+  BOOST_TEST(ended.state->messages[1].tool_calls[0].name == "shout");
+  BOOST_TEST(ended.state->messages[2].is_error);
+}
+
+BOOST_AUTO_TEST_CASE(when_all_are_answered_the_model_reads_on) {
+  auto talk = reviewed({});
+  static_cast<void>(talk.say("question"));
+  const auto ended =
+      talk.answer(parse_json(R"([{"type":"ignore"},{"type":"ignore"},{"type":"ignore"}])").value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->messages.size() == 6U);
+  BOOST_TEST(ended.state->messages.back().content == "done");
+}
+
+BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_reviewed_by_people) {
+  auto which = review_options{};
+  which.tools = {"shout"};
+  auto talk = reviewed(std::move(which));
+  const auto stopped = talk.say("question");
+  BOOST_REQUIRE(stopped.asked);
+  BOOST_TEST(stopped.asked->front().value.as_array().size() == 1U);
+  const auto ended = talk.answer(parse_json(R"({"type":"accept"})").value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\none\ntwo\nthree\ndone");
+}
+
+BOOST_AUTO_TEST_CASE(another_number_of_responses_and_one_that_is_not_allowed_fail_the_run) {
+  auto which = review_options{};
+  which.config.allow_ignore = false;
+  for (const auto& [answer, text] :
+       {std::pair{R"([{"type":"accept"}])",
+                  "Number of human decisions (1) does not match number of hanging tool calls (3)."},
+        std::pair{R"([{"type":"accept"},{"type":"ignore"},{"type":"accept"}])",
+                  "a type that its config does not allow"}}) {
+    auto talk = reviewed(which);
+    static_cast<void>(talk.say("question"));
+    const auto ended = talk.answer(parse_json(answer).value());
+    BOOST_TEST(why(ended).find(text) != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

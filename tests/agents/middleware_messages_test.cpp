@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_desk.hpp"
+
+#include <superstep/agents/middleware/context_editing.hpp>
+#include <superstep/agents/middleware/pii.hpp>
+#include <superstep/agents/middleware/summarisation.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <stdexcept>
+
+using namespace superstep;
+using namespace superstep::testing;
+
+namespace {
+
+namespace data = boost::unit_test::data;
+
+create_agent_options<desk> with(chat_model_ptr model, message_middleware m) {
+  auto options = design(std::move(model));
+  options.middleware = {std::move(m)};
+  return options;
+}
+
+summarisation_options summary_by(chat_model_ptr model, std::size_t messages_max, std::size_t keep) {
+  auto out = summarisation_options{};
+  out.model = std::move(model);
+  out.messages_max = messages_max;
+  out.messages_to_keep = keep;
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(long_conversations)
+
+BOOST_AUTO_TEST_CASE(older_messages_become_a_summary_and_the_newest_stay) {
+  const auto writer = scripted({ai_message("all about Oslo")});
+  const auto model = scripted({ai_message("hi")});
+  auto talk = conversation{with(model, summarisation(summary_by(writer, 5, 2)))};
+  static_cast<void>(talk.say("one"));
+  static_cast<void>(talk.say("two"));
+  const auto ended = talk.say("three");
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) ==
+             "Here is a summary of the conversation to date:\n\nall about Oslo\nhi\nthree\nhi");
+  BOOST_TEST(model->asked()[2].messages.size() == 3U);
+  const auto read = writer->asked()[0].messages[0].content;
+  BOOST_TEST(read.find("one") != std::string::npos);
+  BOOST_TEST(read.find("three") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_is_not_parted_from_its_answers) {
+  const auto writer = scripted({ai_message("short")});
+  auto both = calling("echo", "c1");
+  both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
+  const auto model = scripted({both, ai_message("done")});
+  const auto ended = run(with(model, summarisation(summary_by(writer, 4, 1))));
+  BOOST_TEST(why(ended) == "");
+  // The newest message is an answer to the call, so the call and both answers stay.
+  const auto asked = model->asked();
+  BOOST_REQUIRE(asked.size() == 2U || asked.size() == 3U);
+  const auto& read = asked.back().messages;
+  BOOST_REQUIRE(read.size() == 4U);
+  BOOST_TEST(read[1].tool_calls.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_may_be_the_measure) {
+  const auto writer = scripted({ai_message("short")});
+  auto options = summary_by(writer, 1000, 1);
+  options.tokens_max = 3;
+  options.count = [](const message&) { return 1; };
+  auto talk = conversation{with(scripted({ai_message("hi")}), summarisation(std::move(options)))};
+  static_cast<void>(talk.say("one"));
+  BOOST_TEST(writer->asked().empty());
+  static_cast<void>(talk.say("two"));
+  BOOST_TEST(writer->asked().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_summary_nothing_is_lost) {
+  auto talk = conversation{
+      with(scripted({ai_message("hi")}), summarisation(summary_by(scripted({}), 2, 1)))};
+  static_cast<void>(talk.say("one"));
+  const auto ended = talk.say("two");
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "one\nhi\ntwo\nhi");
+  BOOST_CHECK_THROW(static_cast<void>(summarisation({})), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(old_results_of_tools_are_cleared_and_the_newest_stay) {
+  auto messages = message_list{human_message("question")};
+  for (const auto* tool : {"echo", "shout", "echo", "echo"}) {
+    const auto id = "c" + std::to_string(messages.size());
+    messages.push_back(calling(tool, id));
+    messages.push_back(tool_message("long long", id, tool));
+  }
+  auto options = context_editing_options{};
+  options.tokens_max = 8;
+  options.keep = 1;
+  options.exclude_tools = {"shout"};
+  options.clear_inputs = true;
+  options.count = [](const message&) { return 1; };
+  const auto edited = clear_tool_results(messages, options);
+  BOOST_TEST(edited[2].content == "[cleared]");
+  BOOST_TEST(edited[1].tool_calls[0].args.empty());
+  BOOST_TEST(edited[4].content == "long long"); // excluded
+  BOOST_TEST(edited[6].content == "[cleared]");
+  BOOST_TEST(edited[8].content == "long long"); // the newest
+  BOOST_TEST(messages[2].content == "long long");
+  options.clear_at_least = 3;
+  options.count = [](const message& m) { return static_cast<std::int64_t>(m.content.size()); };
+  options.placeholder = "-";
+  BOOST_TEST(clear_tool_results(messages, options)[6].content == "long long");
+  options.tokens_max = 1000;
+  BOOST_TEST((clear_tool_results(messages, options) == messages));
+}
+
+BOOST_AUTO_TEST_CASE(the_model_reads_less_and_the_state_keeps_all) {
+  auto options = context_editing_options{};
+  options.tokens_max = 0;
+  options.keep = 0;
+  const auto model = scripted({calling("echo", "c1"), ai_message("done")});
+  const auto ended = run(with(model, context_editing(std::move(options))));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(model->asked()[1].messages[2].content == "[cleared]");
+  BOOST_TEST(ended.state->messages[2].content == "x");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(personal_data)
+
+namespace {
+
+struct pii_case {
+  std::string_view kind;
+  pii_strategy strategy;
+  std::string_view text;
+  std::string_view wanted;
+};
+std::ostream& operator<<(std::ostream& out, const pii_case& c) {
+  return out << c.kind << ": " << c.text;
+}
+
+using enum pii_strategy;
+const auto pii_cases = std::vector<pii_case>{
+    {"email", redact, "write to kim@example.com.", "write to [REDACTED_EMAIL]."},
+    {"email", mask, "kim@mail.example.com, lee@b.org", "kim@****.com, lee@****.org"},
+    {"email", redact, "\xe8\x81\x94kim@example.com", "\xe8\x81\x94[REDACTED_EMAIL]"},
+    {"email", redact, "kim at example.com", "kim at example.com"},
+    {"email", hash, "a@b.co", "<email_hash:80305c9b>"},
+    {"credit_card", mask, "4111111111111111", "************1111"},
+    {"credit_card", mask, "4111-1111-1111-1111", "****-****-****-1111"},
+    {"credit_card", mask, "4111 1111 1111 1111", "**** **** **** 1111"},
+    {"credit_card", redact, "4111111111111112 fails the check", "4111111111111112 fails the check"},
+    {"ip", redact, "from 10.0.0.255", "from [REDACTED_IP]"},
+    {"ip", mask, "192.168.1.7", "*.*.*.7"},
+    {"ip", redact, "256.1.1.1 and 01.1.1.1", "256.1.1.1 and 01.1.1.1"},
+    {"mac_address", mask, "00:1A:2b:3c:4d:5E", "**:**:**:**:**:5E"},
+    {"mac_address", redact, "00-1A-2b-3c-4d-5E.", "[REDACTED_MAC_ADDRESS]."},
+    {"url", redact, "see https://a.b/c?d=e f", "see [REDACTED_URL] f"},
+    {"url", mask, "www.example.com or example.com/x", "[MASKED_URL] or [MASKED_URL]"},
+    {"url", redact, "example.com is prose", "example.com is prose"},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(what_is_known_is_found, data::make(pii_cases), c) {
+  BOOST_TEST(without_pii(c.text, std::string{c.kind}, detector_of(c.kind), c.strategy) == c.wanted);
+}
+
+BOOST_AUTO_TEST_CASE(patterns_and_functions_are_detectors_too) {
+  const auto key = detector_by_pattern("sk-[a-z]{4}");
+  BOOST_TEST(without_pii("sk-abcd!", "api_key", key, redact) == "[REDACTED_API_KEY]!");
+  BOOST_TEST(without_pii("sk-abcd!", "api_key", key, mask) == "****abcd!");
+  BOOST_CHECK_THROW(static_cast<void>(detector_by_pattern("(")), std::invalid_argument);
+  BOOST_CHECK_THROW(static_cast<void>(detector_of("shoe size")), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(what_people_models_and_tools_say_is_cleaned_where_asked_for) {
+  auto options = pii_options{};
+  options.kind = "email";
+  options.output = true;
+  options.tool_results = true;
+  const auto model = scripted({calling("echo", "c1", "kim@a.org"), ai_message("lee@a.org")});
+  auto talk = conversation{with(model, pii(options))};
+  const auto ended = talk.say("I am max@a.org");
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "I am [REDACTED_EMAIL]\n\n[REDACTED_EMAIL]\n[REDACTED_EMAIL]");
+  BOOST_TEST(model->asked()[0].messages[0].content == "I am [REDACTED_EMAIL]");
+  BOOST_TEST(model->asked()[1].messages[2].content == "[REDACTED_EMAIL]");
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_content_are_cleaned_and_what_is_not_asked_for_stays) {
+  auto options = pii_options{};
+  options.kind = "email";
+  auto with_blocks = message{};
+  with_blocks.blocks = json::array{{{"type", "text"}, {"text", "kim@a.org"}}, "lee@a.org"};
+  auto m = pii(options);
+  BOOST_TEST(!m.after_model.run);
+  auto agent = with(scripted({ai_message("max@a.org")}), std::move(m));
+  auto first = middleware<desk>{};
+  first.name = "asks";
+  first.before_agent = [with_blocks](const desk&, runtime) {
+    return update{set<&desk::messages>({with_blocks})};
+  };
+  agent.middleware.insert(agent.middleware.begin(), std::move(first));
+  const auto ended = run(std::move(agent));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(text_of(ended.state->messages[1]) == "[REDACTED_EMAIL][REDACTED_EMAIL]");
+  BOOST_TEST(ended.state->messages[2].content == "max@a.org");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_may_be_stopped_instead) {
+  auto options = pii_options{};
+  options.kind = "email";
+  options.strategy = block;
+  auto talk = conversation{with(scripted({ai_message("hi")}), pii(options))};
+  BOOST_TEST(
+      why(talk.say("a@b.co c@d.co")).find("Detected 2 instance(s) of email in text content") !=
+      std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(lists_of_tasks)
+
+namespace {
+
+message planning(const std::string& id) {
+  auto call = tool_call{id, "write_todos", {}};
+  call.args["todos"] = json::array{{{"content", "look"}, {"status", "in_progress"}},
+                                   {{"content", "buy"}, {"status", "pending"}}};
+  return ai_message("", {std::move(call)});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_model_writes_its_tasks_into_the_state) {
+  const auto model = scripted({planning("c1"), ai_message("done")});
+  auto options = design(model);
+  options.prompt = "Be brief.";
+  options.middleware = {todo_list<&desk::todos>({"Plan first.", {}})};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  const auto wanted = std::vector<todo>{{"look", "in_progress"}, {"buy", "pending"}};
+  BOOST_TEST((ended.state->todos == wanted));
+  BOOST_TEST(ended.state->messages[2].content ==
+             "Updated todo list to [{'content': 'look', 'status': 'in_progress'}, {'content': "
+             "'buy', 'status': 'pending'}]");
+  BOOST_TEST(model->asked()[0].system->content == "Be brief.\n\nPlan first.");
+  BOOST_TEST(model->asked()[0].tools->at(1).name == "write_todos");
+}
+
+BOOST_AUTO_TEST_CASE(several_lists_in_one_answer_are_refused) {
+  auto twice = planning("c1");
+  twice.tool_calls.push_back(planning("c2").tool_calls[0]);
+  auto options = design(scripted({twice, ai_message("done")}));
+  options.middleware = {todo_list<&desk::todos>()};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state->todos.empty());
+  BOOST_TEST(ended.state->messages.size() == 5U);
+  BOOST_TEST(ended.state->messages[2].is_error);
+  BOOST_TEST(ended.state->messages[3].content.starts_with(
+      "Error: The `write_todos` tool should never be called multiple times in parallel."));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

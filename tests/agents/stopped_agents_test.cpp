@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents that are stopped in the middle: by a question of a review, a hook or a tool, which ends as
+// if nobody had asked; and by cancelling, which leaves a history with an answer to every call.
+#include "agents/agent_desk.hpp"
+
+#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/open_calls.hpp>
+#include <superstep/agents/review_calls.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/runtime/thread_state.hpp>
+#include <superstep/tools/time_limit.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <future>
+#include <ostream>
+
+using namespace superstep;
+using namespace superstep::testing;
+
+namespace {
+
+namespace data = boost::unit_test::data;
+
+enum class shape { react_v1, react_v2, with_middleware };
+std::ostream& operator<<(std::ostream& out, shape s) {
+  return out << (s == shape::react_v1   ? "create_react_agent v1"
+                 : s == shape::react_v2 ? "create_react_agent v2"
+                                        : "create_agent");
+}
+const auto shapes = std::vector<shape>{shape::react_v1, shape::react_v2, shape::with_middleware};
+
+using hook = task<update<desk>> (*)(const desk&, runtime);
+
+/// An agent that calls `echo` and `second` at once and then is done.
+struct plan {
+  tool_ptr second;
+  tool_interceptor review{};
+  hook before_model = nullptr;
+};
+
+compiled_graph<desk> make(shape s, plan p) {
+  auto both = calling("echo", "c1", "one");
+  both.tool_calls.push_back(calling(p.second->definition().name, "c2", "two").tool_calls[0]);
+  const auto model = scripted({std::move(both), ai_message("done")});
+  auto node = tool_node_options{};
+  node.around = std::move(p.review);
+  const auto tools = tool_node{{echo(), std::move(p.second)}, std::move(node)};
+  if (s == shape::with_middleware) {
+    auto options = design(model);
+    options.tools = tools;
+    if (p.before_model != nullptr) {
+      auto asks = middleware<desk>{};
+      asks.name = "asks";
+      asks.before_model = p.before_model;
+      options.middleware = {std::move(asks)};
+    }
+    options.checkpointer = std::make_shared<memory_saver>();
+    return built(std::move(options));
+  }
+  auto options = agent_options<desk>{};
+  options.model = model;
+  options.tools = tools;
+  options.version = s == shape::react_v1 ? react_version::v1 : react_version::v2;
+  if (p.before_model != nullptr)
+    options.pre_model_hook = p.before_model;
+  options.checkpointer = std::make_shared<memory_saver>();
+  return create_react_agent(std::move(options));
+}
+
+run_config on_thread() {
+  auto out = run_config{};
+  out.thread_id = "t";
+  out.recursion_limit = 50;
+  return out;
+}
+
+/// Type, name and text of each message, and the call that it answers.
+std::string told(const message_list& messages) {
+  auto out = std::string{};
+  for (const auto& m : messages)
+    out += std::to_string(static_cast<int>(m.type)) + ' ' + m.name + ' ' + m.tool_call_id + ' ' +
+           m.content + '\n';
+  return out;
+}
+
+/// Runs a first turn, answers every question with `answer`, and tells the end. How often it was
+/// asked goes to `questions`.
+std::string end_of(const compiled_graph<desk>& agent, const json::value& answer,
+                   std::size_t& questions) {
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto ended = lanes.run(agent, first_turn(), on_thread());
+  while (ended.asked && !ended.error && questions < 5) {
+    ++questions;
+    auto given = thread_command{};
+    given.resume = answer;
+    ended = lanes.run(agent, run_input{std::move(given)}, on_thread());
+  }
+  return ended.error ? ended.error->text : told(ended.state->messages) + ended.state->owner;
+}
+
+std::string end_without_questions(shape s) {
+  auto none = std::size_t{0};
+  return end_of(make(s, {.second = echo("shout")}), nullptr, none);
+}
+
+/// Asks before it says again what it was told.
+class asking_tool final : public tool {
+public:
+  [[nodiscard]] const tool_definition& definition() const noexcept override {
+    return plain_->definition();
+  }
+  [[nodiscard]] std::vector<injection> injections() const override {
+    return {{"run", injection::source::runtime, {}, {}}};
+  }
+  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    auto asking = context.around->run->interrupt(json::value("may I?"));
+    co_await asking;
+    auto running = plain_->run(std::move(call), std::move(context));
+    auto out = co_await running;
+    co_return out;
+  }
+
+private:
+  tool_ptr plain_ = echo("shout");
+};
+
+task<update<desk>> ask_once(const desk& state, runtime rt) {
+  auto out = update<desk>{};
+  if (state.messages.size() == 1) { // not before the later calls of the model
+    auto asking = rt.interrupt(json::value("may I?"));
+    co_await asking;
+  }
+  co_return out;
+}
+
+task<std::string> never(std::shared_ptr<std::promise<void>> begun) {
+  begun->set_value();
+  auto waiting = await_callback<int>([](const completer<int>&) {});
+  co_await waiting;
+  co_return "";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(stopped_agents)
+
+BOOST_DATA_TEST_CASE(a_run_that_stopped_for_a_review_ends_like_one_that_did_not, data::make(shapes),
+                     s) {
+  auto which = review_options{};
+  which.tools = {"shout"};
+  auto questions = std::size_t{0};
+  const auto agent = make(s, {.second = echo("shout"), .review = review_calls(std::move(which))});
+  BOOST_TEST(end_of(agent, parse_json(R"([{"type":"accept"}])").value(), questions) ==
+             end_without_questions(s));
+  BOOST_TEST(questions == 1U);
+}
+
+BOOST_DATA_TEST_CASE(a_run_that_stopped_in_a_hook_ends_like_one_that_did_not, data::make(shapes),
+                     s) {
+  auto questions = std::size_t{0};
+  const auto agent = make(s, {.second = echo("shout"), .before_model = ask_once});
+  BOOST_TEST(end_of(agent, true, questions) == end_without_questions(s));
+  BOOST_TEST(questions == 1U);
+}
+
+BOOST_DATA_TEST_CASE(a_run_that_stopped_between_its_tools_ends_like_one_that_did_not,
+                     data::make(shapes), s) {
+  auto questions = std::size_t{0};
+  const auto agent = make(s, {.second = std::make_shared<const asking_tool>()});
+  BOOST_TEST(end_of(agent, true, questions) == end_without_questions(s));
+  BOOST_TEST(questions == 1U);
+}
+
+BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every_call,
+                     data::make(shapes), s) {
+  const auto begun = std::make_shared<std::promise<void>>();
+  const auto agent =
+      make(s, {.second = make_tool<echo_args>("stuck", "",
+                                              [begun](const echo_args&) { return never(begun); })});
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto ended = std::promise<run_result<desk>>{};
+  auto first = desk{};
+  first.messages = {human_message("question")};
+  auto handle = lanes.submit(agent, std::move(first), on_thread(),
+                             [&](run_result<desk> r) { ended.set_value(std::move(r)); });
+  begun->get_future().wait();
+  handle.cancel();
+  const auto stopped = ended.get_future().get();
+  BOOST_REQUIRE(stopped.error);
+  BOOST_TEST(end_open_calls(agent, "t", "nobody waits any more.") >= 1U);
+  const auto kept = get_state(agent.table(), {"t"});
+  const auto& messages = static_cast<const struct_block<desk>&>(*kept.state).state.messages;
+  auto answered = std::vector<std::string>{};
+  for (const auto& m : messages)
+    if (m.type == message_type::tool)
+      answered.push_back(m.tool_call_id);
+  BOOST_TEST(answered == (std::vector<std::string>{"c1", "c2"}), boost::test_tools::per_element());
+  BOOST_TEST(messages.back().content ==
+             "The call was stopped before it ended: nobody waits any more.");
+  BOOST_TEST(end_open_calls(agent, "t", "again.") == 0U);
+  const auto next = lanes.run(agent, first_turn(), on_thread());
+  BOOST_TEST(why(next) == "");
+  BOOST_TEST(next.state->messages.back().content == "done");
+}
+
+BOOST_DATA_TEST_CASE(a_call_that_takes_too_long_is_answered_wherever_it_runs, data::make(shapes),
+                     s) {
+  const auto begun = std::make_shared<std::promise<void>>();
+  auto stuck =
+      make_tool<echo_args>("stuck", "", [begun](const echo_args&) { return never(begun); });
+  const auto agent =
+      make(s, {.second = with_time_limit(std::move(stuck), std::chrono::milliseconds{1})});
+  auto lanes = engine{engine_options{.workers = 1}};
+  const auto ended = lanes.run(agent, first_turn(), on_thread());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\none\nError: the call of tool 'stuck' was stopped: it took "
+                            "longer than 1 ms\n Please fix your mistakes.\ndone");
+  BOOST_TEST(ended.state->messages[3].is_error);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_cancelled_run_has_got_to_can_be_made_a_history) {
+  auto both = calling("echo", "c1");
+  both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
+  const auto open = message_list{human_message("go"), both, tool_message("x", "c1", "echo")};
+  const auto whole = with_calls_answered(open, "it was cancelled.");
+  BOOST_REQUIRE(whole.size() == 4U);
+  BOOST_TEST(whole.back().tool_call_id == "c2");
+  BOOST_TEST(whole.back().is_error);
+  BOOST_TEST(with_calls_answered(whole, "").size() == 4U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
