@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent_runner.hpp"
 
+#include <superstep/checkpoint/saver_error.hpp>
 #include <superstep/models/model_error.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -60,33 +64,55 @@ row_error describe_row_error(const run_error& e) {
   return out;
 }
 
-void take_state(row_outcome& out, chat_state& state) {
+void take_messages(row_outcome& out, message_list& messages) {
   // The server's own name for what answered, when it gives one.
-  if (!state.messages.empty())
-    if (const auto* name = state.messages.back().response_metadata.if_contains("model_name"))
+  if (!messages.empty())
+    if (const auto* name = messages.back().response_metadata.if_contains("model_name"))
       if (name->is_string())
         out.model = name->get_string().c_str();
-  out.messages = std::move(state.messages);
+  out.messages = std::move(messages);
+}
+
+void take_state(row_outcome& out, chat_state& state) {
+  take_messages(out, state.messages);
   out.usage = std::move(state.usage);
   out.model_calls = state.model_calls;
   out.tool_calls = state.tool_calls;
 }
 
-row_outcome outcome_of(run_result<chat_state>& run, const call_times& tool_times) {
+/// @param before messages of the row's input
+void take_state(row_outcome& out, messages_state& state, std::size_t before) {
+  const auto& messages = state.messages;
+  for (auto i = std::min(before, messages.size()); i < messages.size(); ++i)
+    out.tool_calls += messages[i].type == message_type::tool ? 1U : 0U;
+  take_messages(out, state.messages);
+  if (!state.structured_response.is_null())
+    out.state["structured_response"] = std::move(state.structured_response);
+}
+
+/// What does not depend on the state of the run.
+row_outcome outcome_of(const raw_result& run, std::int64_t steps_before,
+                       const call_times& tool_times) {
   auto out = row_outcome{};
   if (run.error) {
     const auto is_cancelled = run.error->code == graph_errc::cancelled;
     out.status = is_cancelled ? row_status::cancelled : row_status::error;
     out.error = describe_row_error(*run.error);
   }
-  if (run.state)
-    take_state(out, *run.state);
   const auto& waits = run.stats.barrier_wait_ns;
   out.barrier_wait = std::chrono::nanoseconds{
       static_cast<std::int64_t>(std::accumulate(waits.begin(), waits.end(), std::uint64_t{0}))};
-  out.steps = static_cast<std::uint32_t>(run.stats.steps);
+  out.steps = static_cast<std::uint32_t>(static_cast<std::int64_t>(run.stats.steps) + steps_before);
   out.tool_times = tool_times.take();
   return out;
+}
+
+/// A copy: a row that is kept shares its state with its saver.
+template <class State>
+std::optional<State> state_of(const raw_result& run) {
+  if (!run.state)
+    return std::nullopt;
+  return static_cast<const struct_block<State>&>(*run.state).state;
 }
 
 } // namespace
@@ -106,6 +132,11 @@ std::string error_kind(const run_error& e) {
   return thrown == errc::invalid_argument ? "invalid_input" : "node_failed";
 }
 
+agent_runner::agent_runner(const agent& a, engine& e, event_log* events,
+                           std::shared_ptr<saver> keeper)
+    : agent_{a}, engine_{e}, events_{events}, keeper_{std::move(keeper)},
+      rows_{row_agent::is_needed(a.spec()) ? std::make_unique<const row_agent>(a) : nullptr} {}
+
 std::unique_ptr<running_row> agent_runner::submit(row_request request, done_function done) {
   if (!request.input.empty()) {
     done(refused("invalid_input", "the state of this agent has no '" +
@@ -113,24 +144,90 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
                                       "'; it has: messages"));
     return std::make_unique<nothing_running>();
   }
-  auto times = std::make_shared<const call_times>();
-  auto context = agent_context{};
-  context.parameters = std::move(request.parameters);
-  context.tool_times = times;
+  const auto context = context_for(request);
+  request.config.context = context;
+  const auto messages = request.messages.size();
+  auto from = beginning{};
+  try {
+    from = begin(request);
+  } catch (const saver_error& e) {
+    done(refused("node_failed", e.what()));
+    return std::make_unique<nothing_running>();
+  }
+  auto end = ending{context, messages, from.steps, std::move(done)};
+  auto told =
+      rows_ ? end_with_more(request.config.run_id, std::move(end)) : end_plain(std::move(end));
+  return std::make_unique<running_agent>(
+      engine_.start(table(), std::move(from.input), std::move(request.config), std::move(told)));
+}
+
+const program_ptr& agent_runner::table() const {
+  return rows_ ? rows_->graph().table() : agent_.graph().table();
+}
+
+std::shared_ptr<const agent_context> agent_runner::context_for(row_request& request) const {
+  auto out = agent_context{};
+  out.parameters = std::move(request.parameters);
+  out.tool_times = std::make_shared<const call_times>();
   if (events_)
-    context.observe = [events = events_, key = request.key](std::string_view event,
-                                                            std::string_view call_id) {
+    out.observe = [events = events_, key = request.key](std::string_view event,
+                                                        std::string_view call_id) {
       events->add(key, event, call_id);
     };
-  request.config.context = std::make_shared<const agent_context>(std::move(context));
-  auto state = chat_state{};
-  state.messages = std::move(request.messages);
-  auto run = engine_.submit(agent_.graph(), std::move(state), std::move(request.config),
-                            std::function<void(run_result<chat_state>)>{
-                                [times, done = std::move(done)](run_result<chat_state> ended) {
-                                  done(outcome_of(ended, *times));
-                                }});
-  return std::make_unique<running_agent>(std::move(run));
+  return std::make_shared<const agent_context>(std::move(out));
+}
+
+std::function<void(raw_result)> agent_runner::end_plain(ending end) const {
+  return [end = std::move(end)](const raw_result& ended) {
+    auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
+    if (auto state = state_of<chat_state>(ended))
+      take_state(out, *state);
+    end.done(std::move(out));
+  };
+}
+
+std::function<void(raw_result)> agent_runner::end_with_more(const std::string& run,
+                                                            ending end) const {
+  const auto runs = rows_->runs();
+  runs->begin(run, end.context);
+  return [runs, run, end = std::move(end)](const raw_result& ended) {
+    auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
+    auto counted = runs->end(run);
+    out.usage = std::move(counted.usage);
+    out.model_calls = counted.model_calls;
+    if (auto state = state_of<messages_state>(ended))
+      take_state(out, *state, end.messages_before);
+    end.done(std::move(out));
+  };
+}
+
+agent_runner::beginning agent_runner::begin(row_request& request) const {
+  auto out = beginning{};
+  if (rows_) {
+    auto state = messages_state{};
+    state.messages = std::move(request.messages);
+    out.input = input_writes(std::move(state));
+  } else {
+    auto state = chat_state{};
+    state.messages = std::move(request.messages);
+    out.input = input_writes(std::move(state));
+  }
+  if (!keeper_)
+    return out;
+  auto& config = request.config;
+  config.thread_id = request.job + '/' + request.key;
+  auto& kept = config.thread.emplace();
+  kept.when = durability::sync; // what a step did is not done again
+  kept.checkpointer = keeper_;
+  const auto saved = keeper_->load({config.thread_id, {}}, {}, table()->layout());
+  out.steps = saved ? saved->point->step : -1; // taking the input in is a step of a kept run
+  if (!saved)
+    return out;
+  out.input = run_input::go_on();
+  // The limit is the row's, however often it is gone on with.
+  const auto left = std::int64_t{config.recursion_limit} - std::max<std::int64_t>(out.steps, 0);
+  config.recursion_limit = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));
+  return out;
 }
 
 } // namespace superstep::cli

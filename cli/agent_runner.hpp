@@ -2,12 +2,18 @@
 #pragma once
 
 #include "cli/event_log.hpp"
+#include "cli/row_agent.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
 #include <superstep/batch/row_runner.hpp>
+#include <superstep/checkpoint/saver.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace superstep::cli {
 
@@ -15,16 +21,38 @@ namespace superstep::cli {
 class agent_runner final : public row_runner {
 public:
   /// `events`, when given, gets the start and the end of every tool call; it outlives the runner.
-  agent_runner(const agent& a, engine& e, event_log* events = nullptr)
-      : agent_{a}, engine_{e}, events_{events} {}
+  /// `keeper`, when given, keeps every super-step of every row: one that was begun goes on there.
+  agent_runner(const agent& a, engine& e, event_log* events = nullptr,
+               std::shared_ptr<saver> keeper = nullptr);
 
   [[nodiscard]] std::unique_ptr<running_row> submit(row_request request,
                                                     done_function done) override;
 
 private:
+  /// What a row starts from, and the super-steps that it has behind it.
+  struct beginning {
+    run_input input;
+    std::int64_t steps = 0;
+  };
+  [[nodiscard]] beginning begin(row_request& request) const;
+  /// What is told of a row when its run has ended.
+  struct ending {
+    std::shared_ptr<const agent_context> context;
+    std::size_t messages_before = 0;
+    std::int64_t steps_before = 0;
+    done_function done;
+  };
+  [[nodiscard]] const program_ptr& table() const;
+  [[nodiscard]] std::shared_ptr<const agent_context> context_for(row_request& request) const;
+  [[nodiscard]] std::function<void(raw_result)> end_plain(ending end) const;
+  [[nodiscard]] std::function<void(raw_result)> end_with_more(const std::string& run,
+                                                              ending end) const;
+
   const agent& agent_;
   engine& engine_;
   event_log* events_;
+  std::shared_ptr<saver> keeper_;
+  std::unique_ptr<const row_agent> rows_; ///< null: agent::graph() does
 };
 
 /// The short stable word for what ended a run: `recursion_limit`, `timed_out`, `model_error`, …

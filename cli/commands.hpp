@@ -13,6 +13,7 @@ using action = std::function<int()>;
 // Each adds one verb to the program and sets `chosen` when it is called.
 void add_run(CLI::App& program, action& chosen);
 void add_graph(CLI::App& program, action& chosen);
+void add_chat(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
 void add_threads(CLI::App& program, action& chosen);
 

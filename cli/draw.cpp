@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep graph AGENT: the agent's graph as text or as a picture.
+#include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 
@@ -55,7 +56,8 @@ int graph(const graph_arguments& given) {
   const auto built = build(given.agent, io);
   if (!built.agent)
     return 1;
-  const auto& table = *built.agent->graph().table();
+  const auto kept = picture_of(*built.agent, given.expand);
+  const auto& table = *kept;
   auto options = draw_options{};
   options.expand = given.expand ? all_levels : 0;
   auto picture = result<std::string>{given.format == "mermaid" ? to_mermaid(table, options)

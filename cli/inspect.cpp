@@ -20,8 +20,12 @@ int check(const inspect_arguments& given) {
   const auto built = build(given, io);
   if (!built.agent)
     return 1;
-  warn(built.agent->graph().warnings());
-  std::cout << given.agent << ": ok, " << counted(built.agent->tools().size(), "tool") << std::endl;
+  const auto& checked = *built.agent;
+  warn(checked.graph().warnings());
+  std::cout << given.agent << ": ok, " << counted(checked.tools().size(), "tool");
+  if (const auto below = checked.sub_agents().size(); below > 0)
+    std::cout << " (" << counted(below, "agent") << ")";
+  std::cout << std::endl;
   return 0;
 }
 

@@ -3,11 +3,17 @@
 #include "cli/agent_runner.hpp"
 #include "cli/commands.hpp"
 
+#include <superstep/base/malloc_arenas.hpp>
 #include <superstep/batch/batch.hpp>
+#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +32,7 @@ struct run_arguments {
   std::int64_t row_deadline_ms = -1; // below 0: what the agent file says
   std::size_t workers = 0;
   std::string events; // empty: none
+  bool checkpoints = false;
   batch_options batch;
 };
 
@@ -58,28 +65,89 @@ batch_options options_of(const run_arguments& given, const agent& a) {
   return out;
 }
 
+/// Reviews of the agents below this one; each stands in a file of its own.
+void add_reviews_below(const agent& above, std::set<const agent*>& seen,
+                       std::vector<agent_fault>& into) {
+  for (const auto& below : above.sub_agents()) {
+    if (!seen.insert(below.agent.get()).second)
+      continue;
+    if (const auto& spec = below.agent->spec(); !spec.reviews.empty())
+      into.push_back({spec.file, spec.reviews.front().line, spec.reviews.front().key,
+                      "a batch has nobody to ask; use superstep chat"});
+    add_reviews_below(*below.agent, seen, into);
+  }
+}
+
+/// What the file asks for and a batch does not do: better refused than left out in silence.
+std::vector<agent_fault> only_for_chat(const std::string& file, const agent& asked) {
+  const auto& spec = asked.spec();
+  auto out = std::vector<agent_fault>{};
+  if (!spec.reviews.empty())
+    out.push_back({file, spec.reviews.front().line, spec.reviews.front().key,
+                   "a batch has nobody to ask; use superstep chat, or let the calls through with "
+                   "--set review="});
+  if (spec.summarise)
+    out.push_back({file, spec.hooks_line, "hooks.summarise",
+                   "is for superstep chat: it would take messages out of the row's answer; a batch "
+                   "does without it with --set hooks="});
+  if (!spec.store.empty())
+    out.push_back(
+        {file, spec.store_line, "store",
+         "is for superstep chat: the rows of a batch share no memory; a batch does without it with "
+         "--set store="});
+  auto seen = std::set<const agent*>{};
+  add_reviews_below(asked, seen, out);
+  return out;
+}
+
+/// Where the super-steps of rows are kept until the job is finished; null: nowhere.
+std::shared_ptr<saver> keeper_of(const run_arguments& given) {
+  if (!given.checkpoints)
+    return nullptr;
+  auto options = sqlite_saver_options{};
+  options.encryption_key = encryption_key_from_environment();
+  return std::make_shared<sqlite_saver>(threads_path_of(given.batch.output), std::move(options));
+}
+
+/// Rows that are kept are so for the rest of the job: with it they go, and so does a file that was
+/// made for a job that could not begin.
+void drop_threads(const run_arguments& given, const result<batch_summary>& ended, bool was_there) {
+  if (given.checkpoints && (ended ? ended->left() == 0 : !was_there))
+    remove_threads_of(given.batch.output);
+}
+
 int run(const run_arguments& given) {
   install_signal_handlers();
+  limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
   if (!built.agent) {
     std::cerr << to_text(built.faults) << '\n';
     return static_cast<int>(exit_code::failed);
   }
+  if (const auto faults = only_for_chat(given.agent, *built.agent); !faults.empty()) {
+    std::cerr << to_text(faults) << '\n';
+    return static_cast<int>(exit_code::failed);
+  }
   auto events = event_log{}; // before the engine, whose actors tell it
   auto options = engine_options{};
   options.workers = given.workers;
-  auto lanes = engine{options};
+  auto lanes = std::make_unique<engine>(options);
   if (!given.events.empty()) {
     if (const auto opened = events.open(given.events); !opened) {
       std::cerr << "superstep run: " << opened.error().text << '\n';
       return static_cast<int>(exit_code::failed);
     }
   }
-  auto runner = agent_runner{*built.agent, lanes, given.events.empty() ? nullptr : &events};
+  const auto had_threads = std::filesystem::exists(threads_path_of(given.batch.output));
+  auto runner = std::make_optional<agent_runner>(
+      *built.agent, *lanes, given.events.empty() ? nullptr : &events, keeper_of(given));
   const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
   const auto progress = make_progress_sink(*mode, std::cerr);
-  const auto ended = run_batch(options_of(given, *built.agent), runner, *progress, interrupted());
+  const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
+  lanes.reset();
+  runner.reset(); // with the saver: its file may go now
+  drop_threads(given, ended, had_threads);
   if (!ended) {
     std::cerr << "superstep run: " << ended.error().text << '\n';
     return static_cast<int>(exit_code::failed);
@@ -139,6 +207,9 @@ void add_run(CLI::App& program, action& chosen) {
       ->capture_default_str();
   verb.add_option("--events", given->events,
                   "JSON lines with the start and the end of every tool call");
+  verb.add_flag("--checkpoints", given->checkpoints,
+                "Keep every super-step beside the output until the job is finished: a row that was "
+                "begun goes on there");
   verb.add_option("--workers", given->workers, "Lanes of the engine; 0 = one per core")
       ->check(CLI::Range(0, 4'096))
       ->capture_default_str();

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
   superstep::cli::add_run(program, chosen);
+  superstep::cli::add_chat(program, chosen);
   superstep::cli::add_graph(program, chosen);
   superstep::cli::add_check(program, chosen);
   superstep::cli::add_threads(program, chosen);

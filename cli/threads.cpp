@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep threads VERB DATABASE …: looks at saved threads and moves them about.
 #include "cli/commands.hpp"
+#include "cli/foreign_thread.hpp"
 
+#include <superstep/checkpoint/encryption.hpp>
 #include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <chrono>
@@ -24,6 +26,7 @@ struct threads_arguments {
   std::string ns;
   std::string at;
   std::string file;
+  std::string form = "superstep";
   std::size_t limit = 100;
   std::size_t keep_last = 1;
   std::int64_t older_than_hours = 0;
@@ -34,7 +37,9 @@ struct threads_arguments {
 sqlite_saver open(const threads_arguments& given, bool may_be_new = false) {
   if (!may_be_new && !std::filesystem::exists(given.database))
     throw std::runtime_error{given.database + ": there is no such file"};
-  return sqlite_saver{given.database};
+  auto options = sqlite_saver_options{};
+  options.encryption_key = encryption_key_from_environment();
+  return sqlite_saver{given.database, std::move(options)};
 }
 
 int list(const threads_arguments& given) {
@@ -75,7 +80,15 @@ int history(const threads_arguments& given) {
 
 int export_one(const threads_arguments& given) {
   auto saver = open(given);
-  const auto bytes = saver.export_thread(given.thread);
+  auto bytes = std::string{};
+  if (given.form == "superstep") {
+    bytes = saver.export_thread(given.thread);
+  } else {
+    const auto shown = saver.show({given.thread, {}});
+    if (!shown)
+      throw std::runtime_error{"there is no thread '" + given.thread + "' to export"};
+    bytes = to_text(to_reference_form(*shown)) + '\n';
+  }
   if (given.file.empty()) {
     std::cout << bytes;
     return 0;
@@ -91,7 +104,9 @@ int import_one(const threads_arguments& given) {
   auto in = std::ifstream{given.file, std::ios::binary};
   if (!in)
     throw std::runtime_error{given.file + ": cannot be read"};
-  const auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
+  auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
+  if (given.form != "superstep")
+    bytes = from_reference_form(bytes);
   open(given, true).import_thread(given.thread, bytes);
   return 0;
 }
@@ -133,6 +148,7 @@ constexpr auto footer = R"(Each line printed is a JSON object. Examples:
   superstep threads show chat.db conversation-17
   superstep threads export chat.db conversation-17 --output thread.jsonl
   superstep threads import other.db conversation-17 --input thread.jsonl
+  superstep threads import chat.db from-python --input checkpoint.json --form langgraph
   superstep threads fork chat.db conversation-17 second-try --at 00000012
   superstep threads prune chat.db --keep 1 --older-than-hours 720)";
 
@@ -159,12 +175,21 @@ void add_threads(CLI::App& program, action& chosen) {
   at(past, "Only older ones");
   ns(past);
   past.add_option("--limit", given->limit, "At most so many; 0: all")->capture_default_str();
-  with_thread(add_verb(threads, chosen, given, "export", "A thread as text", export_one), given)
-      .add_option("--output", given->file, "Instead of standard output");
-  with_thread(add_verb(threads, chosen, given, "import", "Takes an exported thread", import_one),
-              given)
-      .add_option("--input", given->file, "The exported thread")
-      ->required();
+  const auto form = [&](CLI::App& verb) {
+    verb.add_option("--form", given->form,
+                    "langgraph: values and messages of one checkpoint, as its Python library has "
+                    "them; superstep: all there is")
+        ->check(CLI::IsMember({"superstep", "langgraph"}))
+        ->capture_default_str();
+  };
+  auto& exported = with_thread(
+      add_verb(threads, chosen, given, "export", "A thread as text", export_one), given);
+  exported.add_option("--output", given->file, "Instead of standard output");
+  form(exported);
+  auto& imported = with_thread(
+      add_verb(threads, chosen, given, "import", "Takes an exported thread", import_one), given);
+  imported.add_option("--input", given->file, "The exported thread")->required();
+  form(imported);
   auto& forked = with_thread(
       add_verb(threads, chosen, given, "fork", "A copy under another name", fork), given);
   forked.add_option("TO", given->to, "The id of the copy")->required();

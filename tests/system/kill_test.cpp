@@ -4,7 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <csignal>
+#include <fstream>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -40,11 +43,15 @@ void write_own_job(const cli_job& job, int rows) {
   job.write("turns.jsonl", turns);
 }
 
-/// The tool appends its row's key to a file: every effect of every attempt is seen.
-std::string noting_agent(const cli_job& job) {
-  auto script = "echo \"$SUPERSTEP_RUN_KEY\" >> " + job.folder / "effects" + "; echo noted";
+/// The tool appends the key of its row, its call and the process that made it to a file: every
+/// effect of every attempt is seen.
+std::string noting_agent(const cli_job& job, std::string_view effects = {}) {
+  auto script = "echo \"$SUPERSTEP_RUN_KEY $SUPERSTEP_TOOL_CALL_ID $PPID\" >> " +
+                job.folder / "effects" + "; echo noted";
   auto command = json::object{
       {"name", "note"}, {"description", "notes"}, {"argv", json::array{"sh", "-c", script}}};
+  if (!effects.empty())
+    command["effects"] = effects;
   auto model = json::object{{"provider", "recorded"}, {"path", "turns.jsonl"}, {"latency_ms", 10}};
   return json::serialize(
       json::object{{"name", "noting"},
@@ -52,15 +59,30 @@ std::string noting_agent(const cli_job& job) {
                    {"tools", json::array{json::object{{"command", std::move(command)}}}}});
 }
 
-std::map<std::string, int> effects_of(const cli_job& job) {
-  auto out = std::map<std::string, int>{};
+struct effect {
+  std::string row;
+  std::string call;
+  pid_t process = 0; ///< 1: it was dead already when the tool could have asked
+};
+
+std::vector<effect> all_effects(const cli_job& job) {
+  auto out = std::vector<effect>{};
   auto in = std::ifstream{job.folder / "effects"};
-  for (auto key = std::string{}; std::getline(in, key);)
-    ++out[key];
+  for (auto e = effect{}; in >> e.row >> e.call >> e.process;)
+    out.push_back(e);
   return out;
 }
 
-/// Starts the job and kills it after a random time, `kills` times; `after_kill` looks each time.
+/// How many effects each row has had.
+std::map<std::string, int> effects_of(const cli_job& job) {
+  auto out = std::map<std::string, int>{};
+  for (const auto& e : all_effects(job))
+    ++out[e.row];
+  return out;
+}
+
+/// Starts the job and kills it after a random time, `kills` times; `after_kill` looks each time,
+/// and is told which process it was.
 template <class Function>
 void kill_again_and_again(const cli_job& job, const std::vector<std::string>& more,
                           milliseconds uninterrupted, Function after_kill) {
@@ -74,7 +96,7 @@ void kill_again_and_again(const cli_job& job, const std::vector<std::string>& mo
     const auto end = child.wait();
     BOOST_TEST((has_finished ? end.exit_code == 0 : end.signal == SIGKILL), end.err);
     killed += has_finished ? 0 : 1;
-    after_kill();
+    after_kill(child.id());
   }
   BOOST_TEST_MESSAGE("killed " << killed << " times");
   BOOST_TEST(killed >= kills / 2);
@@ -105,7 +127,7 @@ BOOST_AUTO_TEST_CASE(no_call_of_a_finished_row_runs_again) {
   std::filesystem::remove(job.folder / "effects");
 
   auto finished = std::map<std::string, int>{}; // the effects of each row when it was seen finished
-  auto check_effects = [&] {
+  auto check_effects = [&](pid_t) {
     const auto effects = effects_of(job);
     for (const auto& [key, row] : read_rows(job.read("out.jsonl"))) {
       const auto now = effects.contains(key) ? effects.at(key) : 0;
@@ -116,8 +138,65 @@ BOOST_AUTO_TEST_CASE(no_call_of_a_finished_row_runs_again) {
   kill_again_and_again(job, more, time, check_effects);
   const auto end = job.run(more);
   BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
-  check_effects();
+  check_effects({});
   check_equal_rows(read_rows(job.read("out.jsonl")), reference);
+}
+
+/// The second call of a row is made when the first has led to a checkpoint: no process that comes
+/// after the one that made it makes the first again.
+BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
+  auto job = cli_job{};
+  write_own_job(job, 100);
+  job.write("agent.yaml", noting_agent(job));
+  const auto more = std::vector<std::string>{"--concurrency", "8", "--checkpoints"};
+  const auto reference_path = job.folder / "reference.jsonl";
+  const auto result_path = std::exchange(job.output, reference_path);
+  const auto time = timed(job, {"--concurrency", "8"});
+  job.output = result_path;
+  const auto reference = read_rows(read_file(reference_path));
+  std::filesystem::remove(job.folder / "effects");
+
+  auto order = std::map<pid_t, int>{};
+  kill_again_and_again(job, more, time,
+                       [&](pid_t id) { order.emplace(id, static_cast<int>(order.size())); });
+  const auto end = job.run(more);
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  check_equal_rows(read_rows(job.read("out.jsonl")), reference);
+  const auto place_of = [&](const effect& e) {
+    const auto found = order.find(e.process);
+    return found != order.end() ? found->second : kills; // the last one was not killed
+  };
+  auto second = std::map<std::string, int>{}; // the first process that made the second call
+  for (const auto& e : all_effects(job))
+    if (e.call == "c1" && e.process != 1) {
+      const auto [found, is_new] = second.try_emplace(e.row, place_of(e));
+      found->second = std::min(found->second, place_of(e));
+    }
+  BOOST_TEST(second.size() >= 90U); // of the few others the process was dead when its tool asked
+  for (const auto& e : all_effects(job))
+    if (e.call == "c0" && e.process != 1 && second.contains(e.row))
+      BOOST_TEST(place_of(e) <= second.at(e.row), e.row);
+  for (const auto* ending : {"", "-wal", "-shm", "-lease"})
+    BOOST_TEST(!std::filesystem::exists(job.folder / "out.threads.db" + ending));
+}
+
+BOOST_AUTO_TEST_CASE(a_journaled_command_is_not_run_twice) {
+  auto job = cli_job{};
+  write_own_job(job, 60);
+  job.write("agent.yaml", noting_agent(job, "journaled"));
+  const auto more = std::vector<std::string>{"--concurrency", "8", "--checkpoints"};
+  const auto result_path = std::exchange(job.output, job.folder / "reference.jsonl");
+  const auto time = timed(job, more);
+  for (const auto& [key, count] : effects_of(job))
+    BOOST_TEST(count == 2, key);
+  job.output = result_path;
+  std::filesystem::remove(job.folder / "effects");
+  kill_again_and_again(job, more, time, [](pid_t) {});
+  const auto end = job.run(more);
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 60U);
+  for (const auto& [key, count] : effects_of(job))
+    BOOST_TEST(count <= 2, key);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_interrupt_drains_and_the_same_command_goes_on) {
@@ -183,7 +262,7 @@ BOOST_AUTO_TEST_CASE(killed_at_twenty_moments_it_ends_like_the_uninterrupted_job
   const auto time = timed(job, {});
   job.output = result_path;
   auto before = std::size_t{0};
-  kill_again_and_again(job, {}, time, [&] {
+  kill_again_and_again(job, {}, time, [&](pid_t) {
     // Complete lines are never taken back.
     const auto now = read_rows(job.read("out.jsonl")).size();
     BOOST_TEST(now >= before);

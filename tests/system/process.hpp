@@ -38,6 +38,7 @@ public:
   process(const process&) = delete;
   process& operator=(const process&) = delete;
 
+  [[nodiscard]] pid_t id() const noexcept { return pid_; }
   void send(int signal) const;
   void close_input();
   /// The first line it writes, without its end. Throws when it ends, or `time` does, without one.

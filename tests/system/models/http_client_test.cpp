@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <future>
 
 using namespace superstep;
 using namespace std::chrono_literals;
@@ -52,6 +53,26 @@ BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
     BOOST_TEST(answer->body == std::to_string(i));
   }
   BOOST_TEST(server.connections() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_says_where_its_body_ends_whatever_its_headers_say) {
+  auto seen = std::promise<std::string>{};
+  auto server = loopback_server{[&](auto& socket, int) {
+    seen.set_value(loopback_server::read_head(socket));
+    loopback_server::write(socket, loopback_server::answer("x"));
+  }};
+  auto io = io_runtime{};
+  auto request = get(server.address() + "/a?b=c");
+  request.method = "POST";
+  request.headers = {{"content-length", "70"}, {"Transfer-Encoding", "chunked"}, {"X-Two", "2"}};
+  request.body = "body";
+  BOOST_TEST(sync_wait(make_client(io).send(std::move(request))).has_value());
+  const auto head = seen.get_future().get();
+  BOOST_TEST(head.starts_with("POST /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:"), head);
+  BOOST_TEST(head.find("\r\nAccept-Encoding: gzip\r\n") != std::string::npos, head);
+  BOOST_TEST(head.find("\r\nX-Two: 2\r\nContent-Length: 4\r\n\r\n") != std::string::npos, head);
+  BOOST_TEST(head.find("content-length") == std::string::npos, head);
+  BOOST_TEST(head.find("chunked") == std::string::npos, head);
 }
 
 BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not) {

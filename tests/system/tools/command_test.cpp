@@ -55,6 +55,9 @@ BOOST_AUTO_TEST_CASE(the_program_knows_its_row_and_call) {
   const auto text =
       run({"sh", "-c", "echo \"$SUPERSTEP_RUN_KEY/$SUPERSTEP_ATTEMPT/$PATH\""}).content;
   BOOST_TEST(text.starts_with("row 7/1//"));
+  const auto key = run({"sh", "-c", "echo \"$SUPERSTEP_IDEMPOTENCY_KEY\""}).content;
+  BOOST_TEST(key.size() == 32U);
+  BOOST_TEST(key.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_failing_program_is_an_error_with_what_it_said) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/agent_picture.hpp"
+
+#include <superstep/agents/conversation.hpp>
+#include <superstep/runtime/drawing.hpp>
+#include <superstep/runtime/json_graph.hpp>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace superstep::cli {
+
+namespace {
+
+constexpr auto tools_node = "tools";
+
+program_ptr table_of(const agent& drawn) {
+  const auto& spec = drawn.spec();
+  // Hooks and the response are nodes of create_react_agent alone.
+  const auto has_more = spec.trim || spec.summarise || spec.response;
+  return has_more ? make_conversation(drawn, nullptr).table() : drawn.graph().table();
+}
+
+json::value nothing(const json::value&) {
+  return nullptr;
+}
+
+/// A graph of the same nodes and edges as far as a picture shows them.
+compiled_json_graph copy_of(const agent& drawn, bool expand) {
+  const auto shape = to_graph_json(*table_of(drawn));
+  auto out = json_graph{};
+  out.channel("messages");
+  auto taken = std::set<std::string>{};
+  for (const auto& node : shape.at("nodes").as_array()) {
+    const auto id = std::string{node.at("id").as_string()};
+    if (!id.starts_with("__") && taken.insert(id).second)
+      out.node(id, nothing);
+  }
+  auto branches = std::map<std::string, json_path_map>{};
+  for (const auto& edge : shape.at("edges").as_array()) {
+    const auto from = std::string{edge.at("source").as_string()};
+    const auto to = std::string{edge.at("target").as_string()};
+    const auto* chosen = edge.get_object().if_contains("conditional");
+    if (chosen != nullptr && chosen->as_bool())
+      branches[from].emplace_back(to, to);
+    else
+      out.edge(from, to);
+  }
+  for (const auto& below : drawn.sub_agents()) {
+    auto name = below.tool;
+    while (!taken.insert(name).second)
+      name += '_';
+    if (expand)
+      out.node(name, copy_of(*below.agent, true));
+    else
+      out.node(name, nothing);
+    branches[tools_node].emplace_back(name, name);
+    out.edge(name, tools_node); // the answer is that of the call
+  }
+  for (auto& [from, to] : branches)
+    out.branch(
+        from, [](const json::value&) { return std::string{}; }, std::move(to));
+  return out.compile();
+}
+
+} // namespace
+
+program_ptr picture_of(const agent& drawn, bool expand) {
+  return drawn.sub_agents().empty() ? table_of(drawn) : copy_of(drawn, expand).table();
+}
+
+} // namespace superstep::cli

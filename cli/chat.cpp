@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep chat AGENT: a conversation in the terminal.
+#include "cli/chat_session.hpp"
+#include "cli/commands.hpp"
+#include "cli/inspect.hpp"
+
+#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_store.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+namespace superstep::cli {
+
+namespace {
+
+struct chat_arguments {
+  inspect_arguments agent;
+  std::string thread;   // empty: a new one
+  std::string database; // empty: beside the agent
+};
+
+/// Easy to tell apart and to type; chance keeps two of one second apart.
+std::string new_thread_id() {
+  const auto now = std::time(nullptr);
+  auto day = std::tm{};
+  ::localtime_r(&now, &day);
+  auto text = std::array<char, 32>{};
+  const auto length = std::strftime(text.data(), text.size(), "chat-%Y%m%d-%H%M%S-", &day);
+  constexpr auto digits = std::string_view{"0123456789abcdef"};
+  auto out = std::string{text.data(), length};
+  auto chance = std::random_device{};
+  for (auto i = 0; i < 4; ++i)
+    out += digits[chance() % digits.size()];
+  return out;
+}
+
+std::string database_beside(const std::string& agent) {
+  return std::filesystem::path{agent}.replace_extension(".threads.db").string();
+}
+
+bool wants_colours() {
+  const auto* const term = std::getenv("TERM");
+  const auto* const refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0') &&
+         term != nullptr && std::string_view{term} != "dumb";
+}
+
+run_config config_of(const agent_spec& spec, std::string thread) {
+  auto out = run_config{};
+  out.run_id = thread; // the model is told of one run, however often it is gone on with
+  out.thread_id = std::move(thread);
+  out.recursion_limit = spec.recursion_limit;
+  out.deadline = spec.limits.row_deadline;
+  auto kept = thread_options{};
+  kept.when = durability::sync; // what was shown was said, also when the terminal is gone
+  out.thread = std::move(kept);
+  return out;
+}
+
+/// As `superstep run` ends; whoever sits at the keyboard has seen what failed.
+int exit_code_of(chat_session::leaving how, bool is_at_keyboard) {
+  if (is_at_keyboard || how == chat_session::leaving::ended)
+    return 0;
+  return how == chat_session::leaving::failed ? 2 : 3;
+}
+
+int chat(const chat_arguments& given) {
+  std::signal(SIGPIPE, SIG_IGN); // a reader that is gone is no reason to lose an answer
+  const auto io = std::make_shared<io_runtime>();
+  const auto built = build(given.agent, io);
+  if (!built.agent)
+    return 1;
+  const auto database =
+      given.database.empty() ? database_beside(given.agent.agent) : given.database;
+  const auto thread = given.thread.empty() ? new_thread_id() : given.thread;
+  const auto is_at_keyboard = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+
+  // One key for both: they may be one file.
+  auto kept = sqlite_saver_options{};
+  kept.encryption_key = encryption_key_from_environment();
+  const auto& store = built.agent->spec().store;
+  auto memory = std::shared_ptr<sqlite_store>{};
+  if (!store.empty()) {
+    auto remembered = sqlite_store_options{};
+    remembered.encryption_key = kept.encryption_key;
+    memory = std::make_shared<sqlite_store>(store, std::move(remembered));
+  }
+  auto settings = chat_session::options{
+      make_conversation(*built.agent, std::make_shared<sqlite_saver>(database, std::move(kept)),
+                        std::move(memory)),
+      config_of(built.agent->spec(), thread), is_at_keyboard};
+  auto shown = chat_view{std::cout, wants_colours()};
+  // In a pipe only what the agent says goes where the answers are expected.
+  auto remarks = is_at_keyboard ? shown : chat_view{std::cerr, false};
+  remarks.remark("thread " + thread + " in " + database +
+                 (is_at_keyboard ? "; /help says what can be typed" : ""));
+  const auto bell = std::make_shared<const wake_up>();
+  auto input = line_reader{STDIN_FILENO, *bell};
+  auto lanes = engine{};
+  auto session = chat_session{lanes, bell, input, shown, remarks, std::move(settings)};
+  const auto how = session.run();
+  if (is_at_keyboard)
+    remarks.remark("The thread is kept; --thread " + thread + " goes on with it.");
+  return exit_code_of(how, is_at_keyboard);
+}
+
+constexpr auto footer = R"(Examples:
+  superstep chat agent.yaml
+  superstep chat agent.yaml --thread trip-to-oslo --database chat.db
+  echo 'What is 12 * 7?' | superstep chat agent.yaml
+
+The same thread again goes on where it was left, also in the middle of a question. Ctrl-C stops an
+answer, and at the prompt it leaves; so does Ctrl-D. `superstep threads` looks at what is kept.
+With SUPERSTEP_CHECKPOINT_KEY set (64 hexadecimal digits), it is kept encrypted.
+
+Without a terminal each line of standard input is said, and standard output has the answers. Exit
+code then: 0 all were answered, 1 usage or internal error, 2 something failed, 3 stopped before the
+end or with a question open, to be gone on with.)";
+
+} // namespace
+
+void add_chat(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<chat_arguments>();
+  auto& verb = *program.add_subcommand("chat", "Talk with an agent in the terminal");
+  add_agent_options(verb, given->agent);
+  verb.add_option("--thread", given->thread, "The conversation to go on with; default: a new one");
+  verb.add_option("--database", given->database,
+                  "The file of the threads; default: AGENT with .threads.db for its ending");
+  verb.footer(footer);
+  verb.callback([given, &chosen] { chosen = [given] { return chat(*given); }; });
+}
+
+} // namespace superstep::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/wake_up.hpp"
+
+#include <superstep/actors/event_stream.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace superstep::cli {
+
+/// The events of one run for a thread that waits for more than these. An event_stream would have
+/// it wait for events alone.
+class chat_events final : public event_sink {
+public:
+  explicit chat_events(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
+
+  void push(run_event event) override;
+  [[nodiscard]] bool is_full() const override;
+  void on_room(std::function<void()> tell) override;
+  void close(raw_result ended);
+
+  struct taken {
+    std::vector<run_event> events{};
+    std::optional<raw_result> ended{}; ///< set: nothing comes after the events
+  };
+  [[nodiscard]] taken take();
+
+private:
+  static constexpr std::size_t events_max = 1'024;
+
+  std::shared_ptr<const wake_up> bell_; // a run may end after its conversation
+  mutable std::mutex mutex_;
+  mutable bool was_full_ = false;
+  taken held_;
+  std::function<void()> tell_;
+};
+
+} // namespace superstep::cli

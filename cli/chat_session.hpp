@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/chat_view.hpp"
+#include "cli/line_reader.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/conversation.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace superstep::cli {
+
+/// One conversation at the keyboard, or along the lines of a pipe. Everything that is said is kept
+/// by the graph's saver under `config.thread_id`.
+class chat_session {
+public:
+  struct options {
+    compiled_graph<messages_state> conversation;
+    run_config config; ///< of every run
+    bool is_at_keyboard = false;
+  };
+  /// How it was left.
+  enum class leaving : std::uint8_t {
+    ended,  ///< at the end of the input, or by /quit
+    failed, ///< the same, but something could not be answered
+    stopped ///< by Ctrl-C, or with a question open
+  };
+
+  /// All that is given outlives it.
+  chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, line_reader& input,
+               chat_view& shown, chat_view& remarks, options given);
+  /// Speaks until one side leaves.
+  [[nodiscard]] leaving run();
+
+private:
+  enum class turn : std::uint8_t { over, leave };
+
+  [[nodiscard]] turn begin();
+  [[nodiscard]] turn obey(const std::string& line);
+  [[nodiscard]] turn answer(run_input input);
+  [[nodiscard]] turn go_on();
+  [[nodiscard]] raw_result run_once(run_input input);
+  void end_badly(const run_error& why);
+  [[nodiscard]] std::optional<run_input> ask(const std::vector<interrupt>& questions);
+  [[nodiscard]] std::optional<human_response> ask(const human_interrupt& question);
+  [[nodiscard]] line_reader::read read(std::string_view prompt);
+  [[nodiscard]] const std::string& thread() const noexcept { return given_.config.thread_id; }
+
+  engine& lanes_;
+  std::shared_ptr<const wake_up> bell_;
+  line_reader& input_;
+  chat_view& shown_;
+  chat_view& remarks_;
+  options given_;
+  leaving result_ = leaving::ended;
+};
+
+} // namespace superstep::cli

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/chat_view.hpp"
+
+#include <superstep/agents/agent_options.hpp>
+#include <superstep/messages/message_chunk.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <sstream>
+#include <string>
+#include <utility>
+
+using namespace superstep;
+using superstep::cli::chat_view;
+
+namespace {
+
+run_event piece(std::string text) {
+  auto chunk = message_chunk{};
+  chunk.part = ai_message(std::move(text));
+  auto out = run_event{};
+  out.mode = stream_mode::messages;
+  out.node = "agent";
+  out.message = value{std::move(chunk)};
+  return out;
+}
+
+run_event wrote(std::string node, message_list messages) {
+  auto out = run_event{};
+  out.mode = stream_mode::updates;
+  out.node = std::move(node);
+  out.writes = input_writes(update{set<&messages_state::messages>(std::move(messages))});
+  return out;
+}
+
+/// What is shown of some events.
+template <class... Events>
+std::string shown(bool has_colours, const Events&... events) {
+  auto out = std::ostringstream{};
+  auto view = chat_view{out, has_colours};
+  (view.hear(events), ...);
+  view.end_answer();
+  return out.str();
+}
+
+tool_call call(std::string id, std::string name) {
+  return {std::move(id), std::move(name), {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(chat_view_suite)
+
+BOOST_AUTO_TEST_CASE(pieces_are_shown_as_they_come_and_the_whole_is_not_shown_again) {
+  BOOST_TEST(shown(false, piece("Hel")) == "Hel\n");
+  BOOST_TEST(shown(false, piece("Hel"), piece("lo"), wrote("agent", {ai_message("Hello")})) ==
+             "Hello\n");
+  BOOST_TEST(shown(false, wrote("agent", {ai_message("Hello")})) == "Hello\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_takes_the_place_of_an_answer_is_shown_as_well) {
+  BOOST_TEST(shown(false, piece("I will call"), wrote("agent", {ai_message("Sorry.")})) ==
+             "I will call\nSorry.\n");
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_one_answer_are_numbered_and_results_say_which_they_answer) {
+  const auto asking = ai_message("", {call("c1", "book"), call("c2", "book")});
+  auto failed = tool_message("Error: closed\n Please fix.", "c1", "book");
+  failed.is_error = true;
+  BOOST_TEST(
+      shown(false, wrote("agent", {asking}), wrote("tools", {tool_message("done", "c2", "book")}),
+            wrote("tools", {failed})) == "  -> [1] book {}\n  -> [2] book {}\n  <- [2] book: done\n"
+                                         "  <- [1] book: Error: closed  Please fix.\n");
+  BOOST_TEST(shown(false, wrote("agent", {ai_message("", {call("c1", "book")})}),
+                   wrote("tools", {tool_message("done", "c1", "book")})) ==
+             "  -> book {}\n  <- book: done\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_hook_writes_was_shown_before) {
+  BOOST_TEST(shown(false, wrote("pre_model_hook", {ai_message("Hello")})) == "");
+}
+
+BOOST_AUTO_TEST_CASE(answers_cannot_command_the_terminal_and_colours_are_the_programs) {
+  BOOST_TEST(shown(false, piece("a\x1b[31mb")) == "a?[31mb\n");
+  BOOST_TEST(shown(true, wrote("tools", {tool_message("x", "c1", "t")})) ==
+             "\x1b[2m  <- t: x\x1b[0m\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

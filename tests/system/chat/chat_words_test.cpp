@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/chat_words.hpp"
+
+#include <superstep/base/json.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+using namespace superstep;
+using namespace superstep::cli;
+
+namespace {
+
+using kind = typed_line::kind;
+
+struct typed_case {
+  std::string_view line;
+  kind what;
+  std::string_view text;
+};
+std::ostream& operator<<(std::ostream& out, const typed_case& c) {
+  return out << '"' << c.line << '"';
+}
+const auto typed = std::vector<typed_case>{
+    {"", kind::nothing, ""},
+    {" \t\r", kind::nothing, ""},
+    {"  hello there \r", kind::words, "hello there"},
+    {"/history", kind::history, ""},
+    {" /help ", kind::help, ""},
+    {"/continue", kind::go_on, ""},
+    {"/quit", kind::quit, ""},
+    {"/exit", kind::quit, ""},
+    {"/quit now", kind::unknown, "/quit now"},
+    {"/", kind::unknown, "/"},
+    {"//etc/passwd?", kind::words, "/etc/passwd?"},
+    {"1/2", kind::words, "1/2"},
+};
+
+struct review_case {
+  std::string_view line;
+  std::string_view answer; ///< JSON, or what the refusal begins with
+};
+std::ostream& operator<<(std::ostream& out, const review_case& c) {
+  return out << '"' << c.line << '"';
+}
+const auto reviews = std::vector<review_case>{
+    {"accept", R"({"type":"accept","args":null})"},
+    {" y ", R"({"type":"accept","args":null})"},
+    {"ignore", R"({"type":"ignore","args":null})"},
+    {"no", R"({"type":"ignore","args":null})"},
+    {"respond  it is closed ", R"({"type":"response","args":"it is closed"})"},
+    {"e {\"a\": 2}", R"({"type":"edit","args":{"action":"book","args":{"a":2}}})"},
+    {"edit", "edit needs the arguments as a JSON object, e.g. edit {\"a\":1}"},
+    {"edit [1]", "edit needs the arguments as a JSON object"},
+    {"edit {\"a\":", "edit needs the arguments as a JSON object"},
+    {"respond", "respond needs the text"},
+    {"accept it", "nothing can stand behind this word: it"},
+    {"Accept", "answer with accept, edit {JSON}, respond TEXT or ignore"},
+    {"", "answer with accept"},
+};
+
+human_interrupt asked_of(human_interrupt_config config) {
+  auto out = human_interrupt{};
+  out.action.action = "book";
+  out.action.args["a"] = 1;
+  out.config = config;
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(chat_words)
+
+BOOST_DATA_TEST_CASE(a_line_is_words_or_a_command, boost::unit_test::data::make(typed), c) {
+  const auto got = read_typed(c.line);
+  BOOST_TEST((got.what == c.what));
+  BOOST_TEST(got.text == c.text);
+}
+
+BOOST_DATA_TEST_CASE(a_review_is_answered_by_a_word, boost::unit_test::data::make(reviews), c) {
+  const auto got = read_review(c.line, asked_of({true, true, true, true}));
+  const auto text = got ? to_text(to_json(*got)) : got.error().text;
+  if (got)
+    BOOST_TEST(parse_json(text).value() == parse_json(c.answer).value());
+  else
+    BOOST_TEST(text.starts_with(c.answer), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_review_does_not_allow_is_refused) {
+  const auto asked = asked_of(
+      {.allow_ignore = true, .allow_respond = false, .allow_edit = false, .allow_accept = true});
+  BOOST_TEST(read_review("accept", asked).has_value());
+  BOOST_TEST(read_review("edit {}", asked).error().text == "answer with accept or ignore");
+  BOOST_TEST(choices_of({.allow_ignore = false,
+                         .allow_respond = true,
+                         .allow_edit = false,
+                         .allow_accept = false}) == "respond TEXT");
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_is_told_nothing_by_what_others_say) {
+  BOOST_TEST(harmless("a\x1b[2Jb\rc\x7f") == "a?[2Jb?c?");
+  BOOST_TEST(harmless("\xC2\x9B"
+                      "1m") == "?1m"); // C1, in UTF-8
+  BOOST_TEST(harmless("ünïcode\tand\nlines") == "ünïcode\tand\nlines");
+}
+
+BOOST_AUTO_TEST_CASE(only_utf8_is_said) {
+  BOOST_TEST(is_utf8(""));
+  BOOST_TEST(is_utf8("Gr\xC3\xBC\xC3\x9F"
+                     "e \"\\\t"));
+  BOOST_TEST(!is_utf8("Gr\xFC"
+                      "n"));
+  BOOST_TEST(!is_utf8("\xC3"));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_text_is_one_short_line) {
+  BOOST_TEST(one_line("a\nb", 10) == "a b");
+  BOOST_TEST(one_line("abcdef", 6) == "abcdef");
+  BOOST_TEST(one_line("abcdefg", 6) == "abcdef…");
+  BOOST_TEST(one_line("aéé", 4) == "aé…"); // never half a character
+}
+
+BOOST_AUTO_TEST_SUITE_END()

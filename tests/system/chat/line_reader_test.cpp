@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batch/files.hpp"
+#include "cli/line_reader.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+using superstep::cli::line_reader;
+using superstep::cli::wake_up;
+
+namespace {
+
+/// A reader of some bytes.
+class input {
+public:
+  explicit input(std::string_view bytes) {
+    superstep::testing::write_file(folder_ / "in", bytes);
+    file_ = ::open((folder_ / "in").c_str(), O_RDONLY | O_CLOEXEC);
+    BOOST_REQUIRE(file_ >= 0);
+    lines_.emplace(file_, bell_);
+  }
+  input(const input&) = delete;
+  input& operator=(const input&) = delete;
+  ~input() { ::close(file_); }
+  [[nodiscard]] line_reader::read next() { return lines_->next(); }
+
+private:
+  superstep::testing::temporary_folder folder_;
+  int file_ = -1;
+  wake_up bell_;
+  std::optional<line_reader> lines_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lines)
+
+BOOST_AUTO_TEST_CASE(lines_come_without_their_ends_and_the_last_may_have_none) {
+  auto in = input{"one\n\ntwo words\r\nlast"};
+  for (const auto* line : {"one", "", "two words\r", "last"}) {
+    const auto got = in.next();
+    BOOST_TEST((got.why == line_reader::end::line));
+    BOOST_TEST(got.line == line);
+  }
+  BOOST_TEST((in.next().why == line_reader::end::input));
+  BOOST_TEST((in.next().why == line_reader::end::input));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_may_be_longer_than_what_is_read_at_a_time) {
+  const auto longest = std::string(100'000, 'x');
+  auto in = input{longest + "\nnext\n"};
+  BOOST_TEST((in.next().line == longest));
+  BOOST_TEST(in.next().line == "next");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_without_bound_is_refused) {
+  auto in = input{std::string(line_reader::line_bytes_max + 5'000, 'x')};
+  BOOST_CHECK_THROW(static_cast<void>(in.next()), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_comes_before_the_lines_and_takes_none_of_them) {
+  auto in = input{"one\n"};
+  BOOST_REQUIRE(std::raise(SIGINT) == 0);
+  BOOST_TEST((in.next().why == line_reader::end::interrupt));
+  BOOST_TEST(in.next().line == "one");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
