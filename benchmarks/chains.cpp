@@ -233,7 +233,8 @@ std::uint64_t let_clients_run(engine& e, const compiled_graph<counter>& graph, d
 } // namespace
 
 report concurrent_runs(parameters& p) {
-  const auto seconds = static_cast<double>(p.integer("seconds", 2, {.min = 1, .max = 3'600}));
+  const auto seconds =
+      static_cast<double>(p.integer("ms", 2'000, {.min = 50, .max = 3'600'000})) / 1'000;
   const auto repetitions = p.count("reps", 1, {.min = 1, .max = 1'000});
   const auto options = p.engine();
   p.done();

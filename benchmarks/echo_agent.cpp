@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "echo_agent.hpp"
 
+#include "measure.hpp"
+
 #include <superstep/base/await.hpp>
 #include <superstep/tools/make_tool.hpp>
 
@@ -31,20 +33,36 @@ public:
   std::string fingerprint() const override { return "bench"; }
 
 private:
-  [[nodiscard]] message answer(const message_list& messages) const {
-    auto humans = std::int64_t{0};
-    auto answers = std::int64_t{0}; // of the model, after the last human message
-    auto results = std::int64_t{0};
+  struct counts {
+    std::int64_t humans = 0;
+    std::int64_t answers = 0; // of the model, after the last human message
+    std::int64_t results = 0;
+  };
+  [[nodiscard]] static counts read(const message_list& messages) {
+    auto out = counts{};
     for (const auto& m : messages) {
       if (m.type == message_type::human) {
-        ++humans;
-        answers = 0;
+        ++out.humans;
+        out.answers = 0;
       } else if (m.type == message_type::ai) {
-        ++answers;
+        ++out.answers;
       } else if (m.type == message_type::tool) {
-        ++results;
+        ++out.results;
       }
     }
+    return out;
+  }
+  [[nodiscard]] counts read_and_tell(const message_list& messages) const {
+    if (script_.reading_ns == nullptr)
+      return read(messages);
+    const auto begin = thread_cpu_seconds();
+    const auto out = read(messages);
+    *script_.reading_ns += static_cast<std::int64_t>((thread_cpu_seconds() - begin) * 1e9);
+    return out;
+  }
+
+  [[nodiscard]] message answer(const message_list& messages) const {
+    const auto [humans, answers, results] = read_and_tell(messages);
     if (answers >= script_.rounds)
       return ai_message("done " + std::to_string(humans) + ' ' + std::to_string(results));
     auto calls = std::vector<tool_call>{};

@@ -3,6 +3,7 @@
 
 #include <superstep/agents/react_agent.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -15,6 +16,9 @@ struct script {
   std::int64_t rounds = 1; ///< T: rounds of tools per human message
   std::int64_t calls = 1;  ///< C: calls of a round
   bool large = false;      ///< queries of 3,600 characters, results ten times as long
+  /// When set, gets the CPU time of the model's passes over its messages, which grow with them
+  /// whatever the engine does.
+  std::atomic<std::int64_t>* reading_ns = nullptr;
 };
 [[nodiscard]] chat_model_ptr make_scripted(script s);
 

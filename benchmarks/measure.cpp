@@ -26,6 +26,9 @@ double wall_seconds() noexcept {
 double cpu_seconds() noexcept {
   return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
+double thread_cpu_seconds() noexcept {
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
 
 std::size_t resident_bytes() {
   auto file = std::ifstream{"/proc/self/statm"};

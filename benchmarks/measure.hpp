@@ -15,6 +15,7 @@ namespace superstep::bench {
 [[nodiscard]] double wall_seconds() noexcept;
 /// User and system time of this process in seconds.
 [[nodiscard]] double cpu_seconds() noexcept;
+[[nodiscard]] double thread_cpu_seconds() noexcept; ///< of the calling thread
 /// Resident memory now, and the most there ever was, in bytes.
 [[nodiscard]] std::size_t resident_bytes();
 [[nodiscard]] std::size_t peak_resident_bytes();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parameters.hpp"
 
+#include <superstep/base/malloc_arenas.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -72,6 +74,7 @@ std::string parameters::choice(std::string_view key, const std::vector<std::stri
 engine_options parameters::engine() {
   auto options = engine_options{};
   options.workers = count("workers", 0, {.min = 0, .max = 1'024});
+  limit_malloc_arenas(options.workers); // as the command line does
   return options;
 }
 

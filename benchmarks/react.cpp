@@ -6,42 +6,95 @@
 #include "series.hpp"
 #include "workloads.hpp"
 
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
+
+#include <concepts>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace superstep::bench {
 
-report react(parameters& p) {
-  auto s = script{};
-  s.calls = p.integer("C", 1, {.min = 1, .max = 100'000});
-  s.rounds = p.integer("T", 3, {.min = 1, .max = 1'000'000});
-  s.large = p.flag("pay", false);
-  const auto version =
-      p.choice("version", {"v2", "v1"}) == "v1" ? react_version::v1 : react_version::v2;
-  static_cast<void>(p.flag("new", false)); // peers with an older and a newer factory differ here
-  const auto runs = p.count("runs", 1);
-  const auto repetitions = p.repetitions();
-  const auto options = p.engine();
-  p.done();
-  auto e = engine{options};
-  const auto echo = make_echo(std::chrono::milliseconds{0}, s.large);
-  const auto small = make_echo_agent({1, 1, s.large}, version, echo);
-  static_cast<void>(series<chat_state>{e, small, hi(), {}}.run(1));
+namespace {
 
-  const auto graph = make_echo_agent(s, version, echo);
-  auto runs_of = series<chat_state>{e, graph, hi(), steps_max(2 * s.rounds + 1)};
+/// The three forms of the agent: the one of batches, and those over any state.
+enum class form { plain, react, with_middleware };
+
+struct asked {
+  script s;
+  form f = form::plain;
+  react_version version = react_version::v2;
+};
+
+template <class Options>
+void fill(Options& options, const asked& a, tool_ptr echo) {
+  options.model = make_scripted(a.s);
+  options.tools = {std::move(echo)};
+}
+
+template <class State>
+compiled_graph<State> make(const asked& a, tool_ptr echo) {
+  if constexpr (std::same_as<State, chat_state>) {
+    return make_echo_agent(a.s, a.version, std::move(echo));
+  } else if (a.f == form::react) {
+    auto options = agent_options<State>{};
+    fill(options, a, std::move(echo));
+    options.version = a.version;
+    return create_react_agent(std::move(options));
+  } else {
+    auto options = create_agent_options<State>{};
+    fill(options, a, std::move(echo));
+    return create_agent(std::move(options));
+  }
+}
+
+template <class State>
+report measure_react(engine& e, const asked& a, std::size_t runs, std::size_t repetitions) {
+  auto input = State{};
+  input.messages = {human_message("hi")};
+  const auto echo = make_echo(std::chrono::milliseconds{0}, a.s.large);
+  auto smallest = a;
+  smallest.s = {1, 1, a.s.large};
+  const auto small = make<State>(smallest, echo);
+  static_cast<void>(series<State>{e, small, input, {}}.run(1));
+
+  const auto graph = make<State>(a, echo);
+  auto runs_of = series<State>{e, graph, std::move(input), steps_max(2 * a.s.rounds + 1)};
   auto messages = message_list{};
-  auto out = report{.unit = "tool call",
-                    .units = static_cast<double>(s.rounds * s.calls) * static_cast<double>(runs)};
+  auto out =
+      report{.unit = "tool call",
+             .units = static_cast<double>(a.s.rounds * a.s.calls) * static_cast<double>(runs)};
   out.time = measure(repetitions, [&] {
     auto last = runs_of.run(runs);
     messages = last.state->messages;
-    expect(static_cast<std::int64_t>(messages.size()) == messages_of(s),
+    expect(static_cast<std::int64_t>(messages.size()) == messages_of(a.s),
            std::to_string(messages.size()) + " messages");
     return last;
   });
   out.checks = {{"messages", messages.size()}, {"digest", digest(joined_contents(messages))}};
   return out;
+}
+
+} // namespace
+
+report react(parameters& p) {
+  auto a = asked{};
+  a.s.calls = p.integer("C", 1, {.min = 1, .max = 100'000});
+  a.s.rounds = p.integer("T", 3, {.min = 1, .max = 1'000'000});
+  a.s.large = p.flag("pay", false);
+  a.version = p.choice("version", {"v2", "v1"}) == "v1" ? react_version::v1 : react_version::v2;
+  if (p.choice("agent", {"plain", "react"}) == "react") // make_react_agent, create_react_agent
+    a.f = form::react;
+  if (p.flag("new", false)) // create_agent, which has no versions
+    a.f = form::with_middleware;
+  const auto runs = p.count("runs", 1);
+  const auto repetitions = p.repetitions();
+  const auto options = p.engine();
+  p.done();
+  auto e = engine{options};
+  return a.f == form::plain ? measure_react<chat_state>(e, a, runs, repetitions)
+                            : measure_react<messages_state>(e, a, runs, repetitions);
 }
 
 namespace {
