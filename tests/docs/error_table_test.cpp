@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/errors.md is the table of error codes: every enumerator of every error enumeration stands in
 // it, under the name of its category, with a text of its own.
+#include "docs/tree.hpp"
+
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
@@ -16,14 +18,6 @@
 #include <system_error>
 
 namespace {
-
-const auto tree = std::filesystem::path{SUPERSTEP_TREE};
-
-std::string read(const std::filesystem::path& path) {
-  auto in = std::ifstream{path};
-  BOOST_REQUIRE_MESSAGE(in.good(), "cannot read " << path);
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
 
 /// The enumerators of all `enum class …errc` of the public headers, by enumeration.
 std::map<std::string, std::set<std::string>> enumerators() {

@@ -60,6 +60,7 @@ BOOST_DESCRIBE_STRUCT(basket, (), (items, total))
 
 constexpr auto buy = ss::node<basket>{"buy"};
 //! [basket]
+constexpr auto pay_all = ss::node<basket>{"pay_all"};
 
 /// What the guide calls `shop`.
 ss::graph<order> shop() {
@@ -288,7 +289,6 @@ BOOST_AUTO_TEST_CASE(tokens) {
 
 BOOST_AUTO_TEST_CASE(commands_to_the_parent) {
   auto engine = ss::engine{{.workers = 1}};
-  constexpr auto pay_all = ss::node<basket>{"pay_all"};
   auto inner = ss::graph<order>{};
   //! [parent]
   inner.add(quote, [](const order& o) { // nothing after it in `inner` runs

@@ -70,6 +70,7 @@ public:
   ~kept_in_file() override {
     to_.reset();
     std::filesystem::remove(path_);
+    std::filesystem::remove(path_.string() + "-lease");
   }
   void reopen() override {
     to_.reset();

@@ -3,6 +3,7 @@
 
 #include "graph_cases/expression.hpp"
 
+#include <superstep/checkpoint/remembered_error.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <map>
@@ -16,11 +17,12 @@
 namespace superstep::graph_cases {
 
 /// What a program of a case raises.
-class case_error : public std::runtime_error {
+class case_error : public std::runtime_error, public named_error {
 public:
   case_error(std::string type, const std::string& message)
       : runtime_error{message}, type_{std::move(type)} {}
   [[nodiscard]] const std::string& type() const noexcept { return type_; }
+  [[nodiscard]] std::string_view error_class() const noexcept override { return type_; }
 
 private:
   std::string type_;
