@@ -50,12 +50,14 @@ if(SUPERSTEP_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# ccache, when present. It needs these sloppinesses to work with precompiled headers at all.
+# ccache, when present. It needs these sloppinesses to work with precompiled headers at all. What one
+# clone has compiled serves every other: paths below the tree count as relative.
 find_program(SUPERSTEP_CCACHE ccache)
 mark_as_advanced(SUPERSTEP_CCACHE)
 if(SUPERSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${SUPERSTEP_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${SUPERSTEP_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
