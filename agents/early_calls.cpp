@@ -12,7 +12,7 @@ void early_calls::hear(const message_chunk& piece) {
       continue;
     auto& one = started_.emplace_back();
     one.call = std::move(call);
-    one.outcome = std::make_shared<detail::when_all_state<message_ptr>>(1);
+    one.outcome = std::make_shared<detail::outcomes<message_ptr>>(1);
     one.join = new fork_join{1};
     at_.where->fork(at_, detail::run_one<message_ptr>(one.outcome, 0, how_.run(one.call)),
                     one.join);
@@ -25,7 +25,7 @@ task<void> early_calls::end(std::vector<tool_call> said) {
     co_await joined;
     // Without an answer the call failed or was killed. It is run once more when its turn has come,
     // so that it ends as it does when nothing is started early.
-    auto& answer = one.outcome->values.front();
+    auto answer = std::move(one.outcome->take().front().value);
     const auto place = std::ranges::find(said, one.call);
     if (answer && *answer && place != said.end())
       how_.keep(one.call, std::move(*answer));

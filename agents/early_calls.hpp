@@ -37,7 +37,7 @@ public:
 private:
   struct started {
     tool_call call;
-    std::shared_ptr<detail::when_all_state<message_ptr>> outcome;
+    std::shared_ptr<detail::outcomes<message_ptr>> outcome;
     boost::intrusive_ptr<fork_join> join;
   };
   ways how_;

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 using namespace testing;
 
 namespace {
@@ -211,6 +213,33 @@ BOOST_AUTO_TEST_CASE(to_a_forked_call_leaves_its_place_empty) {
   down.get_future().get();
   held.open();
   BOOST_TEST(run.result().state->total == 2);
+}
+
+BOOST_AUTO_TEST_CASE(to_a_forked_function_lets_it_run_out_unheard) {
+  auto e = ss::engine{{.workers = 1}};
+  auto stuck = door{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&stuck](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto forks = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < 2; ++i)
+      forks.push_back([](door& in, bool stays) -> ss::task<int> {
+        if (stays)
+          in.pass();
+        co_return 1;
+      }(stuck, i == 0));
+    const auto ended = co_await ss::when_all(std::move(forks));
+    stuck.open(); // its value may come from now on, and is not looked at
+    const auto answered = std::ranges::count_if(ended, [](const auto& x) { return !!x.value; });
+    co_return ss::update{ss::set<&numbers::total>(static_cast<int>(answered))};
+  });
+  g.edge(ss::start, a);
+  const auto compiled = g.compile();
+  auto run = background_run<numbers>{e, compiled, numbers{}};
+  stuck.await_inside(1);
+  await_actor(e, run.handle, [](const auto& i) {
+    return i.kind == ss::actor_kind::tool && i.state == ss::call_state::running;
+  }).actor.exit();
+  BOOST_TEST(run.result().state->total == 1);
 }
 
 BOOST_AUTO_TEST_CASE(to_a_coordinator_ends_its_run) {

@@ -166,22 +166,47 @@ struct this_home {
   home& await_resume() const noexcept { return *at; }
 };
 
+/// What became of one call of when_all(): a value, or the exception it threw. Neither: it was
+/// killed.
+template <class T>
+struct settled {
+  std::optional<T> value;
+  std::exception_ptr failure;
+};
+
 namespace detail {
 
+/// Where forked calls leave what became of them. A function that was killed may run on: what it
+/// brings after its parent has read is dropped.
 template <class T>
-struct when_all_state {
-  explicit when_all_state(std::size_t n) : values(n), failures(n) {}
-  std::vector<std::optional<T>> values;
-  std::vector<std::exception_ptr> failures;
+class outcomes {
+public:
+  explicit outcomes(std::size_t calls) : all_(calls) {}
+
+  void put(std::size_t index, settled<T>&& one) {
+    const auto lock = std::scoped_lock{mutex_};
+    if (!all_.empty())
+      all_[index] = std::move(one);
+  }
+  [[nodiscard]] std::vector<settled<T>> take() {
+    const auto lock = std::scoped_lock{mutex_};
+    return std::exchange(all_, {});
+  }
+
+private:
+  std::mutex mutex_;
+  std::vector<settled<T>> all_;
 };
 
 template <class T>
-task<void> run_one(std::shared_ptr<when_all_state<T>> all, std::size_t index, task<T> body) {
+task<void> run_one(std::shared_ptr<outcomes<T>> all, std::size_t index, task<T> body) {
+  auto mine = settled<T>{};
   try {
-    all->values[index].emplace(co_await body);
+    mine.value.emplace(co_await body);
   } catch (...) {
-    all->failures[index] = std::current_exception();
+    mine.failure = std::current_exception();
   }
+  all->put(index, std::move(mine));
 }
 
 struct join_awaiter {
@@ -205,14 +230,6 @@ struct join_awaiter {
 
 } // namespace detail
 
-/// What became of one call of when_all(): a value, or the exception it threw. Neither: it was
-/// killed.
-template <class T>
-struct settled {
-  std::optional<T> value;
-  std::exception_ptr failure;
-};
-
 /// Runs every task as a call of its own, all in parallel, in an actor each; blocking bodies overlap
 /// too. Resumes when all have ended. Results stand in the order of the tasks. When the awaiting
 /// coroutine goes away its calls are cancelled.
@@ -220,18 +237,13 @@ template <class T>
 task<std::vector<settled<T>>> when_all(std::vector<task<T>> bodies) {
   auto& at = co_await this_home{};
   const auto n = bodies.size();
-  auto all = std::make_shared<detail::when_all_state<T>>(n);
+  auto all = std::make_shared<detail::outcomes<T>>(n);
   auto join = boost::intrusive_ptr<fork_join>{new fork_join{n}};
   for (auto i = std::size_t{0}; i < n; ++i)
     at.where->fork(at, detail::run_one<T>(all, i, std::move(bodies[i])), join);
   auto joined = detail::join_awaiter{join};
   co_await joined;
-  auto out = std::vector<settled<T>>(n);
-  for (auto i = std::size_t{0}; i < n; ++i) {
-    out[i].value = std::move(all->values[i]);
-    out[i].failure = all->failures[i];
-  }
-  co_return out;
+  co_return all->take();
 }
 
 } // namespace superstep
