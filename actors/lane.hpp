@@ -51,6 +51,9 @@ public:
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();
   }
+  [[nodiscard]] std::uint64_t now_ns() const noexcept {
+    return static_cast<std::uint64_t>(now().time_since_epoch().count());
+  }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   /// Runs begun or on their way here, and not ended.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }

@@ -11,10 +11,6 @@ namespace superstep {
 
 namespace {
 
-std::uint64_t nanoseconds(lane::time_point t) noexcept {
-  return static_cast<std::uint64_t>(t.time_since_epoch().count());
-}
-
 constexpr auto pinned_max = std::size_t{8};
 
 /// Looks at the siblings of a failed task, a turn of the lane apart, without one of them moving,
@@ -294,7 +290,7 @@ lane::kept lane::drive(run& r) {
     }
     if (r.flights > 0 || r.waiting > 0) {
       if (r.first_end_ns == 0 && !r.step.finished.empty())
-        r.first_end_ns = nanoseconds(now());
+        r.first_end_ns = now_ns();
       return kept::yes;
     }
     if (!barrier(r) || !advance_step(r))

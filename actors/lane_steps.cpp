@@ -8,18 +8,10 @@
 
 namespace superstep {
 
-namespace {
-
-std::uint64_t nanoseconds(lane::time_point t) noexcept {
-  return static_cast<std::uint64_t>(t.time_since_epoch().count());
-}
-
-} // namespace
-
 /// All have answered: the coordinator applies. False when the run has ended.
 bool lane::barrier(run& r) {
   if (r.first_end_ns != 0) {
-    r.stats.barrier_wait_ns.push_back(nanoseconds(now()) - std::exchange(r.first_end_ns, 0));
+    r.stats.barrier_wait_ns.push_back(now_ns() - std::exchange(r.first_end_ns, 0));
   }
   if (shell_of(r.coordinator).is_dead())
     return false; // its death notice is in the inbox and ends the run

@@ -147,16 +147,12 @@ task<message_ptr> begin_tool(const parts_ptr& parts, tool_call call, const runti
   return run_tool(parts, std::move(running), std::move(told), std::move(asked));
 }
 
-task<message_ptr> at_once(message_ptr answer) {
-  co_return answer;
-}
-
 /// The answer of a call that was started early, or else the call.
 task<message_ptr> begin_or_take(const parts_ptr& parts, const tool_call& call, const runtime& rt,
                                 std::uint32_t repeat = 0) {
   if (parts->early)
     if (auto answer = parts->early->take(rt, call))
-      return at_once(std::move(answer));
+      return ready(std::move(answer));
   return begin_tool(parts, call, rt, repeat);
 }
 

@@ -40,7 +40,7 @@ human_response read_response(const json::value& answer, const review_options& op
 
 namespace {
 
-using options_ptr = std::shared_ptr<const review_options>;
+using review_options_ptr = std::shared_ptr<const review_options>;
 
 const json::value& only_response(const json::value& answer) {
   const auto* list = answer.if_array();
@@ -56,7 +56,7 @@ tool_answer answered(const tool_call& call, std::string text) {
   return out;
 }
 
-task<tool_answer> review(options_ptr options, tool_request request, tool_execute execute) {
+task<tool_answer> review(review_options_ptr options, tool_request request, tool_execute execute) {
   if (request.tool != nullptr && reviews::is_meant(request.call, *options)) {
     const auto* around = request.context.around.get();
     if (around == nullptr || !around->run)

@@ -6,15 +6,15 @@
 namespace superstep {
 namespace {
 
-double milliseconds(std::chrono::nanoseconds duration) {
+double in_ms(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
 std::string times_text(std::string_view name, const histogram& times) {
   if (times.count() == 0)
     return {};
-  return fmt::format("  {} p50 {:.1f} ms p95 {:.1f} ms", name, milliseconds(times.percentile(0.5)),
-                     milliseconds(times.percentile(0.95)));
+  return fmt::format("  {} p50 {:.1f} ms p95 {:.1f} ms", name, in_ms(times.percentile(0.5)),
+                     in_ms(times.percentile(0.95)));
 }
 
 json::value times_json(const histogram& times) {
@@ -22,8 +22,8 @@ json::value times_json(const histogram& times) {
     return nullptr;
   auto out = json::object{};
   out["count"] = times.count();
-  out["p50"] = milliseconds(times.percentile(0.5));
-  out["p95"] = milliseconds(times.percentile(0.95));
+  out["p50"] = in_ms(times.percentile(0.5));
+  out["p95"] = in_ms(times.percentile(0.95));
   return out;
 }
 

@@ -36,8 +36,8 @@ BOOST_DESCRIBE_STRUCT(sum, (), (total))
 namespace {
 
 constexpr auto clients = std::size_t{64};
-constexpr auto a = node<counter>{"a"};
-constexpr auto b = node<counter>{"b"};
+constexpr auto loop_a = node<counter>{"a"};
+constexpr auto loop_b = node<counter>{"b"};
 
 auto add_one(const counter& s) {
   return update{set<&counter::n>(s.n + 1)};
@@ -61,9 +61,11 @@ compiled_graph<State> make_chain(std::size_t length, Body body) {
 
 compiled_graph<counter> make_loop(std::int64_t steps) {
   auto g = graph<counter>{};
-  g.add(a, add_one).add(b, add_one).edge(start, a).edge(a, b);
-  g.branch(b, [steps](const counter& s) { return s.n < steps ? destination{a} : destination{end}; },
-           {a, end});
+  g.add(loop_a, add_one).add(loop_b, add_one).edge(start, loop_a).edge(loop_a, loop_b);
+  g.branch(
+      loop_b,
+      [steps](const counter& s) { return s.n < steps ? destination{loop_a} : destination{end}; },
+      {loop_a, end});
   return g.compile({.name = "loop"});
 }
 

@@ -110,7 +110,7 @@ run_config config_for(std::string thread, const std::shared_ptr<saver>& keeper, 
 constexpr auto first = node<kept_count>{"a"};
 constexpr auto second = node<kept_count>{"b"};
 
-compiled_graph<kept_count> make_loop(std::int64_t steps) {
+compiled_graph<kept_count> make_kept_loop(std::int64_t steps) {
   const auto count = [](const kept_count& s) { return update{set<&kept_count::n>(s.n + 1)}; };
   const auto next = [steps](superstep::node<kept_count> to) {
     return [steps, to](const kept_count& s) {
@@ -151,7 +151,7 @@ report kept_loop(parameters& p) {
   const auto options = p.engine();
   p.done();
   auto e = engine{options};
-  const auto graph = make_loop(steps);
+  const auto graph = make_kept_loop(steps);
   const auto as = graph.table()->layout();
   auto out =
       report{.unit = "super-step", .units = static_cast<double>(steps) * static_cast<double>(runs)};

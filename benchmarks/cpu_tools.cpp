@@ -25,7 +25,7 @@ BOOST_DESCRIBE_STRUCT(work_arguments, (), (j))
 
 namespace {
 
-constexpr auto calls = std::int64_t{16};
+constexpr auto calls_each = std::int64_t{16};
 
 std::string work(std::int64_t j, std::int64_t iterations) {
   auto x = std::uint64_t{88'172'645'463'325'252} ^ static_cast<std::uint64_t>(j + 1);
@@ -44,7 +44,7 @@ public:
     if (request.messages.back().type == message_type::tool)
       co_return ai_message("done");
     auto all = std::vector<tool_call>{};
-    for (auto j = std::int64_t{0}; j < calls; ++j) {
+    for (auto j = std::int64_t{0}; j < calls_each; ++j) {
       auto call = tool_call{};
       call.id = "call_" + std::to_string(j);
       call.name = "work";
@@ -77,10 +77,10 @@ std::string results_of(const message_list& messages) {
 
 /// The same calls on bare threads that take the next one when they are free.
 std::string on_threads(std::size_t threads, std::int64_t iterations) {
-  auto results = std::vector<std::string>(calls);
+  auto results = std::vector<std::string>(calls_each);
   auto next = std::atomic<std::int64_t>{0};
   auto take_calls = [&] {
-    for (auto j = next.fetch_add(1); j < calls; j = next.fetch_add(1))
+    for (auto j = next.fetch_add(1); j < calls_each; j = next.fetch_add(1))
       results[static_cast<std::size_t>(j)] = work(j, iterations);
   };
   auto others = std::vector<std::thread>{};
@@ -113,7 +113,7 @@ report cpu_tools(parameters& p) {
   static_cast<void>(series<chat_state>{e, warm, hi(), {}}.run(1));
   static_cast<void>(series<chat_state>{one, warm, hi(), {}}.run(1));
 
-  auto out = report{.unit = "tool call", .units = static_cast<double>(calls)};
+  auto out = report{.unit = "tool call", .units = static_cast<double>(calls_each)};
   auto with_one = timing{};
   auto thread = timing{};
   auto two_threads = timing{};

@@ -49,7 +49,7 @@ namespace {
 
 constexpr auto nonce_size = std::size_t{12};
 constexpr auto tag_size = std::size_t{16};
-constexpr auto header_size = 1 + nonce_size;
+constexpr auto sealed_header_size = 1 + nonce_size;
 
 using context_ptr = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 
@@ -73,7 +73,7 @@ row_cipher::row_cipher(std::string_view key) : key_{key} {
 std::string row_cipher::seal(std::string text, std::string_view place) const {
   if (!is_on())
     return text;
-  auto out = std::string(header_size + text.size() + tag_size, '\0');
+  auto out = std::string(sealed_header_size + text.size() + tag_size, '\0');
   auto* const to = reinterpret_cast<unsigned char*>(out.data());
   out[0] = 'e';
   auto length = 0;
@@ -82,11 +82,11 @@ std::string row_cipher::seal(std::string text, std::string_view place) const {
       EVP_EncryptInit_ex(at.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key_), to + 1) != 1 ||
       EVP_EncryptUpdate(at.get(), nullptr, &length, bytes_of(place),
                         static_cast<int>(place.size())) != 1 ||
-      EVP_EncryptUpdate(at.get(), to + header_size, &length, bytes_of(text),
+      EVP_EncryptUpdate(at.get(), to + sealed_header_size, &length, bytes_of(text),
                         static_cast<int>(text.size())) != 1 ||
-      EVP_EncryptFinal_ex(at.get(), to + header_size + text.size(), &length) != 1 ||
+      EVP_EncryptFinal_ex(at.get(), to + sealed_header_size + text.size(), &length) != 1 ||
       EVP_CIPHER_CTX_ctrl(at.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(tag_size),
-                          to + header_size + text.size()) != 1)
+                          to + sealed_header_size + text.size()) != 1)
     throw_failed();
   return out;
 }
@@ -94,9 +94,9 @@ std::string row_cipher::seal(std::string text, std::string_view place) const {
 result<std::string> row_cipher::open(std::string_view bytes, std::string_view place) const {
   if (!is_on())
     return std::string{bytes};
-  if (!bytes.starts_with('e') || bytes.size() < header_size + tag_size)
+  if (!bytes.starts_with('e') || bytes.size() < sealed_header_size + tag_size)
     return error{errc::parse_failed, "a row is not encrypted"};
-  const auto size = bytes.size() - header_size - tag_size;
+  const auto size = bytes.size() - sealed_header_size - tag_size;
   auto out = std::string(size, '\0');
   auto tag = std::string{bytes.substr(bytes.size() - tag_size)};
   auto* const to = reinterpret_cast<unsigned char*>(out.data());
@@ -107,7 +107,7 @@ result<std::string> row_cipher::open(std::string_view bytes, std::string_view pl
                          bytes_of(bytes.substr(1))) != 1 ||
       EVP_DecryptUpdate(at.get(), nullptr, &length, bytes_of(place),
                         static_cast<int>(place.size())) != 1 ||
-      EVP_DecryptUpdate(at.get(), to, &length, bytes_of(bytes.substr(header_size)),
+      EVP_DecryptUpdate(at.get(), to, &length, bytes_of(bytes.substr(sealed_header_size)),
                         static_cast<int>(size)) != 1 ||
       EVP_CIPHER_CTX_ctrl(at.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(tag_size), tag.data()) !=
           1 ||

@@ -116,7 +116,7 @@ int chat(const chat_arguments& given) {
   return exit_code_of(how, is_at_keyboard);
 }
 
-constexpr auto footer = R"(Examples:
+constexpr auto chat_examples = R"(Examples:
   superstep chat agent.yaml
   superstep chat agent.yaml --thread trip-to-oslo --database chat.db
   echo 'What is 12 * 7?' | superstep chat agent.yaml
@@ -138,7 +138,7 @@ void add_chat(CLI::App& program, action& chosen) {
   verb.add_option("--thread", given->thread, "The conversation to go on with; default: a new one");
   verb.add_option("--database", given->database,
                   "The file of the threads; default: AGENT with .threads.db for its ending");
-  verb.footer(footer);
+  verb.footer(chat_examples);
   verb.callback([given, &chosen] { chosen = [given] { return chat(*given); }; });
 }
 

@@ -77,7 +77,7 @@ int graph(const graph_arguments& given) {
   return file ? 0 : refuse("'" + given.output + "' cannot be written");
 }
 
-constexpr auto footer = R"(Examples:
+constexpr auto draw_examples = R"(Examples:
   superstep graph agent.yaml > agent.mmd
   superstep graph agent.yaml --format svg --output agent.svg
 
@@ -94,7 +94,7 @@ void add_graph(CLI::App& program, action& chosen) {
       ->capture_default_str();
   verb.add_option("-o,--output", given->output, "Where to; default: standard output");
   verb.add_flag("--expand", given->expand, "Draw graphs inside the graph as well");
-  verb.footer(footer);
+  verb.footer(draw_examples);
   verb.callback([given, &chosen] { chosen = [given] { return graph(*given); }; });
 }
 

@@ -160,7 +160,7 @@ int run(const run_arguments& given) {
   return static_cast<int>(ended->code);
 }
 
-constexpr auto footer = R"(Examples:
+constexpr auto run_examples = R"(Examples:
   superstep run agent.yaml --input rows.jsonl --output out.jsonl
   superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
   superstep run agent.yaml -i rows.jsonl -o try.jsonl --limit 10 --fresh
@@ -213,7 +213,7 @@ void add_run(CLI::App& program, action& chosen) {
   verb.add_option("--workers", given->workers, "Lanes of the engine; 0 = one per core")
       ->check(CLI::Range(0, 4'096))
       ->capture_default_str();
-  verb.footer(footer);
+  verb.footer(run_examples);
   verb.callback([given, &chosen] { chosen = [given] { return run(*given); }; });
 }
 

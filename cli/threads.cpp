@@ -143,7 +143,7 @@ CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
   return verb;
 }
 
-constexpr auto footer = R"(Each line printed is a JSON object. Examples:
+constexpr auto threads_examples = R"(Each line printed is a JSON object. Examples:
   superstep threads list chat.db
   superstep threads show chat.db conversation-17
   superstep threads export chat.db conversation-17 --output thread.jsonl
@@ -158,7 +158,7 @@ void add_threads(CLI::App& program, action& chosen) {
   const auto given = std::make_shared<threads_arguments>();
   auto& threads = *program.add_subcommand("threads", "Looks at saved threads and moves them");
   threads.require_subcommand(1);
-  threads.footer(footer);
+  threads.footer(threads_examples);
   add_verb(threads, chosen, given, "list", "All threads, a line each", list);
   const auto at = [&](CLI::App& verb, const char* text) {
     verb.add_option("--at", given->at, text)->type_name("CHECKPOINT");

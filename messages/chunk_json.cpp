@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "fault_at.hpp"
+
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/spaced_json.hpp>
@@ -25,32 +27,28 @@ constexpr auto chunk_names = std::array<chunk_name, 6>{
     chunk_name{"FunctionMessageChunk", message_type::function},
 };
 
-error wrong(std::string_view path, std::string_view text) {
-  return {errc::parse_failed, std::string{path} + ": " + std::string{text}};
-}
-
 json::value text_or_null(const std::optional<std::string>& text) {
   return text ? json::value(*text) : json::value{};
 }
 
-result<std::optional<std::string>> text_in(const json::object& from, std::string_view key,
-                                           std::string_view path) {
+result<std::optional<std::string>> optional_text(const json::object& from, std::string_view key,
+                                                 std::string_view path) {
   const auto* value = from.if_contains(key);
   if (!value || value->is_null())
     return std::optional<std::string>{};
   if (!value->is_string())
-    return wrong(path, "`" + std::string{key} + "` must be a string or null");
+    return fault_at(path, "`" + std::string{key} + "` must be a string or null");
   return std::optional{std::string{value->get_string()}};
 }
 
 result<tool_call_chunk> call_from_json(const json::value& value, std::string_view path) {
   const auto* from = value.if_object();
   if (!from)
-    return wrong(path, "a piece of a call must be an object");
+    return fault_at(path, "a piece of a call must be an object");
   auto call = tool_call_chunk{};
   for (const auto& [key, member] :
        {std::pair{"name", &call.name}, std::pair{"args", &call.args}, std::pair{"id", &call.id}}) {
-    auto text = text_in(*from, key, path);
+    auto text = optional_text(*from, key, path);
     if (!text)
       return std::move(text).error();
     *member = *std::move(text);
@@ -102,7 +100,8 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
     return type && *type == json::string_view{n.written};
   });
   if (name == chunk_names.end())
-    return wrong(path, "the `type` of a chunk must be \"AIMessageChunk\" or another chunk's name");
+    return fault_at(path,
+                    "the `type` of a chunk must be \"AIMessageChunk\" or another chunk's name");
   auto rest = *from;
   rest["type"] = to_string(name->type);
   auto chunk = message_chunk{};

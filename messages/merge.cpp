@@ -15,7 +15,7 @@ constexpr auto depth_max = 200;
 result<> merge_members_at(json::object& into, const json::object& more, int depth);
 result<> merge_lists_at(json::array& into, const json::array& more, int depth);
 
-error wrong(json::string_view key, std::string_view text) {
+error cannot_add(json::string_view key, std::string_view text) {
   return {errc::invalid_argument, "cannot add pieces of a stream: member \"" +
                                       std::string{key.data(), key.size()} + "\" " +
                                       std::string{text}};
@@ -50,7 +50,7 @@ result<> merge_integer(json::string_view key, json::value& into, const json::val
   auto sum = std::int64_t{};
   if (!into.is_int64() || !more.is_int64() ||
       __builtin_add_overflow(into.get_int64(), more.get_int64(), &sum))
-    return wrong(key, "is an integer that becomes too large");
+    return cannot_add(key, "is an integer that becomes too large");
   into = sum;
   return {};
 }
@@ -63,7 +63,7 @@ result<> merge_value(json::string_view key, json::value& into, const json::value
     return {};
   }
   if (!is_of_same_kind(into, more))
-    return wrong(key, "is of different kinds: " + to_text(into) + " and " + to_text(more));
+    return cannot_add(key, "is of different kinds: " + to_text(into) + " and " + to_text(more));
   if (into.is_string()) {
     merge_text(key, into.get_string(), more.get_string());
     return {};
@@ -76,7 +76,8 @@ result<> merge_value(json::string_view key, json::value& into, const json::value
     return {};
   if (is_integer(into))
     return merge_integer(key, into, more);
-  return wrong(key, "has two values that do not add: " + to_text(into) + " and " + to_text(more));
+  return cannot_add(key,
+                    "has two values that do not add: " + to_text(into) + " and " + to_text(more));
 }
 
 result<> merge_members_at(json::object& into, const json::object& more, int depth) {

@@ -13,20 +13,20 @@ namespace superstep {
 
 namespace {
 
-error wrong(std::string text) {
+error unlike(std::string text) {
   return {errc::invalid_argument, "cannot add pieces of a stream: " + std::move(text)};
 }
 
 result<> check_addable(const message& a, const message& b) {
   if (a.type != b.type)
-    return wrong("one is of type " + std::string{to_string(a.type)} + ", the next of type " +
-                 std::string{to_string(b.type)});
+    return unlike("one is of type " + std::string{to_string(a.type)} + ", the next of type " +
+                  std::string{to_string(b.type)});
   if (a.type == message_type::chat && a.role != b.role)
-    return wrong("chat messages of the roles \"" + a.role + "\" and \"" + b.role + '"');
+    return unlike("chat messages of the roles \"" + a.role + "\" and \"" + b.role + '"');
   if (a.type == message_type::function && a.name != b.name)
-    return wrong("results of the functions \"" + a.name + "\" and \"" + b.name + '"');
+    return unlike("results of the functions \"" + a.name + "\" and \"" + b.name + '"');
   if (a.type == message_type::tool && a.tool_call_id != b.tool_call_id)
-    return wrong("results of the calls \"" + a.tool_call_id + "\" and \"" + b.tool_call_id + '"');
+    return unlike("results of the calls \"" + a.tool_call_id + "\" and \"" + b.tool_call_id + '"');
   return {};
 }
 
@@ -60,7 +60,7 @@ int rank_of(std::string_view id) {
   return id.starts_with("lc_") ? 2 : 0;
 }
 
-void append_text(std::optional<std::string>& into, std::optional<std::string>&& more) {
+void add_piece(std::optional<std::string>& into, std::optional<std::string>&& more) {
   if (!into)
     into = std::move(more);
   else if (more)
@@ -86,8 +86,8 @@ void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
     into.push_back(std::move(more));
     return;
   }
-  append_text(found->name, std::move(more.name));
-  append_text(found->args, std::move(more.args));
+  add_piece(found->name, std::move(more.name));
+  add_piece(found->args, std::move(more.args));
   if (!has_text(found->id))
     found->id = std::move(more.id);
 }

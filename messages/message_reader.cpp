@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "fault_at.hpp"
 #include "kept_calls.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -12,10 +13,6 @@
 namespace superstep {
 
 namespace {
-
-error wrong(std::string_view path, std::string_view text) {
-  return {errc::parse_failed, std::string{path} + ": " + std::string{text}};
-}
 
 std::string member_path(std::string_view path, std::string_view key) {
   return std::string{path} + '.' + std::string{key};
@@ -50,7 +47,7 @@ public:
 private:
   void fail(std::string_view key, std::string_view text) {
     if (!fault_)
-      fault_ = wrong(member_path(path_, key), text);
+      fault_ = fault_at(member_path(path_, key), text);
   }
 
   void read_role() {
@@ -61,8 +58,8 @@ private:
     if (!role)
       role = type;
     if (!role) {
-      fault_ =
-          wrong(path_, "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
+      fault_ = fault_at(path_,
+                        "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
       return;
     }
     const auto* name = role->if_string();
@@ -255,8 +252,8 @@ private:
     // Servers accept a message of calls alone without content; so do we.
     const auto calls = !to_.tool_calls.empty() || !to_.invalid_tool_calls.empty();
     if (!spoken && !calls && to_.type != message_type::remove)
-      fault_ =
-          wrong(path_, "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
+      fault_ = fault_at(path_,
+                        "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
     else if (to_.type == message_type::tool && to_.tool_call_id.empty())
       fail("tool_call_id", "a tool message must name the call it answers");
     else if (to_.type == message_type::function && to_.name.empty())
@@ -276,7 +273,7 @@ private:
 
 result<message> message_from_pair(const json::array& pair, std::string_view path) {
   if (pair.size() != 2 || !pair[0].is_string())
-    return wrong(path, "a message in list form is a pair [role, content]");
+    return fault_at(path, "a message in list form is a pair [role, content]");
   const auto whole = json::object{{"role", pair[0]}, {"content", pair[1]}};
   return message_reader{whole, path}.read();
 }
@@ -290,8 +287,8 @@ result<message> message_from_json(const json::value& value, std::string_view pat
     return message_from_pair(*pair, path);
   if (const auto* object = value.if_object())
     return message_reader{*object, path}.read();
-  return wrong(path,
-               "a message is an object, a pair [role, content] or a string, got " + to_text(value));
+  return fault_at(path, "a message is an object, a pair [role, content] or a string, got " +
+                            to_text(value));
 }
 
 result<message_list> messages_from_json(const json::value& value, std::string_view path) {

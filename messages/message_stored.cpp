@@ -14,7 +14,7 @@ namespace superstep {
 namespace {
 
 /// A member that is text; empty when it is null or absent.
-std::string text_in(const json::object& from, std::string_view key) {
+std::string stored_text(const json::object& from, std::string_view key) {
   const auto* t = from.if_contains(key);
   return t != nullptr && t->is_string() ? std::string{t->get_string()} : std::string{};
 }
@@ -26,8 +26,8 @@ result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>&
     const auto* call = v.if_object();
     if (call == nullptr)
       return detail::unfit_stored("invalid_tool_calls", "objects", v);
-    into.push_back({text_in(*call, "id"), text_in(*call, "name"), text_in(*call, "args"),
-                    text_in(*call, "error")});
+    into.push_back({stored_text(*call, "id"), stored_text(*call, "name"),
+                    stored_text(*call, "args"), stored_text(*call, "error")});
   }
   return {};
 }
@@ -104,7 +104,7 @@ result<void> stored_form<tool_call>::read(const json::value& from, tool_call& in
   const auto* args = call != nullptr ? call->if_contains("args") : nullptr;
   if (args == nullptr || !args->is_object())
     return detail::unfit_stored("tool call", "an object with arguments", from);
-  into = {text_in(*call, "id"), text_in(*call, "name"), args->get_object()};
+  into = {stored_text(*call, "id"), stored_text(*call, "name"), args->get_object()};
   return {};
 }
 

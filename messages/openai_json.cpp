@@ -23,7 +23,7 @@ bool is_foreign(const json::value& block) {
   return type && std::any_of(types.begin(), types.end(), [&](const char* t) { return *type == t; });
 }
 
-json::value function_call(std::string_view id, std::string_view name, std::string_view arguments) {
+json::value call_to_json(std::string_view id, std::string_view name, std::string_view arguments) {
   auto call = json::object{{"type", "function"}};
   if (!id.empty())
     call["id"] = id;
@@ -59,7 +59,7 @@ std::string text_member(const json::object& from, std::string_view key) {
   return text ? std::string{text->data(), text->size()} : std::string{};
 }
 
-error wrong(std::string text) {
+error malformed(std::string text) {
   return {errc::parse_failed, std::move(text)};
 }
 
@@ -67,14 +67,14 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
   const auto at = "tool_calls[" + std::to_string(i) + ']';
   const auto* call = value.if_object();
   if (!call)
-    return wrong(at + ": must be an object");
+    return malformed(at + ": must be an object");
   const auto* inner = call->if_contains("function");
   const auto* function = inner ? inner->if_object() : nullptr;
   if (!function)
-    return wrong(at + ".function: must be an object");
+    return malformed(at + ".function: must be an object");
   auto name = text_member(*function, "name");
   if (name.empty())
-    return wrong(at + ".function.name: must be a string that is not empty");
+    return malformed(at + ".function.name: must be a string that is not empty");
   const auto* arguments = function->if_contains("arguments");
   // Some servers send the arguments as an object, not as its text.
   if (arguments && arguments->is_object()) {
@@ -82,7 +82,7 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
     return {};
   }
   if (arguments && !arguments->is_string() && !arguments->is_null())
-    return wrong(at + ".function.arguments: must be JSON text");
+    return malformed(at + ".function.arguments: must be JSON text");
   auto read = parse_tool_call(text_member(*call, "id"), std::move(name),
                               text_member(*function, "arguments"));
   if (auto* good = std::get_if<tool_call>(&read))
@@ -120,9 +120,9 @@ json::value to_openai(const message& m) {
   auto o = json::object{{"role", openai_role(m)}};
   auto calls = json::array{};
   for (const auto& c : m.tool_calls)
-    calls.emplace_back(function_call(c.id, c.name, to_text(c.args)));
+    calls.emplace_back(call_to_json(c.id, c.name, to_text(c.args)));
   for (const auto& c : m.invalid_tool_calls)
-    calls.emplace_back(function_call(c.id, c.name, c.args));
+    calls.emplace_back(call_to_json(c.id, c.name, c.args));
   o["content"] = content_of(m, !calls.empty());
   if (!m.name.empty())
     o["name"] = m.name;
@@ -146,7 +146,7 @@ json::value to_openai(const tool_definition& tool) {
 
 result<message> from_openai(const json::object& from) {
   if (const auto* role = from.if_contains("role"); role && *role != "assistant")
-    return wrong("role: an answer must be of role \"assistant\", got " + to_text(*role));
+    return malformed("role: an answer must be of role \"assistant\", got " + to_text(*role));
   auto m = message{};
   m.type = message_type::ai;
   m.id = text_member(from, "id");
@@ -157,11 +157,11 @@ result<message> from_openai(const json::object& from) {
     else if (content->is_string() || content->is_null())
       m.content = text_member(from, "content");
     else
-      return wrong("content: must be a string, a list of blocks or null");
+      return malformed("content: must be a string, a list of blocks or null");
   }
   if (const auto* calls = from.if_contains("tool_calls"); calls && !calls->is_null()) {
     if (!calls->is_array())
-      return wrong("tool_calls: must be a list");
+      return malformed("tool_calls: must be a list");
     for (auto i = std::size_t{0}; i < calls->get_array().size(); ++i)
       if (auto added = add_call(m, calls->get_array()[i], i); !added)
         return std::move(added).error();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "fault_at.hpp"
+
 #include <superstep/base/result.hpp>
 #include <superstep/messages/token_usage.hpp>
 
@@ -20,16 +22,12 @@ std::int64_t rest(std::int64_t a, std::int64_t b) {
   return std::max(a - b, std::int64_t{0});
 }
 
-error wrong(std::string_view path, std::string_view text) {
-  return {errc::parse_failed, std::string{path} + ": " + std::string{text}};
-}
-
 result<std::int64_t> count_in(const json::object& details, json::string_view key) {
   const auto* value = details.if_contains(key);
   if (!value || value->is_null())
     return 0;
   if (!value->is_int64())
-    return wrong("usage", "the detail \"" + std::string{key} + "\" must be an integer");
+    return fault_at("usage", "the detail \"" + std::string{key} + "\" must be an integer");
   return value->get_int64();
 }
 
@@ -84,7 +82,7 @@ json::object to_json(const token_usage& u) {
 result<token_usage> usage_from_json(const json::value& value, std::string_view path) {
   const auto* from = value.if_object();
   if (!from)
-    return wrong(path, "must be an object");
+    return fault_at(path, "must be an object");
   auto usage = token_usage{};
   for (const auto& [key, count] : {std::pair{"input_tokens", &usage.input_tokens},
                                    std::pair{"output_tokens", &usage.output_tokens},
@@ -93,7 +91,7 @@ result<token_usage> usage_from_json(const json::value& value, std::string_view p
     if (!given || given->is_null())
       continue;
     if (!given->is_int64())
-      return wrong(std::string{path} + '.' + key, "must be an integer");
+      return fault_at(std::string{path} + '.' + key, "must be an integer");
     *count = given->get_int64();
   }
   for (const auto& [key, details] : {std::pair{"input_token_details", &usage.input_details},

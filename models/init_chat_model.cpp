@@ -16,10 +16,10 @@ struct named_api {
   provider_api api;
 };
 
-constexpr auto providers = std::array{named_api{"openai", provider_api::openai_chat},
-                                      named_api{"openai-responses", provider_api::openai_responses},
-                                      named_api{"anthropic", provider_api::anthropic},
-                                      named_api{"ollama", provider_api::ollama}};
+constexpr auto named_apis = std::array{
+    named_api{"openai", provider_api::openai_chat},
+    named_api{"openai-responses", provider_api::openai_responses},
+    named_api{"anthropic", provider_api::anthropic}, named_api{"ollama", provider_api::ollama}};
 
 constexpr auto beginnings = std::array{
     named_api{"gpt-", provider_api::openai_chat}, named_api{"chatgpt-", provider_api::openai_chat},
@@ -40,7 +40,7 @@ result<chat_model_ptr> init_chat_model(std::string_view name, io_runtime& io,
   const auto colon = name.find(':');
   auto api = std::optional<provider_api>{};
   if (colon != name.npos) {
-    for (const auto& known : providers)
+    for (const auto& known : named_apis)
       if (name.substr(0, colon) == known.name)
         api = known.api;
   } else {

@@ -16,7 +16,7 @@ namespace superstep {
 
 namespace {
 
-using options_ptr = std::shared_ptr<const review_options>;
+using review_options_ptr = std::shared_ptr<const review_options>;
 
 std::vector<tool_call> calls_to_review(const message_list& messages,
                                        const review_options& options) {
@@ -63,7 +63,7 @@ message_step decided(const message_list& messages, const std::vector<tool_call>&
   return out;
 }
 
-task<message_step> review(options_ptr options, const message_list& messages, runtime rt) {
+task<message_step> review(review_options_ptr options, const message_list& messages, runtime rt) {
   const auto calls = calls_to_review(messages, *options);
   if (calls.empty())
     co_return message_step{};

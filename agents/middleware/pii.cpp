@@ -12,7 +12,7 @@ namespace superstep {
 
 namespace {
 
-using options_ptr = std::shared_ptr<const pii_options>;
+using pii_options_ptr = std::shared_ptr<const pii_options>;
 
 std::string upper(std::string text) {
   for (auto& c : text)
@@ -114,10 +114,6 @@ message_step clean_output(const message_list& messages, const pii_options& optio
   return out;
 }
 
-task<message_step> at_once(message_step step) {
-  co_return step;
-}
-
 } // namespace
 
 pii_error::pii_error(const std::string& kind, std::size_t count)
@@ -153,11 +149,11 @@ message_middleware pii(pii_options options) {
   const auto shared = std::make_shared<const pii_options>(std::move(options));
   if (shared->input || shared->tool_results)
     out.before_model.run = [shared](const message_list& messages, const runtime&) {
-      return at_once(clean_input(messages, *shared));
+      return ready(clean_input(messages, *shared));
     };
   if (shared->output)
     out.after_model.run = [shared](const message_list& messages, const runtime&) {
-      return at_once(clean_output(messages, *shared));
+      return ready(clean_output(messages, *shared));
     };
   return out;
 }

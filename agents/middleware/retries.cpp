@@ -17,7 +17,7 @@ namespace superstep {
 
 namespace {
 
-using options_ptr = std::shared_ptr<const retry_options>;
+using retry_options_ptr = std::shared_ptr<const retry_options>;
 
 bool is_broken_off(const std::exception_ptr& failure) {
   try {
@@ -74,7 +74,7 @@ std::string last_words(const retry_options& options, const std::exception_ptr& f
   }
 }
 
-task<message> ask_again(options_ptr options, model_call call, model_ask ask, runtime rt) {
+task<message> ask_again(retry_options_ptr options, model_call call, model_ask ask, runtime rt) {
   auto attempt = std::uint32_t{1};
   auto failure = std::exception_ptr{};
   for (;; ++attempt) {
@@ -99,7 +99,7 @@ tool_answer answered(const tool_call& call, std::string text) {
   return out;
 }
 
-task<tool_answer> run_again(options_ptr options, tool_request request, tool_execute execute) {
+task<tool_answer> run_again(retry_options_ptr options, tool_request request, tool_execute execute) {
   auto attempt = std::uint32_t{1};
   auto failure = std::exception_ptr{};
   for (;; ++attempt) {
@@ -138,7 +138,7 @@ task<message> ask_others(models others, model_call call, model_ask ask) {
   }
 }
 
-options_ptr checked(retry_options options) {
+retry_options_ptr checked(retry_options options) {
   if (options.policy.max_attempts == 0)
     throw std::invalid_argument{"a retry needs at least one attempt"};
   return std::make_shared<const retry_options>(std::move(options));

@@ -11,7 +11,7 @@ namespace superstep {
 
 namespace {
 
-using options_ptr = std::shared_ptr<const summarisation_options>;
+using summarisation_options_ptr = std::shared_ptr<const summarisation_options>;
 
 constexpr auto our_prompt =
     "The conversation below has grown too long and is about to be replaced by what you write now. "
@@ -71,7 +71,8 @@ message_step shortened(const message_list& messages, std::size_t cut, const mess
   return out;
 }
 
-task<message_step> summarise(options_ptr options, const message_list& messages, runtime rt) {
+task<message_step> summarise(summarisation_options_ptr options, const message_list& messages,
+                             runtime rt) {
   if (!is_too_long(messages, *options))
     co_return message_step{};
   const auto cut = find_cut(messages, options->messages_to_keep);

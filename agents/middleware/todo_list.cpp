@@ -80,10 +80,6 @@ message_step refuse_several(const message_list& messages) {
   return out;
 }
 
-task<message_step> at_once(message_step step) {
-  co_return step;
-}
-
 } // namespace
 
 message_middleware todo_list_for(std::string field, todo_list_options options) {
@@ -103,7 +99,7 @@ message_middleware todo_list_for(std::string field, todo_list_options options) {
     return ask(std::move(call));
   };
   out.after_model.run = [](const message_list& messages, const runtime&) {
-    return at_once(refuse_several(messages));
+    return ready(refuse_several(messages));
   };
   return out;
 }

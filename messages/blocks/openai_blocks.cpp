@@ -37,7 +37,7 @@ json::object annotation(const json::object& from) {
   return {{"type", "non_standard_annotation"}, {"value", from}};
 }
 
-json::object text_block(json::object block) {
+json::object openai_text_block(json::object block) {
   block.emplace("text", "");
   if (auto* list = block.if_contains("annotations"); list && list->is_array())
     for (auto& a : list->get_array())
@@ -139,7 +139,7 @@ void add_openai_blocks(json::array& into, const source& from) {
       continue;
     const auto type = type_of(*block);
     if (type == "text") {
-      into.push_back(text_block(*block));
+      into.push_back(openai_text_block(*block));
     } else if (type == "reasoning") {
       add_reasoning(into, *block);
     } else if (type == "image_generation_call" && member(*block, "result")) {

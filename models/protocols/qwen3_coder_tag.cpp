@@ -65,7 +65,7 @@ const std::pair<std::string_view, tag_kind>* known(std::string_view word) noexce
 }
 
 /// `=x`, `="x"`, `='x'` or `name="x"` in what stands between the word and the `>`.
-std::string_view value_of(std::string_view s) noexcept {
+std::string_view tag_value(std::string_view s) noexcept {
   auto at = std::size_t{0};
   skip_space(s, at);
   // Other attributes than `name` are passed over.
@@ -154,7 +154,7 @@ reading read_tag(std::string_view s, std::size_t at, tag& found) {
     found.self_closing = !found.closing;
     inner.remove_suffix(1);
   }
-  found.value = value_of(inner);
+  found.value = tag_value(inner);
   found.to = close + 1;
   return reading::tag;
 }

@@ -8,6 +8,8 @@
 
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(exits)
+
 namespace {
 
 /// A worker whose calls answer with 1, and with 100 when their actor was told to exit.
@@ -31,8 +33,6 @@ bool is_exit_of(const ss::run_result<numbers>& r, std::string_view node, std::st
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(exits)
 
 BOOST_AUTO_TEST_CASE(to_an_idle_node_actor_ends_its_run_and_no_other) {
   auto e = ss::engine{{.workers = 1}};

@@ -16,6 +16,8 @@
 using namespace testing;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(failures)
+
 namespace {
 
 ss::node_options limited(ss::timeout_policy limit) {
@@ -46,8 +48,6 @@ ss::run_error error_of(const ss::compiled_graph<numbers>& graph, ss::run_config 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(failures)
 
 BOOST_AUTO_TEST_CASE(a_node_that_takes_too_long_fails_in_the_reference_s_words) {
   auto g = ss::graph<numbers>{};

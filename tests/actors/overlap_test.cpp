@@ -9,6 +9,8 @@
 
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(overlap)
+
 namespace {
 
 constexpr auto calls = 8;
@@ -19,8 +21,6 @@ ss::task<int> in_coroutine(std::latch& all) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(overlap)
 
 BOOST_AUTO_TEST_CASE(eight_blocking_sends_are_all_inside_at_once) {
   for (const auto workers : {1U, 2U, 4U}) {

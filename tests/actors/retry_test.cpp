@@ -9,6 +9,8 @@
 
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(retry)
+
 namespace {
 
 /// Quick attempts for every failure.
@@ -24,8 +26,6 @@ ss::node_options quick(std::uint32_t attempts, std::chrono::milliseconds wait = 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(retry)
 
 BOOST_AUTO_TEST_CASE(a_node_that_fails_is_tried_again_and_told_which_attempt_it_is) {
   auto e = ss::engine{{.workers = 1}};

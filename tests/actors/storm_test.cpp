@@ -9,6 +9,8 @@
 
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(storms)
+
 namespace {
 
 constexpr auto runs_of_a_storm = 300;
@@ -112,8 +114,6 @@ void rage(std::uint32_t seed, std::size_t workers) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(storms)
 
 BOOST_AUTO_TEST_CASE(nothing_is_lost_on_one_two_and_four_lanes) {
   for (const auto workers : {1U, 2U, 4U}) {

@@ -7,6 +7,8 @@
 
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(streams)
+
 namespace {
 
 std::vector<ss::run_event> all_of(ss::event_stream stream) {
@@ -30,8 +32,6 @@ ss::task<int> count_all(ss::event_stream& stream) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(streams)
 
 BOOST_AUTO_TEST_CASE(values_come_after_the_input_and_after_each_step_and_never_change_later) {
   auto e = ss::engine{{.workers = 1}};

@@ -14,6 +14,8 @@
 
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(threads)
+
 namespace {
 
 namespace json = boost::json;
@@ -59,8 +61,6 @@ ss::compiled_graph<numbers> asking(ss::compile_options options) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(threads)
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
   auto e = ss::engine{{.workers = 1}};

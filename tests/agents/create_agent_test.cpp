@@ -14,6 +14,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+BOOST_AUTO_TEST_SUITE(agents_with_middleware)
+
 namespace {
 
 /// What happened, in order; hooks and wraps write it.
@@ -87,8 +89,6 @@ task<std::string> never() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(agents_with_middleware)
 
 BOOST_AUTO_TEST_CASE(without_middleware_model_and_tools_take_turns) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});

@@ -24,21 +24,24 @@ std::ostream& operator<<(std::ostream& out, react_version v);
 namespace desk_agent {
 
 /// A state of a user's own.
-struct desk {
+struct front_desk {
   message_list messages;
   message_list llm_input_messages;
   json::value structured_response;
   std::string owner;
   int visits = 0;
 
-  using reducers =
-      superstep::reducers<by<&desk::messages, add_messages>, by<&desk::visits, std::plus<>>>;
+  using reducers = superstep::reducers<by<&front_desk::messages, add_messages>,
+                                       by<&front_desk::visits, std::plus<>>>;
 };
-BOOST_DESCRIBE_STRUCT(desk, (), (messages, llm_input_messages, structured_response, owner, visits))
+BOOST_DESCRIBE_STRUCT(front_desk, (),
+                      (messages, llm_input_messages, structured_response, owner, visits))
 
 } // namespace desk_agent
 
-using desk_agent::desk;
+using desk_agent::front_desk;
+
+namespace create_react_agent_test {
 
 namespace {
 
@@ -92,16 +95,17 @@ std::shared_ptr<const fake_model> scripted(std::vector<message> answers) {
   return std::make_shared<const fake_model>(std::move(answers));
 }
 
-agent_options<desk> options_for(std::shared_ptr<const fake_model> model, react_version version) {
-  auto out = agent_options<desk>{};
+agent_options<front_desk> options_for(std::shared_ptr<const fake_model> model,
+                                      react_version version) {
+  auto out = agent_options<front_desk>{};
   out.model = std::move(model);
   out.tools = {echo()};
   out.version = version;
   return out;
 }
 
-run_result<desk> run(agent_options<desk> options, run_config config = {}) {
-  auto state = desk{};
+run_result<front_desk> run(agent_options<front_desk> options, run_config config = {}) {
+  auto state = front_desk{};
   state.messages = {human_message("question")};
   state.owner = "Kim";
   auto lanes = engine{engine_options{.workers = 1}};
@@ -109,7 +113,7 @@ run_result<desk> run(agent_options<desk> options, run_config config = {}) {
                    std::move(config));
 }
 
-std::string text_of_refusal(agent_options<desk> options) {
+std::string text_of_refusal(agent_options<front_desk> options) {
   try {
     static_cast<void>(create_react_agent(std::move(options)));
   } catch (const compile_error& e) {
@@ -134,10 +138,10 @@ BOOST_DATA_TEST_CASE(a_hook_may_give_the_model_other_messages_and_write_the_stat
                      data::make(versions), version) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, version);
-  options.pre_model_hook = [](const desk& state, runtime) {
+  options.pre_model_hook = [](const front_desk& state, runtime) {
     auto chosen = message_list{human_message("only this")};
-    return update{set<&desk::llm_input_messages>(std::move(chosen)),
-                  set<&desk::visits>(static_cast<int>(state.messages.size()))};
+    return update{set<&front_desk::llm_input_messages>(std::move(chosen)),
+                  set<&front_desk::visits>(static_cast<int>(state.messages.size()))};
   };
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
@@ -149,11 +153,11 @@ BOOST_DATA_TEST_CASE(a_hook_may_give_the_model_other_messages_and_write_the_stat
 BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, react_version::v2);
-  options.post_model_hook = [](const desk& state, runtime) {
+  options.post_model_hook = [](const front_desk& state, runtime) {
     auto answers = message_list{};
     for (const auto& call : state.messages.back().tool_calls)
       answers.push_back(tool_message("refused", call.id, call.name));
-    return update{set<&desk::messages>(std::move(answers))};
+    return update{set<&front_desk::messages>(std::move(answers))};
   };
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
@@ -165,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
 BOOST_DATA_TEST_CASE(a_prompt_may_be_made_of_the_state, data::make(versions), version) {
   const auto model = scripted({ai_message("hello")});
   auto options = options_for(model, version);
-  options.prompt = [](const desk& state, const runtime&) {
+  options.prompt = [](const front_desk& state, const runtime&) {
     return message_list{system_message("You work for " + state.owner), state.messages[0]};
   };
   BOOST_REQUIRE(!run(std::move(options)).error);
@@ -214,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_chosen_model_brings_its_tools_and_no_others) {
     auto options = options_for(nullptr, react_version::v2);
     const auto bound =
         bind_tools(scripted({ai_message("hi")}), tool_node{std::move(tools)}.definitions()).value();
-    options.model = [bound](const desk&, const runtime&) { return bound; };
+    options.model = [bound](const front_desk&, const runtime&) { return bound; };
     return options;
   };
   BOOST_TEST(!run(choose({echo()})).error);
@@ -235,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_model_object_brings_all_tools_or_none) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_when_the_agent_is_built) {
   auto late = options_for(scripted({}), react_version::v1);
-  late.post_model_hook = [](const desk&, runtime) {};
+  late.post_model_hook = [](const front_desk&, runtime) {};
   BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook needs version v2"));
   auto direct = options_for(scripted({}), react_version::v2);
   direct.return_direct = {"nope"};
@@ -256,7 +260,7 @@ BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(ver
   auto lanes = engine{engine_options{.workers = 1}};
   auto config = run_config{};
   config.thread_id = "t";
-  auto state = desk{};
+  auto state = front_desk{};
   state.messages = {human_message("question")};
   const auto stopped = lanes.run(graph, input_writes(std::move(state)), config);
   BOOST_REQUIRE(stopped.asked.has_value());
@@ -268,7 +272,7 @@ BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(ver
 
 BOOST_DATA_TEST_CASE(a_history_with_an_open_call_is_refused, data::make(versions), version) {
   auto lanes = engine{engine_options{.workers = 1}};
-  auto state = desk{};
+  auto state = front_desk{};
   state.messages = {human_message("q"), calling("echo", "h1")};
   const auto ended = lanes.run(create_react_agent(options_for(scripted({}), version)),
                                input_writes(std::move(state)));
@@ -309,7 +313,7 @@ BOOST_DATA_TEST_CASE(a_reviewed_call_waits_for_a_person, data::make(versions) * 
   auto lanes = engine{engine_options{.workers = 1}};
   auto config = run_config{};
   config.thread_id = "t";
-  auto state = desk{};
+  auto state = front_desk{};
   state.messages = {human_message("question")};
   const auto stopped = lanes.run(graph, input_writes(std::move(state)), config);
   BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
@@ -338,3 +342,5 @@ BOOST_AUTO_TEST_CASE(only_the_tools_that_are_named_are_reviewed) {
   BOOST_TEST(!ended.asked);
   BOOST_TEST(ended.state->messages[2].content == "x");
 }
+
+} // namespace create_react_agent_test

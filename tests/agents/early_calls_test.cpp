@@ -25,6 +25,8 @@ namespace superstep {
 std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_test.cpp
 } // namespace superstep
 
+BOOST_AUTO_TEST_SUITE(early_calls_suite)
+
 namespace {
 
 namespace data = boost::unit_test::data;
@@ -247,8 +249,6 @@ std::ostream& operator<<(std::ostream& out, const kind& k) {
 const auto kinds = std::vector<kind>{{"structs", &run_struct}, {"JSON", &run_json}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(early_calls_suite)
 
 BOOST_DATA_TEST_CASE(a_call_is_heard_where_its_arguments_close, data::make(all_spoken), s) {
   auto listener = call_listener{};

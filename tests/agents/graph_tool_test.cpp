@@ -8,6 +8,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+BOOST_AUTO_TEST_SUITE(graphs_as_tools)
+
 namespace {
 
 /// An agent that another one calls by `ask`; it wants to know who asks when it is `curious`.
@@ -40,8 +42,6 @@ create_agent_options<desk> asking(bool curious, const std::shared_ptr<const fake
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(graphs_as_tools)
 
 BOOST_AUTO_TEST_CASE(an_agent_answers_the_call_of_another) {
   const auto inner = scripted({ai_message("because")});

@@ -13,6 +13,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+BOOST_AUTO_TEST_SUITE(the_guide_to_middleware)
+
 namespace {
 
 middleware<desk> greeter() {
@@ -60,8 +62,6 @@ create_agent_options<desk> everything(chat_model_ptr model, chat_model_ptr small
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(the_guide_to_middleware)
 
 BOOST_AUTO_TEST_CASE(one_of_ones_own) {
   const auto model = scripted({ai_message("Hello, Kim")});

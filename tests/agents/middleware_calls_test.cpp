@@ -12,6 +12,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+namespace middleware_calls_test {
+
 namespace {
 
 /// Fails a number of times before it answers.
@@ -232,3 +234,5 @@ BOOST_AUTO_TEST_CASE(another_number_of_responses_and_one_that_is_not_allowed_fai
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace middleware_calls_test

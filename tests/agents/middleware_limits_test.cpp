@@ -8,6 +8,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+BOOST_AUTO_TEST_SUITE(limits_of_calls)
+
 namespace {
 
 /// Calls the tools that are named, in one answer.
@@ -35,8 +37,6 @@ std::vector<message> endless() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(limits_of_calls)
 
 BOOST_AUTO_TEST_CASE(the_run_ends_with_a_message_when_the_model_was_asked_often_enough) {
   const auto ended =

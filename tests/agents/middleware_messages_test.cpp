@@ -14,6 +14,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+namespace middleware_messages_test {
+
 namespace {
 
 namespace data = boost::unit_test::data;
@@ -269,3 +271,5 @@ BOOST_AUTO_TEST_CASE(several_lists_in_one_answer_are_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace middleware_messages_test

@@ -19,6 +19,8 @@
 
 using namespace superstep;
 
+namespace protocol_agent_test {
+
 namespace {
 
 agent_reading read(const std::string& model) {
@@ -118,3 +120,5 @@ BOOST_AUTO_TEST_CASE(the_protocol_is_part_of_what_guards_a_journal) {
   BOOST_TEST(native != hermes);
   BOOST_TEST(hermes.ends_with(native));
 }
+
+} // namespace protocol_agent_test

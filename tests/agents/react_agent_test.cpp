@@ -21,6 +21,8 @@ std::ostream& operator<<(std::ostream& out, react_version v) {
 }
 } // namespace superstep
 
+namespace react_agent_test {
+
 namespace {
 
 namespace data = boost::unit_test::data;
@@ -346,3 +348,5 @@ BOOST_DATA_TEST_CASE(messages_are_streamed_in_pieces_or_whole_and_none_of_them_t
                                                  "tools: tool got {\"n\":0}", "agent: ai done"};
   BOOST_TEST(told == expected, boost::test_tools::per_element());
 }
+
+} // namespace react_agent_test

@@ -20,6 +20,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+BOOST_AUTO_TEST_SUITE(stopped_agents)
+
 namespace {
 
 namespace data = boost::unit_test::data;
@@ -144,8 +146,6 @@ task<std::string> never(std::shared_ptr<std::promise<void>> begun) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(stopped_agents)
 
 BOOST_DATA_TEST_CASE(a_run_that_stopped_for_a_review_ends_like_one_that_did_not, data::make(shapes),
                      s) {

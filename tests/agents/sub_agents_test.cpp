@@ -15,6 +15,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(agents_below_agents)
+
 namespace {
 
 constexpr auto asking = R"({"id":"r","turns":[{"role":"assistant","content":"","tool_calls":[)"
@@ -82,8 +84,6 @@ std::string said(const message_list& messages) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(agents_below_agents)
 
 BOOST_AUTO_TEST_CASE(an_agent_of_another_file_answers_a_call) {
   auto files = folder{};

@@ -9,6 +9,8 @@
 
 namespace ss = superstep;
 
+BOOST_AUTO_TEST_SUITE(coroutines)
+
 namespace {
 
 ss::task<int> number(int n) {
@@ -33,8 +35,6 @@ ss::task<int> from_thread(std::thread& worker) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(coroutines)
 
 BOOST_AUTO_TEST_CASE(a_task_runs_its_children) {
   BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7);

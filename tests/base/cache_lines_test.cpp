@@ -11,6 +11,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(cache_lines)
+
 namespace {
 
 bool is_aligned(const void* p) {
@@ -22,8 +24,6 @@ struct counted : on_cache_lines {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(cache_lines)
 
 BOOST_AUTO_TEST_CASE(no_two_blocks_share_a_line) {
   auto lines = std::set<std::uintptr_t>{};

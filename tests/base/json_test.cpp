@@ -17,6 +17,8 @@ namespace json = superstep::json;
 using superstep::parse_json;
 using superstep::to_text;
 
+BOOST_AUTO_TEST_SUITE(json_text)
+
 namespace {
 
 struct text_case {
@@ -76,8 +78,6 @@ const auto faults = std::vector<fault_case>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(json_text)
 
 BOOST_DATA_TEST_CASE(a_text_is_read_and_written_back, boost::unit_test::data::make(round_trips),
                      c) {

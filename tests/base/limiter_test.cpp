@@ -14,6 +14,8 @@ using namespace superstep;
 using namespace std::chrono_literals;
 using superstep::test::manual_execution;
 
+BOOST_AUTO_TEST_SUITE(limiter_suite)
+
 namespace {
 
 /// Enters, says so, and stays inside as long as the test keeps the permit.
@@ -29,8 +31,6 @@ task<void> go_out(rate_limiter through, std::int64_t tokens, std::vector<int>& o
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(limiter_suite)
 
 BOOST_AUTO_TEST_CASE(waiters_are_let_in_in_the_order_of_arrival) {
   auto run = manual_execution{};

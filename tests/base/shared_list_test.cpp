@@ -15,6 +15,8 @@
 using superstep::list_change;
 using superstep::shared_list;
 
+BOOST_AUTO_TEST_SUITE(shared_list_of_pointers)
+
 namespace {
 
 using item = std::shared_ptr<const int>;
@@ -48,8 +50,6 @@ std::vector<int> numbers(int n) {
 const auto sizes = std::vector<int>{0, 1, 31, 32, 33, 63, 64, 65, 128, 129, 256, 300};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shared_list_of_pointers)
 
 BOOST_DATA_TEST_CASE(elements_are_read_back_in_order, boost::unit_test::data::make(sizes), n) {
   const auto l = counting(n);

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(batch)
+
 namespace {
 
 using namespace superstep;
@@ -41,8 +43,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(batch)
 
 BOOST_AUTO_TEST_CASE(every_row_gets_one_line_and_failed_rows_a_dead_letter) {
   auto job = testing::job{chat_lines(20)};

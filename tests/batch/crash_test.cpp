@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(crash)
+
 namespace {
 
 using namespace superstep;
@@ -90,8 +92,6 @@ std::vector<snapshot> all_moments(std::chrono::milliseconds sync_interval) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(crash)
 
 BOOST_AUTO_TEST_CASE(a_job_killed_at_any_write_or_sync_ends_like_an_uninterrupted_one) {
   const auto expected = uninterrupted();

@@ -4,6 +4,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(input_row_)
+
 namespace {
 
 using namespace superstep;
@@ -14,8 +16,6 @@ input_row read(std::string_view line) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(input_row_)
 
 BOOST_AUTO_TEST_CASE(a_chat_row_keeps_its_key_under_its_name) {
   auto row = read(R"({"custom_id":"a","messages":[{"role":"system","content":"be brief"},)"

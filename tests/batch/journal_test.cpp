@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 
+BOOST_AUTO_TEST_SUITE(journal)
+
 namespace {
 
 using namespace superstep;
@@ -39,8 +41,6 @@ std::string sample() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(journal)
 
 BOOST_AUTO_TEST_CASE(records_read_back_as_they_were_written) {
   const auto text = sample();

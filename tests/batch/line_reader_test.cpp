@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(line_reader)
+
 namespace {
 
 using namespace superstep;
@@ -21,7 +23,7 @@ std::vector<seen_line> lines_of(std::string_view text, std::size_t line_bytes_ma
   auto folder = temporary_folder{};
   write_file(folder / "lines", text);
   auto opened = detail::file::open_input(folder / "lines").value();
-  auto reader = line_reader{opened, line_bytes_max, begin, end};
+  auto reader = detail::line_reader{opened, line_bytes_max, begin, end};
   auto out = std::vector<seen_line>{};
   while (auto line = reader.next().value())
     out.push_back({std::string{line->text}, line->number, line->offset, line->size,
@@ -30,8 +32,6 @@ std::vector<seen_line> lines_of(std::string_view text, std::size_t line_bytes_ma
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(line_reader)
 
 BOOST_AUTO_TEST_CASE(lines_come_with_number_offset_and_size) {
   auto lines = lines_of("one\n\nthree\nrest", 100);

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(output_line)
+
 namespace {
 
 using namespace superstep;
@@ -30,8 +32,6 @@ std::string line_of(row_shape shape, std::string_view text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(output_line)
 
 BOOST_AUTO_TEST_CASE(a_native_line_has_every_member) {
   BOOST_TEST(

@@ -7,6 +7,8 @@
 
 #include <sstream>
 
+BOOST_AUTO_TEST_SUITE(progress)
+
 namespace {
 
 using namespace superstep;
@@ -38,8 +40,6 @@ constexpr auto line =
     "50/100 done, 2 failed, 8 in flight, 12.5 rows/s, 1234 tokens, p50 20 ms p95 90 ms, ETA 1h02m";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(progress)
 
 BOOST_AUTO_TEST_CASE(words_name_modes) {
   BOOST_TEST((parse_progress_mode("auto", true) == progress_mode::bar));

@@ -8,14 +8,14 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(slots)
+
 namespace {
 struct pair_state {
   int a = 1;
   std::string b = "b";
 };
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(slots)
 
 BOOST_AUTO_TEST_CASE(a_clone_has_the_values_and_is_independent) {
   auto block = boost::intrusive_ptr<slot_block>{new slot_block};

@@ -10,6 +10,8 @@
 
 using superstep::value;
 
+BOOST_AUTO_TEST_SUITE(values)
+
 namespace {
 
 /// Counts its copies and who is alive; `Size` decides whether it lives inside a value.
@@ -52,8 +54,6 @@ void check_life_cycle() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(values)
 
 BOOST_AUTO_TEST_CASE(small_objects_live_inside_and_are_copied) {
   static_assert(superstep::detail::fits_inline<small>);

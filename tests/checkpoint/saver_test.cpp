@@ -6,6 +6,8 @@
 
 #include <tuple>
 
+BOOST_AUTO_TEST_SUITE(every_saver)
+
 namespace {
 
 namespace contract = saver_contract;
@@ -19,8 +21,6 @@ struct in_memory {
 using places = std::tuple<in_memory, in_file, in_reopened_file>;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(every_saver)
 
 #define CONTRACT(name)                                                                             \
   BOOST_AUTO_TEST_CASE_TEMPLATE(name, Place, places) {                                             \

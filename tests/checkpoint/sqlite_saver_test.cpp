@@ -18,6 +18,8 @@
 namespace ss = superstep;
 using namespace saver_contract;
 
+BOOST_AUTO_TEST_SUITE(sqlite_saver)
+
 namespace {
 
 std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_power_loss = false,
@@ -52,8 +54,6 @@ auto with_code(ss::saver_errc code) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(sqlite_saver)
 
 BOOST_AUTO_TEST_CASE(a_list_that_grows_takes_linear_space) {
   const auto folder = temporary_folder{};

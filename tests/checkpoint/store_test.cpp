@@ -17,6 +17,8 @@
 namespace ss = superstep;
 namespace json = boost::json;
 
+BOOST_AUTO_TEST_SUITE(store)
+
 namespace {
 
 std::string keys(ss::store& s, ss::store_query query) {
@@ -120,8 +122,6 @@ ss::store_query meaning(std::string text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(store)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_was_put_is_there_until_it_is_erased, Place, stores) {
   auto place = Place{};

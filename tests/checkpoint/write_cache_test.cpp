@@ -13,6 +13,8 @@
 namespace ss = superstep;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(write_cache)
+
 namespace {
 
 ss::task_output going_to(std::uint32_t node) {
@@ -61,8 +63,6 @@ using caches = std::tuple<cached_in_memory, cached_in_file>;
 const auto layout = saver_contract::usual_layout();
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(write_cache)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_found_by_scope_and_key_and_the_latest_counts, Place,
                               caches) {

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <string>
 
+namespace agent_goldens_test {
+
 namespace {
 
 using namespace superstep;
@@ -45,3 +47,5 @@ BOOST_AUTO_TEST_CASE(recorded_cases_of_agents_are_answered_as_recorded) {
   });
   BOOST_TEST(agreeing >= agreeing_min);
 }
+
+} // namespace agent_goldens_test

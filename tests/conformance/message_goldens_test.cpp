@@ -11,6 +11,8 @@
 #include <fstream>
 #include <vector>
 
+namespace message_goldens_test {
+
 namespace {
 
 using namespace superstep;
@@ -94,3 +96,5 @@ BOOST_AUTO_TEST_CASE(recorded_message_cases_are_answered_as_recorded) {
   BOOST_TEST_MESSAGE(agreeing << " cases agree");
   BOOST_TEST(agreeing >= agreeing_min);
 }
+
+} // namespace message_goldens_test

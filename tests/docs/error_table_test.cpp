@@ -17,6 +17,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(errors)
+
 namespace {
 
 /// The enumerators of all `enum class …errc` of the public headers, by enumeration.
@@ -53,8 +55,6 @@ std::set<std::string> documented(const std::string& document, const std::string&
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(errors)
 
 BOOST_AUTO_TEST_CASE(every_code_stands_in_the_table_and_nothing_else_does) {
   const auto document = read(tree / "docs/errors.md");

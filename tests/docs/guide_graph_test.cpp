@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(guide)
+
 namespace {
 
 //! [state]
@@ -81,8 +83,6 @@ trip to(std::string city) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(guide)
 
 BOOST_AUTO_TEST_CASE(a_first_graph) {
   //! [first]

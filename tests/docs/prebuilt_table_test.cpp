@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+namespace prebuilt_table_test {
+
 namespace {
 
 std::set<std::string> all_tests() {
@@ -105,3 +107,5 @@ BOOST_AUTO_TEST_CASE(what_shows_the_options_of_agents_is_there) {
     }
   }
 }
+
+} // namespace prebuilt_table_test

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(snippets)
+
 namespace {
 
 using lines = std::vector<std::string>;
@@ -84,8 +86,6 @@ std::vector<quotation> quotations(const lines& document) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(snippets)
 
 BOOST_AUTO_TEST_CASE(the_guide_quotes_what_is_compiled_and_run) {
   const auto all = quotations(read(tree / "docs/graph-api.md"));

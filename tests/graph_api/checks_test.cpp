@@ -12,6 +12,8 @@
 
 using namespace graph_api;
 
+BOOST_AUTO_TEST_SUITE(checks)
+
 namespace {
 
 std::vector<std::string> texts(const std::vector<ss::fault>& faults) {
@@ -72,8 +74,6 @@ std::string log_for(const ss::compiled_graph<feeling>& graph, int n) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(checks)
 
 BOOST_AUTO_TEST_CASE(a_node_that_nothing_leads_to_is_a_warning_and_strictly_an_error) {
   auto g = with_an_orphan();

@@ -7,6 +7,8 @@
 
 using namespace graph_api;
 
+BOOST_AUTO_TEST_SUITE(drawing)
+
 namespace {
 
 ss::compiled_json_graph inner(const std::vector<std::string>& nodes) {
@@ -32,8 +34,6 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(drawing)
 
 BOOST_AUTO_TEST_CASE(edges_alone_have_a_short_form) {
   auto options = ss::draw_options{};

@@ -11,6 +11,8 @@
 
 using namespace graph_api;
 
+BOOST_AUTO_TEST_SUITE(errors)
+
 namespace {
 
 bool has(const std::string& text, const std::string& part) {
@@ -47,8 +49,6 @@ ss::compiled_json_graph two_questions() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(errors)
 
 BOOST_AUTO_TEST_CASE(what_a_body_throws_is_told_with_node_task_and_step) {
   const auto e = error_of(behind_first([](auto& g) {

@@ -11,6 +11,8 @@
 using namespace graph_api;
 using ss::stream_mode;
 
+BOOST_AUTO_TEST_SUITE(events)
+
 namespace {
 
 ss::compiled_json_graph chain(std::vector<std::string> nodes, ss::compile_options options = {}) {
@@ -47,8 +49,6 @@ std::string words(const std::vector<ss::run_event>& all) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(events)
 
 BOOST_AUTO_TEST_CASE(several_modes_come_as_one_stream_in_their_order) {
   auto e = ss::engine{{.workers = 1}};

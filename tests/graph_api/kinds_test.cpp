@@ -25,6 +25,8 @@ BOOST_DESCRIBE_STRUCT(kinds, (), (any, untracked, seen))
 using namespace graph_api;
 using graph_api_kinds::kinds;
 
+BOOST_AUTO_TEST_SUITE(kinds_of_channels)
+
 namespace {
 
 constexpr auto a = ss::node<kinds>{"a"};
@@ -38,8 +40,6 @@ ss::update<kinds> tell(const kinds& s) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(kinds_of_channels)
 
 BOOST_AUTO_TEST_CASE(any_value_keeps_the_last_of_several_for_one_step) {
   auto e = ss::engine{{.workers = 1}};

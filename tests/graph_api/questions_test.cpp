@@ -9,6 +9,8 @@
 
 using namespace graph_api;
 
+BOOST_AUTO_TEST_SUITE(questions)
+
 namespace {
 
 /// A node that asks twice.
@@ -42,8 +44,6 @@ ss::compiled_json_graph asking_for(const char* what, ss::compile_options options
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(questions)
 
 // B033, B169: the id of a question is the same in another engine and another for the next question.
 BOOST_AUTO_TEST_CASE(a_question_keeps_its_id_and_the_next_one_has_another) {

@@ -9,6 +9,8 @@
 
 using namespace graph_api;
 
+BOOST_AUTO_TEST_SUITE(shapes)
+
 namespace {
 
 struct shape_case {
@@ -63,8 +65,6 @@ ss::json_graph shop(bool check, const json::value& written) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shapes)
 
 BOOST_DATA_TEST_CASE(a_value_fits_or_the_place_is_named, boost::unit_test::data::make(shape_cases),
                      c) {

@@ -7,6 +7,7 @@
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace superstep::graph_cases {

@@ -14,6 +14,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(adding_messages)
+
 namespace {
 
 /// Messages by a short notation: "1:a 2:b -1 -*" are two messages with ids, the removal of the
@@ -76,8 +78,6 @@ message with_id(std::string id, std::string text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(adding_messages)
 
 BOOST_DATA_TEST_CASE(an_update_is_merged_by_id, boost::unit_test::data::make(merges), c) {
   auto ids = id_source{"r"};

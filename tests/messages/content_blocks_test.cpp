@@ -12,6 +12,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(standard_blocks)
+
 namespace {
 
 struct block_case {
@@ -53,8 +55,6 @@ const auto cases = std::vector<block_case>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(standard_blocks)
 
 BOOST_DATA_TEST_CASE(content_of_any_provider_has_them, boost::unit_test::data::make(cases), c) {
   const auto m = message_from_json(*parse_json(c.message));

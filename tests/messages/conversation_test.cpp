@@ -13,6 +13,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(conversations)
+
 namespace {
 
 /// One token per character of text.
@@ -40,8 +42,6 @@ trim_options with_budget(std::int64_t tokens) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(conversations)
 
 BOOST_AUTO_TEST_CASE(the_end_is_kept_with_the_system_message_inside_the_budget) {
   auto options = with_budget(9);

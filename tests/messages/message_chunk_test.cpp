@@ -11,6 +11,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(chunks)
+
 namespace {
 
 message_chunk ai_chunk(std::string text) {
@@ -32,8 +34,6 @@ message_chunk call_piece(std::string args, int index) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(chunks)
 
 BOOST_AUTO_TEST_CASE(texts_concatenate) {
   auto sum = ai_chunk("Hel");

@@ -11,6 +11,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(messages_as_json)
+
 namespace {
 
 struct form_case {
@@ -86,8 +88,6 @@ const auto faults = std::vector<form_case>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(messages_as_json)
 
 BOOST_DATA_TEST_CASE(every_form_is_read_and_one_is_written, boost::unit_test::data::make(forms),
                      c) {

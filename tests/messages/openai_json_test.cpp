@@ -12,6 +12,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(chat_completion_messages)
+
 namespace {
 
 struct wire_case {
@@ -59,8 +61,6 @@ const auto received = std::vector<wire_case>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(chat_completion_messages)
 
 BOOST_DATA_TEST_CASE(a_message_is_sent_in_the_form_of_servers, boost::unit_test::data::make(sent),
                      c) {

@@ -12,6 +12,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(partial_json)
+
 namespace {
 
 struct text_case {
@@ -71,8 +73,6 @@ std::optional<std::string> by_definition(std::string_view text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(partial_json)
 
 BOOST_DATA_TEST_CASE(a_text_says_what_it_says_so_far, boost::unit_test::data::make(texts), c) {
   const auto read = parse_partial_json(c.text);

@@ -7,6 +7,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(parts_of_an_interface)
+
 namespace {
 
 ui_message part(std::string id, json::object props, bool merge = false) {
@@ -17,8 +19,6 @@ ui_message part(std::string id, json::object props, bool merge = false) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(parts_of_an_interface)
 
 BOOST_AUTO_TEST_CASE(a_part_is_appended_replaced_or_merged_by_its_id) {
   auto parts = std::vector<ui_message>{part("a", {{"x", 1}, {"y", 1}}), part("b", {{"x", 1}})};

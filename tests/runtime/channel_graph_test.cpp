@@ -8,6 +8,8 @@
 using namespace superstep;
 using superstep::test::pure_run;
 
+BOOST_AUTO_TEST_SUITE(graph_of_channel_handles)
+
 namespace {
 
 using lines = std::vector<std::string>;
@@ -21,8 +23,6 @@ task<int> later(int n) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(graph_of_channel_handles)
 
 BOOST_AUTO_TEST_CASE(nodes_are_called_with_the_values_of_what_they_read) {
   auto g = channel_graph{};

@@ -10,6 +10,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(compile)
+
 namespace {
 
 struct nothing {
@@ -83,8 +85,6 @@ const auto wrong_graphs = std::vector<wrong_graph>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(compile)
 
 BOOST_DATA_TEST_CASE(a_fault_is_told_in_the_words_of_the_reference,
                      boost::unit_test::data::make(wrong_graphs), w) {

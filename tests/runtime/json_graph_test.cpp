@@ -8,6 +8,8 @@
 using namespace superstep;
 using superstep::test::pure_run;
 
+BOOST_AUTO_TEST_SUITE(graph_of_json)
+
 namespace {
 
 /// Runs the graph and writes down its final state.
@@ -33,8 +35,6 @@ bool tells(const std::exception& e, std::string_view text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(graph_of_json)
 
 BOOST_AUTO_TEST_CASE(channels_combine_by_their_rule) {
   BOOST_TEST(after("last", 1, 2) == R"({"c":2})");

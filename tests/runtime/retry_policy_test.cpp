@@ -10,6 +10,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(retry)
+
 namespace {
 
 template <class E>
@@ -25,8 +27,6 @@ retry_policy policy_for(std::uint32_t attempts, bool fits) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(retry)
 
 BOOST_AUTO_TEST_CASE(what_the_same_input_must_give_again_is_not_retried) {
   using std::make_error_code;

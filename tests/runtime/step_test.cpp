@@ -8,6 +8,8 @@
 using namespace superstep;
 using superstep::test::pure_run;
 
+BOOST_AUTO_TEST_SUITE(step)
+
 namespace {
 
 using lines = std::vector<std::string>;
@@ -64,8 +66,6 @@ superstep::write_list no_input() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(step)
 
 BOOST_AUTO_TEST_CASE(writes_are_applied_by_node_name_and_then_by_send_whatever_ended_first) {
   auto g = echoes({"zed", "b", "a"});

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+BOOST_AUTO_TEST_SUITE(bad_answers)
+
 namespace {
 
 using namespace superstep::testing;
@@ -75,8 +77,6 @@ std::string openai_agent(const std::string& url, bool stream) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(bad_answers)
 
 BOOST_DATA_TEST_CASE(nonsense_of_a_server_is_that_rows_error_alone,
                      boost::unit_test::data::make({false, true}), stream) {

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(bad_input)
+
 namespace {
 
 using namespace superstep::testing;
@@ -62,8 +64,6 @@ const auto bad_files = std::vector<bad_file>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(bad_input)
 
 BOOST_DATA_TEST_CASE(a_bad_input_is_refused_by_line_or_set_aside,
                      boost::unit_test::data::make(bad_files), c) {

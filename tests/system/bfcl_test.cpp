@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(bfcl)
+
 namespace {
 
 using namespace superstep::testing;
@@ -101,8 +103,6 @@ std::map<std::string, call_times> read_events(const std::string& jsonl) {
 const auto versions = std::vector<std::string>{"v1", "v2"};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(bfcl)
 
 BOOST_DATA_TEST_CASE(all_calls_of_a_message_start_before_the_first_has_ended,
                      boost::unit_test::data::make(versions), version) {

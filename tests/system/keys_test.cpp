@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+BOOST_AUTO_TEST_SUITE(keys)
+
 namespace {
 
 using namespace superstep::testing;
@@ -59,8 +61,6 @@ std::string files_with(const std::string& folder, std::string_view text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(keys)
 
 BOOST_AUTO_TEST_CASE(a_key_reaches_no_file_and_no_output) {
   auto server = loopback_server{repeat_the_key};

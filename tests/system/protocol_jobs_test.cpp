@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
+BOOST_AUTO_TEST_SUITE(protocol_jobs)
+
 namespace {
 
 using namespace superstep::testing;
@@ -231,8 +233,6 @@ std::vector<job_data> bfcl_jobs() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(protocol_jobs)
 
 BOOST_DATA_TEST_CASE(word_problems_end_as_with_native_calls, boost::unit_test::data::make(versions),
                      version) {

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <optional>
 
+BOOST_AUTO_TEST_SUITE(server)
+
 namespace {
 
 using namespace superstep::testing;
@@ -84,8 +86,6 @@ json::object run_against(chat_server& server, bool stream, std::size_t limit) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(server)
 
 BOOST_DATA_TEST_CASE(every_row_ends_as_recorded, boost::unit_test::data::make({false, true}),
                      stream) {

@@ -13,6 +13,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(argument_schemas)
+
 namespace {
 
 struct check_case {
@@ -61,8 +63,6 @@ std::string print(const std::vector<argument_fault>& faults) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(argument_schemas)
 
 BOOST_DATA_TEST_CASE(arguments_are_checked, boost::unit_test::data::make(checks), c) {
   const auto schema = argument_schema::compile(parse_json(c.schema)->get_object());

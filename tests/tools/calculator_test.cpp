@@ -16,6 +16,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(calculator)
+
 namespace {
 
 struct sum_case {
@@ -121,8 +123,6 @@ double written_value(std::string text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(calculator)
 
 BOOST_DATA_TEST_CASE(an_expression_gives_its_value, boost::unit_test::data::make(good), c) {
   const auto out = testing::run_tool(*make_calculator(), {{"expression", c.expression}});

@@ -16,6 +16,8 @@
 using namespace superstep;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(current_time)
+
 namespace {
 
 class fixed_clock final : public superstep::clock {
@@ -49,8 +51,6 @@ tool_output ask(json::object args, std::chrono::system_clock::time_point at = no
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(current_time)
 
 BOOST_AUTO_TEST_CASE(without_arguments_it_is_utc_by_the_clock_of_the_call) {
   BOOST_TEST(ask({}).content == "2026-07-01T12:03:04+00:00");

@@ -13,6 +13,8 @@ using superstep::detail::host_list;
 using superstep::detail::redirect_target;
 using superstep::parse_url;
 
+BOOST_AUTO_TEST_SUITE(hosts_that_may_be_asked)
+
 namespace {
 
 struct host_case {
@@ -59,8 +61,6 @@ const auto redirects = std::vector<redirect_case>{
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hosts_that_may_be_asked)
 
 BOOST_DATA_TEST_CASE(an_address_is_held_against_the_list, boost::unit_test::data::make(hosts), c) {
   const auto list = host_list::make({c.pattern});

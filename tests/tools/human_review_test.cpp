@@ -8,6 +8,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(human_reviews)
+
 namespace {
 
 const auto interrupt_text = std::string{
@@ -32,8 +34,6 @@ const auto bad_responses = std::vector<bad_response>{
     {R"({"type":"accept","args":null,"why":1})", "HumanResponse has no member \"why\""}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(human_reviews)
 
 BOOST_AUTO_TEST_CASE(an_interrupt_is_the_same_json_again) {
   for (const auto* description : {"", R"(,"description":null)", R"(,"description":"Look")"}) {

@@ -16,6 +16,8 @@
 using namespace superstep;
 using superstep::testing::run_tool;
 
+BOOST_AUTO_TEST_SUITE(tools_from_functions)
+
 namespace {
 
 enum class unit { celsius, kelvin };
@@ -57,8 +59,6 @@ task<std::string> say_later(std::string what) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tools_from_functions)
 
 BOOST_AUTO_TEST_CASE(the_schema_comes_from_the_struct) {
   const auto t =

@@ -19,6 +19,8 @@
 using namespace superstep;
 namespace fs = std::filesystem;
 
+namespace read_file_test {
+
 namespace {
 
 /// A folder with a root in it and things in and beside that.
@@ -108,3 +110,5 @@ BOOST_AUTO_TEST_CASE(a_root_that_is_no_folder_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace read_file_test

@@ -9,6 +9,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(simulated_tools)
+
 namespace {
 
 simulated_options named() {
@@ -25,8 +27,6 @@ tool_output ask(const simulated_options& options, std::string row, std::string c
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(simulated_tools)
 
 BOOST_AUTO_TEST_CASE(without_a_result_it_answers_its_arguments) {
   BOOST_TEST(ask(named(), "r", "c").content == R"({"a":1})");

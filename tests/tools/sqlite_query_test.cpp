@@ -20,6 +20,8 @@
 using namespace superstep;
 namespace fs = std::filesystem;
 
+namespace sqlite_query_test {
+
 namespace {
 
 struct shop {
@@ -157,3 +159,5 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_no_database_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace sqlite_query_test

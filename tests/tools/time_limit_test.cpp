@@ -15,6 +15,8 @@
 using namespace superstep;
 using namespace superstep::testing;
 
+BOOST_AUTO_TEST_SUITE(time_limits)
+
 namespace {
 
 struct nothing {};
@@ -39,8 +41,6 @@ constexpr auto refusal =
     "mistakes.";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(time_limits)
 
 BOOST_AUTO_TEST_CASE(what_ends_in_time_is_as_without_a_limit) {
   const auto plain = limited([](const nothing&) { return "done"; }, long_enough);

@@ -11,6 +11,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(tool_nodes)
+
 namespace {
 
 struct text_args {
@@ -42,8 +44,6 @@ message call(const tool_node& node, std::string name, json::object args) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tool_nodes)
 
 BOOST_AUTO_TEST_CASE(a_call_is_answered_by_a_tool_message) {
   const auto node = tool_node{{echo(), structured()}};

@@ -21,6 +21,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(tool_results)
+
 namespace {
 
 struct text_args {
@@ -86,8 +88,6 @@ const message& message_at(const tool_node_output& out, std::size_t i) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tool_results)
 
 BOOST_AUTO_TEST_CASE(content_is_text_or_blocks_or_json) {
   BOOST_TEST(output_of("text").content == "text");

@@ -8,6 +8,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(validation_nodes)
+
 namespace {
 
 tool_definition person() {
@@ -33,8 +35,6 @@ message answer(const validation_node& node, std::string_view arguments) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(validation_nodes)
 
 BOOST_AUTO_TEST_CASE(right_arguments_come_back_filled_in_the_order_of_the_schema) {
   const auto node = validation_node{{person()}};

@@ -54,9 +54,9 @@ public:
       if constexpr (is_task_v<made>)
         return later(f(state, std::move(rt)));
       else if constexpr (std::is_void_v<made>)
-        return f(state, std::move(rt)), at_once({});
+        return f(state, std::move(rt)), ready(command<State>{});
       else
-        return at_once(as_command(f(state, std::move(rt))));
+        return ready(as_command(f(state, std::move(rt))));
     };
   }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
@@ -67,7 +67,6 @@ public:
 private:
   static command<State> as_command(command<State> c) { return c; }
   static command<State> as_command(update<State> u) { return {std::move(u), {}}; }
-  static task<command<State>> at_once(command<State> done) { co_return done; }
   template <class T>
   static task<command<State>> later(task<T> body) {
     auto done = command<State>{};

@@ -35,7 +35,7 @@ public:
       call_ = std::move(f);
     else
       call_ = [f = std::move(f)](const State& state, const runtime& rt) {
-        return at_once(f(state, rt));
+        return ready<T>(f(state, rt));
       };
   }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
@@ -44,8 +44,6 @@ public:
   }
 
 private:
-  static task<T> at_once(T value) { co_return value; }
-
   std::function<task<T>(const State&, const runtime&)> call_;
 };
 

@@ -31,9 +31,9 @@ public:
         return detail::command_later(f(state, std::move(rt)));
       } else if constexpr (std::is_void_v<made>) {
         f(state, std::move(rt));
-        return at_once({});
+        return ready(json_command{});
       } else {
-        return at_once(detail::as_command(f(state, std::move(rt))));
+        return ready(detail::as_command(f(state, std::move(rt))));
       }
     };
   }
@@ -44,8 +44,6 @@ public:
   }
 
 private:
-  static task<json_command> at_once(json_command done) { co_return done; }
-
   std::function<task<json_command>(const json::value&, runtime)> call_;
 };
 

@@ -59,9 +59,9 @@ public:
       if constexpr (is_task_v<made>)
         return later(f(state, std::move(rt)));
       else if constexpr (std::is_void_v<made>)
-        return f(state, std::move(rt)), at_once({});
+        return f(state, std::move(rt)), ready(hook_step<State>{});
       else
-        return at_once(step(f(state, std::move(rt))));
+        return ready(step(f(state, std::move(rt))));
     };
   }
   middleware_hook(message_hook hook) : jumps_{std::move(hook.jumps)} {
@@ -87,7 +87,6 @@ private:
     out.to = s.to;
     return out;
   }
-  static task<hook_step<State>> at_once(hook_step<State> done) { co_return done; }
   template <class T>
   static task<hook_step<State>> later(task<T> body) {
     auto done = hook_step<State>{};

@@ -88,7 +88,7 @@ public:
       choose_ = std::move(choose);
     else
       choose_ = [choose = std::move(choose)](const chat_state& state, const runtime& rt) {
-        return at_once(choose(state, rt));
+        return ready<chat_model_ptr>(choose(state, rt));
       };
   }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(choose_); }
@@ -97,8 +97,6 @@ public:
   }
 
 private:
-  static task<chat_model_ptr> at_once(chat_model_ptr model) { co_return model; }
-
   std::function<task<chat_model_ptr>(const chat_state&, const runtime&)> choose_;
 };
 

@@ -128,6 +128,12 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
 }
 } // namespace detail
 
+/// A task that has its value already.
+template <class T>
+task<T> ready(T value) {
+  co_return value;
+}
+
 template <class T>
 struct is_task : std::false_type {
   using value_type = T;

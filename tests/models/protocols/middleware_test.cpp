@@ -13,6 +13,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(middleware)
+
 namespace {
 
 /// Answers with one text after the other and keeps what it was asked.
@@ -87,8 +89,6 @@ std::string call_text(std::string_view protocol, std::string_view arguments) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(middleware)
 
 BOOST_DATA_TEST_CASE(a_model_without_tool_calls_is_asked_like_one_that_has_them, protocol_names) {
   const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul","days":3})");

@@ -11,6 +11,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(one_call)
+
 namespace {
 
 std::vector<protocol_tool> tools() {
@@ -93,8 +95,6 @@ std::vector<std::string> streamed(const tool_protocol& protocol, std::string_vie
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(one_call)
 
 BOOST_DATA_TEST_CASE(what_is_understood_on_the_way_is_what_the_whole_says, languages, l) {
   const auto protocol = make_protocol(l.protocol).value();

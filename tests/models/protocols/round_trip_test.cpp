@@ -11,6 +11,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(round_trip)
+
 namespace {
 
 std::vector<protocol_tool> tools() {
@@ -71,8 +73,6 @@ std::string calls_of(const std::vector<parsed_part>& parts) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(round_trip)
 
 // Not yaml_xml: it escapes nothing, so that a text can hold its close tag.
 BOOST_DATA_TEST_CASE(texts_of_a_call_survive_what_looks_like_markup,

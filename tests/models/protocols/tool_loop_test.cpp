@@ -9,6 +9,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(tool_loop)
+
 namespace {
 
 /// Answers by turn; the last answer for all turns behind it.
@@ -46,8 +48,6 @@ message calling(std::string name, json::object args) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tool_loop)
 
 BOOST_AUTO_TEST_CASE(calls_are_run_until_the_model_answers_without_one) {
   const auto got = run({calling("weather", {{"city", "Seoul"}}), ai_message("Sunny.")}).value();

@@ -12,6 +12,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(yaml)
+
 namespace {
 
 struct scalar {
@@ -86,8 +88,6 @@ json::value odd_value(std::minstd_rand& luck, int depth) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(yaml)
 
 BOOST_DATA_TEST_CASE(a_plain_scalar_is_read_by_the_core_schema, scalars) {
   const auto read = read_yaml("a: " + std::string{sample.text} + "\n");

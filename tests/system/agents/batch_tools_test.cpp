@@ -24,6 +24,8 @@ using superstep::testing::read_file;
 using superstep::testing::temporary_folder;
 using superstep::testing::write_file;
 
+BOOST_AUTO_TEST_SUITE(batch_tools)
+
 namespace {
 
 constexpr auto rows = 40;
@@ -163,8 +165,6 @@ batch_options options_of(const temporary_folder& in) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(batch_tools)
 
 BOOST_DATA_TEST_CASE(a_tool_that_throws_hangs_or_floods_is_its_rows_error_alone,
                      boost::unit_test::data::make(react_versions), version) {

@@ -29,6 +29,8 @@ using superstep::testing::react_versions;
 using superstep::testing::temporary_folder;
 namespace data = boost::unit_test::data;
 
+namespace parallel_calls_test {
+
 namespace {
 
 constexpr auto calls = 8;
@@ -195,3 +197,5 @@ BOOST_DATA_TEST_CASE(eight_calls_of_300_ms_take_less_than_450,
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace parallel_calls_test

@@ -21,6 +21,8 @@ using namespace superstep;
 using superstep::testing::react_versions;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(provider_agents)
+
 namespace {
 
 struct shape {
@@ -89,8 +91,6 @@ told read_all(event_stream& events) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(provider_agents)
 
 BOOST_DATA_TEST_CASE(an_agent_streams_from_a_server_and_runs_what_it_calls,
                      data::make(shapes) * data::make(react_versions), how, version) {

@@ -16,6 +16,8 @@ using superstep::testing::temporary_folder;
 using superstep::testing::terminal_process;
 using superstep::testing::write_file;
 
+BOOST_AUTO_TEST_SUITE(chat)
+
 namespace {
 
 constexpr auto rules = std::string_view{R"(rules:
@@ -100,8 +102,6 @@ void leave(terminal_process& chat) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(chat)
 
 BOOST_AUTO_TEST_CASE(an_agent_answers_with_tools_and_is_gone_on_with_later) {
   const auto at = desk{};

@@ -13,6 +13,8 @@
 using namespace superstep;
 using superstep::cli::chat_view;
 
+BOOST_AUTO_TEST_SUITE(chat_view_suite)
+
 namespace {
 
 run_event piece(std::string text) {
@@ -48,8 +50,6 @@ tool_call call(std::string id, std::string name) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(chat_view_suite)
 
 BOOST_AUTO_TEST_CASE(pieces_are_shown_as_they_come_and_the_whole_is_not_shown_again) {
   BOOST_TEST(shown(false, piece("Hel")) == "Hel\n");

@@ -13,6 +13,8 @@
 using namespace superstep;
 using namespace superstep::cli;
 
+BOOST_AUTO_TEST_SUITE(chat_words)
+
 namespace {
 
 using kind = typed_line::kind;
@@ -72,8 +74,6 @@ human_interrupt asked_of(human_interrupt_config config) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(chat_words)
 
 BOOST_DATA_TEST_CASE(a_line_is_words_or_a_command, boost::unit_test::data::make(typed), c) {
   const auto got = read_typed(c.line);

@@ -16,6 +16,8 @@
 using superstep::cli::line_reader;
 using superstep::cli::wake_up;
 
+BOOST_AUTO_TEST_SUITE(lines)
+
 namespace {
 
 /// A reader of some bytes.
@@ -40,8 +42,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lines)
 
 BOOST_AUTO_TEST_CASE(lines_come_without_their_ends_and_the_last_may_have_none) {
   auto in = input{"one\n\ntwo words\r\nlast"};

@@ -15,6 +15,8 @@
 using namespace superstep;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(child_process_suite)
+
 namespace {
 
 process_request program(std::vector<std::string> argv, std::uint32_t timeout_ms = 10'000) {
@@ -36,8 +38,6 @@ bool is_gone(int pid) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(child_process_suite)
 
 BOOST_AUTO_TEST_CASE(a_program_reads_its_input_and_its_output_is_returned) {
   auto io = io_runtime{};

@@ -15,6 +15,8 @@
 
 using namespace superstep;
 
+BOOST_AUTO_TEST_SUITE(hostile_server_suite)
+
 namespace {
 
 namespace data = boost::unit_test::data;
@@ -64,8 +66,6 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hostile_server_suite)
 
 BOOST_DATA_TEST_CASE(what_a_server_does_wrong_is_told,
                      data::make(misdeeds) * data::make({0, 1, 2, 3}), how, api) {

@@ -14,6 +14,8 @@ using namespace superstep;
 using namespace std::chrono_literals;
 using test::loopback_server;
 
+BOOST_AUTO_TEST_SUITE(http_client_suite)
+
 namespace {
 
 http_client make_client(io_runtime& io, http_client_options options = {}) {
@@ -40,8 +42,6 @@ task<result<http_response>> send_or_give_up(const http_client& client, http_requ
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(http_client_suite)
 
 BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
   auto server = loopback_server{serve_numbers};

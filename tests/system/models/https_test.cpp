@@ -12,6 +12,8 @@ using namespace superstep;
 using test::loopback_server;
 using test::private_authority;
 
+namespace https_test {
+
 namespace {
 
 struct https_fixture {
@@ -84,3 +86,5 @@ BOOST_AUTO_TEST_CASE(a_missing_ca_file_is_an_error) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace https_test

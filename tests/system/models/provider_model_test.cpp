@@ -21,6 +21,8 @@ using namespace superstep;
 using test::chat_server;
 using test::loopback_server;
 
+BOOST_AUTO_TEST_SUITE(provider_model_suite)
+
 namespace {
 
 constexpr auto rows = 1'000;
@@ -136,8 +138,6 @@ std::string reply(const std::string& status, const std::string& body,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(provider_model_suite)
 
 BOOST_DATA_TEST_CASE(a_thousand_calls_are_in_flight_at_once, boost::unit_test::data::make(talks),
                      how) {

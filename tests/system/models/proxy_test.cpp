@@ -17,6 +17,8 @@ using namespace superstep;
 using test::chat_server;
 using test::server_process;
 
+BOOST_AUTO_TEST_SUITE(proxy_suite)
+
 namespace {
 
 /// Sets a variable of the environment as long as it lives.
@@ -47,8 +49,6 @@ result<message> ask_at(io_runtime& io, const std::string& url, std::string ca_fi
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(proxy_suite)
 
 BOOST_AUTO_TEST_CASE(the_environment_names_a_proxy_for_http) {
   auto server = chat_server{{}, 1};

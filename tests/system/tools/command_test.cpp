@@ -13,6 +13,8 @@
 
 using namespace superstep;
 
+namespace command_test {
+
 namespace {
 
 /// Programs run through a tool. The shell stands in argv where a test needs one; the tool has none.
@@ -102,3 +104,5 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace command_test

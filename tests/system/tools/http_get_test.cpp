@@ -17,6 +17,8 @@
 
 using namespace superstep;
 
+namespace http_get_test {
+
 namespace {
 
 /// A web server on the loopback interface: one thread, one connection after the other.
@@ -170,3 +172,5 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace http_get_test

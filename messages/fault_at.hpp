@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace superstep {
+
+/// What is wrong with JSON, and where in it: `messages[2].content: must be …`.
+[[nodiscard]] inline error fault_at(std::string_view path, std::string_view text) {
+  return {errc::parse_failed, std::string{path} + ": " + std::string{text}};
+}
+
+} // namespace superstep
