@@ -76,7 +76,7 @@ void engine_core::shut_down() {
   for (auto i = std::uint32_t{0}; i < lanes_.size(); ++i)
     on_lane(i, [](lane& l) {
       for (auto* r : l.live_runs())
-        l.cancel_run(r->number);
+        l.cancel_run(r->number, true);
       l.stop();
     });
   threads_.stop(options_.shutdown_grace);

@@ -96,7 +96,8 @@ public:
 
   // Messages, on the lane.
   void begin_run(std::uint64_t number, run_request&& request);
-  void cancel_run(std::uint64_t number);
+  /// `is_shutdown`: nothing more is written, so that its thread goes on where it stood.
+  void cancel_run(std::uint64_t number, bool is_shutdown = false);
   void resume_run(std::uint64_t number);
   void drain_run(std::uint64_t number, const std::string& reason);
   void run_was_saved(std::uint64_t number);
@@ -169,6 +170,8 @@ private:
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
   bool barrier(run& r);
   bool advance_step(run& r);
+  [[nodiscard]] bool apply_cancelled(run& r, const run_error& why);
+  [[nodiscard]] bool apply_cancelled_below(run& r, const run_error& why);
   void end_run(run& r, std::optional<run_error> error);
   void queue(run& r);
   void task_ended(run& r, std::uint32_t number, node_output&& output);

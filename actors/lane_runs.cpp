@@ -56,20 +56,6 @@ std::vector<run*> lane::live_runs() {
   return all;
 }
 
-namespace {
-
-/// Calls f with the place of a run below another, and with that one's, up to the outermost run or
-/// to one that has ended.
-template <class F>
-void each_above(const run& r, F f) {
-  for (const auto* at = r.request.below.get();
-       at != nullptr && at->above->generation == at->above_generation;
-       at = at->above->request.below.get())
-    f(*at);
-}
-
-} // namespace
-
 /// Something of the run has moved: those above it know that it does not only wait.
 void lane::note_activity(const run& r) noexcept {
   each_above(r, [](const nested_in& at) {
@@ -216,14 +202,16 @@ bool lane::set_breakpoints(run& r) {
   return false;
 }
 
-void lane::cancel_run(std::uint64_t number) {
+void lane::cancel_run(std::uint64_t number, bool is_shutdown) {
   auto* const r = find_run(number);
   if (r == nullptr)
     return;
-  end_run(*r, make_run_error(graph_errc::cancelled,
-                             "run '" + r->request.config->run_id + "' was cancelled in step " +
-                                 std::to_string(r->state.step()),
-                             r->state.step()));
+  auto why = make_run_error(graph_errc::cancelled,
+                            "run '" + r->request.config->run_id + "' was cancelled in step " +
+                                std::to_string(r->state.step()),
+                            r->state.step());
+  if (is_shutdown || apply_cancelled_below(*r, why))
+    end_run(*r, std::move(why));
 }
 
 void lane::resume_run(std::uint64_t number) {

@@ -105,6 +105,53 @@ void lane::stop_with_questions(run& r) {
   stop_run(r, std::move(asked));
 }
 
+/// Before a cancelled run ends: when the nodes of all open tasks say what these have given, the
+/// step counts. So tool calls have answers, and the history is whole. False when the run has ended.
+bool lane::apply_cancelled(run& r, const run_error& why) {
+  if (r.asked || r.failure || r.to_parent || r.step.tasks.empty())
+    return true;
+  auto given = std::vector<std::pair<std::uint32_t, node_output>>{};
+  for (auto number = std::uint32_t{0}; number < r.step.tasks.size(); ++number) {
+    if (std::ranges::find(r.step.finished, number) != r.step.finished.end())
+      continue;
+    const auto& node = r.table().node(r.step.tasks[number].node);
+    if (!node.options.on_failure)
+      return true;
+    auto error = why;
+    error.node = node.name;
+    error.task = r.task_path(r.step.tasks[number]);
+    try {
+      auto output = node.options.on_failure(reading(r, number), error);
+      if (!output)
+        return true;
+      given.emplace_back(number, std::move(*output));
+    } catch (...) { // the handler is user code; a run that is cancelled has nobody to tell
+      return true;
+    }
+  }
+  if (given.empty()) // it is applied already, or about to be
+    return true;
+  while (!r.open.empty())
+    abandon(*r.open.back());
+  for (auto& [number, output] : given)
+    task_ended(r, number, std::move(output));
+  return !apply(r.state, r.step) || r.is_plain || finish_step(r);
+}
+
+/// The same for the runs below it, which stand for tasks of its own, and then for itself.
+bool lane::apply_cancelled_below(run& r, const run_error& why) {
+  auto below = std::vector<run*>{};
+  for (const auto& [number, other] : live_)
+    each_above(*other, [&, each = other](const nested_in& at) {
+      if (at.above == &r)
+        below.push_back(each);
+    });
+  for (auto* const each : below)
+    if (each->live)
+      static_cast<void>(apply_cancelled(*each, why));
+  return r.live && apply_cancelled(r, why);
+}
+
 /// Prepares the next super-step. False when the run has ended or pauses.
 bool lane::advance_step(run& r) {
   r.next_task = 0;

@@ -134,4 +134,14 @@ struct alignas(64) run {
   }
 };
 
+/// Calls f with the place of a run below another, and with that one's, up to the outermost run or
+/// to one that has ended.
+template <class F>
+void each_above(const run& r, F f) {
+  for (const auto* at = r.request.below.get();
+       at != nullptr && at->above->generation == at->above_generation;
+       at = at->above->request.below.get())
+    f(*at);
+}
+
 } // namespace superstep

@@ -186,8 +186,13 @@ void builder::add_nodes() {
           return call_for_response(agent, state, std::move(rt));
         },
         reads);
-  if (has_tools())
-    graph_.node(react::tools_name, json_tools_step(tools()), reads);
+  if (!has_tools())
+    return;
+  reads.on_failure = [kept = std::make_shared<const tool_node>(tools())](const json::value& given,
+                                                                         const run_error& why) {
+    return answer_stopped_tools(*kept, given, why);
+  };
+  graph_.node(react::tools_name, json_tools_step(tools()), std::move(reads));
 }
 
 void builder::add_edges() {

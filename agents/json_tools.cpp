@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/json_messages.hpp>
 #include <superstep/agents/json_tools.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -110,6 +111,18 @@ json_step json_tools_step(tool_node tools) {
                                                                        runtime rt) {
     return run_tools(tools, input_of(*tools, given), std::move(rt));
   };
+}
+
+std::optional<json_command> answer_stopped_tools(const tool_node& tools, const json::value& given,
+                                                 const run_error& why) {
+  const auto input = input_of(tools, given);
+  const auto answers =
+      react::answer_stopped(input.calls, given.as_object().contains("__type"), why);
+  if (answers.empty())
+    return std::nullopt;
+  auto out = json_command{};
+  out.update = json::object{{tools.options().messages_key, to_json_list(answers)}};
+  return out;
 }
 
 json::value json_tool_call(const tool_call& call, const json::value& state) {

@@ -139,12 +139,16 @@ void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools) {
   }
 }
 
-std::optional<message> answer_stopped(const body_input& given, const run_error& why) {
+message_list answer_stopped(const std::vector<tool_call>& calls, bool is_one,
+                            const run_error& why) {
   const auto is_stopped =
-      why.code == graph_errc::actor_exited || why.code == graph_errc::node_timeout;
-  if (!is_stopped || given.payload == nullptr)
-    return std::nullopt;
-  return stopped_call(given.payload->as<tool_call>(), why.text);
+      why.code == graph_errc::cancelled ||
+      (is_one && (why.code == graph_errc::actor_exited || why.code == graph_errc::node_timeout));
+  auto answers = message_list{};
+  if (is_stopped)
+    for (const auto& call : calls)
+      answers.push_back(stopped_call(call, why.text));
+  return answers;
 }
 
 void check_names(const std::vector<std::string>& names) {

@@ -263,20 +263,40 @@ destination without_calls(const chat_state& state) {
                                                           : destination{end};
 }
 
-/// A killed call is that call's failure: the model reads about it.
-std::optional<node_output> answer_stopped_call(const body_input& given, const run_error& e) {
-  auto answers = message_list{};
-  answers.push_back(
-      stopped_call(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
+node_output output_of(message_list answers) {
   auto out = node_output{};
   out.writes = std::move(after_tools(std::move(answers)).writes());
   return out;
 }
 
+/// A killed call is that call's failure: the model reads about it.
+std::optional<node_output> answer_stopped_call(const body_input& given, const run_error& e) {
+  auto answers = message_list{};
+  answers.push_back(
+      stopped_call(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
+  return output_of(std::move(answers));
+}
+
+/// Calls that run together are answered together, and only when nobody will run them any more.
+std::optional<node_output> answer_cancelled_calls(const body_input& given, const run_error& e) {
+  if (e.code != graph_errc::cancelled)
+    return std::nullopt;
+  auto answers = message_list{};
+  for (const auto& call :
+       pending_calls(static_cast<const struct_block<chat_state>&>(*given.state).state))
+    answers.push_back(stopped_call(call, e.text));
+  return output_of(std::move(answers));
+}
+
 void add_tools_v1(graph<chat_state>& g, const parts_ptr& parts) {
-  g.add(react_all_tools_node, [parts](const chat_state& state, runtime rt) {
-    return call_all_tools(parts, pending_calls(state), std::move(rt));
-  });
+  auto options = node_options{};
+  options.on_failure = answer_cancelled_calls;
+  g.add(
+      react_all_tools_node,
+      [parts](const chat_state& state, runtime rt) {
+        return call_all_tools(parts, pending_calls(state), std::move(rt));
+      },
+      std::move(options));
   g.branch(react_agent_node,
            [](const chat_state& state) {
              return pending_calls(state).empty() ? without_calls(state)

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -28,11 +30,25 @@ std::string stem_of(const std::string& output) {
   return std::string{stem};
 }
 
+/// How long a lock that is held is asked for again: what a process that was killed had just forked
+/// holds it as well, until it is the program that it was forked for.
+constexpr auto lock_patience = std::chrono::milliseconds{1000};
+
+bool lock_patiently(int fd) {
+  const auto until = std::chrono::steady_clock::now() + lock_patience;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > until)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  return true;
+}
+
 result<file> open_locked_journal(const job_paths& paths) {
   auto journal = file::open_regular(paths.journal, read_append_create);
   if (!journal)
     return journal;
-  if (::flock(journal->fd(), LOCK_EX | LOCK_NB) == 0)
+  if (lock_patiently(journal->fd()))
     return journal;
   if (errno == EWOULDBLOCK)
     return error{errc::invalid_argument, "another process is running the job of " + paths.output +

@@ -358,6 +358,17 @@ void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
   node.retry = std::move(options.retry);
   node.timeout = options.timeout;
   node.tags = std::move(options.tags);
+  if (options.on_failure)
+    node.on_failure = [f = std::move(options.on_failure), layout = layout_.get(),
+                       reads](const body_input& given,
+                              const run_error& why) -> std::optional<node_output> {
+      auto instead = f(input_of(given, *layout, *reads), why);
+      if (!instead)
+        return std::nullopt;
+      auto out = node_output{};
+      add_outcome(*std::move(instead), *given.table, *layout, out);
+      return out;
+    };
   if (options.cache) {
     node.cache.emplace();
     node.cache->ttl = options.cache->ttl;

@@ -2,6 +2,8 @@
 // The actors are real: anybody who has a handle may tell one to exit, in any state.
 #include "graphs.hpp"
 
+#include <superstep/checkpoint/memory_saver.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -240,6 +242,59 @@ BOOST_AUTO_TEST_CASE(to_a_forked_function_lets_it_run_out_unheard) {
     return i.kind == ss::actor_kind::tool && i.state == ss::call_state::running;
   }).actor.exit();
   BOOST_TEST(run.result().state->total == 1);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_cancelled_run_take_what_its_nodes_say_of_open_tasks) {
+  auto e = ss::engine{{.workers = 1}};
+  auto held = gate{};
+  auto options = ss::node_options{};
+  options.on_failure = [](const ss::body_input& in,
+                          const ss::run_error& why) -> std::optional<ss::node_output> {
+    auto instead = ss::update{ss::set<&numbers::total>(in.payload->as<int>() * 100)};
+    BOOST_TEST((why.code == ss::graph_errc::cancelled));
+    BOOST_TEST(why.task == "worker#" + std::to_string(in.payload->as<int>()));
+    auto out = ss::node_output{};
+    out.writes = std::move(instead.writes());
+    return out;
+  };
+  auto inner = ss::graph<numbers>{};
+  inner.add(
+      worker,
+      [&held](const int& i) -> ss::task<ss::update<numbers>> {
+        if (i > 0)
+          co_await held.pass();
+        co_return ss::update{ss::set<&numbers::total>(1)};
+      },
+      std::move(options));
+  inner.branch(ss::start, fan_out);
+  const auto small = inner.compile();
+  const auto start = numbers{.n = 3, .total = 0, .seen = {}};
+  auto run = background_run<numbers>{e, small, start};
+  held.await_arrivals(2);
+  run.handle.cancel();
+  const auto ended = run.result();
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST((ended.error->code == ss::graph_errc::cancelled));
+  BOOST_TEST(ended.state->total == 301);
+
+  auto outer = ss::graph<numbers>{};
+  auto kept = ss::compile_options{};
+  kept.checkpointer = std::make_shared<ss::memory_saver>();
+  outer.subgraph(
+      a, small, [](const numbers& s) { return s; },
+      [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.total)}; });
+  outer.edge(ss::start, a);
+  const auto whole = outer.compile(std::move(kept));
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  auto nested = background_run<numbers>{e, whole, start, config};
+  held.await_arrivals(4);
+  nested.handle.cancel();
+  BOOST_TEST(nested.result().error.has_value());
+  held.open();
+  const auto resumed =
+      e.run(whole, ss::run_input::go_on(), config); // the inner step is not run again
+  BOOST_TEST(resumed.state->total == 301);
 }
 
 BOOST_AUTO_TEST_CASE(to_a_coordinator_ends_its_run) {

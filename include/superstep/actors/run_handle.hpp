@@ -14,7 +14,8 @@ class run_handle {
 public:
   run_handle() = default;
   /// Ends the run with graph_errc::cancelled, soon. Bodies that wait are destroyed, bodies that
-  /// block are left to end unheard. Without effect on a run that has ended. Any thread.
+  /// block are left to end unheard; when their nodes say what an open task has given, that counts
+  /// (node_options::on_failure). Without effect on a run that has ended. Any thread.
   void cancel() const;
   /// Asks the run to stop before its next super-step, with graph_errc::drained. A run on a thread
   /// can be resumed: nothing of it is lost or done twice. Any thread.

@@ -14,6 +14,11 @@ namespace superstep {
 /// calls of the latest answer of a model, or the one call of a Send that json_tool_call() made.
 /// The messages and commands that come of them are the node's update and where it goes.
 [[nodiscard]] json_step json_tools_step(tool_node tools);
+/// What such a node gives when it is stopped (json_node_options::on_failure): an answer to a call
+/// whose actor was told to exit or that took too long, and to all its calls when the run is
+/// cancelled.
+[[nodiscard]] std::optional<json_command>
+answer_stopped_tools(const tool_node& tools, const json::value& given, const run_error& why);
 
 /// What a Send to such a node carries: one call and the state that it was made in.
 [[nodiscard]] json::value json_tool_call(const tool_call& call, const json::value& state);

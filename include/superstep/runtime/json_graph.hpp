@@ -48,6 +48,8 @@ struct json_node_options {
   std::optional<json_cache_policy> cache{};
   std::optional<timeout_policy> timeout{}; ///< see node_options
   std::vector<std::string> tags{};         ///< see node_options
+  /// See node_options; told the input of the activation.
+  std::function<std::optional<json_command>(const json::value&, const run_error&)> on_failure{};
 };
 
 /// A compiled JSON graph: the same program table as every other front end makes, and how its

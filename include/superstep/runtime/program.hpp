@@ -43,8 +43,10 @@ struct node_options {
   std::vector<retry_policy> retry{};
   std::optional<cache_policy> cache{}; ///< used when the graph or the run has a cache
   std::optional<timeout_policy> timeout{};
-  /// Turns the failure of an activation (an exception, a killed actor) into an output; not asked
-  /// when the whole run ends. Empty result: the run fails.
+  /// Turns the failure of an activation (an exception, a killed actor) into an output. Empty
+  /// result: the run fails. When a run is cancelled the nodes of all tasks that are still open are
+  /// asked (graph_errc::cancelled), and if all have an output the step is applied before the run
+  /// ends. Not asked when a run ends for another reason.
   std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure{};
 };
 

@@ -59,7 +59,7 @@ private:
     const auto takes_calls = options_.version == react_version::v2;
     table_.add_body(react::tools_name,
                     std::make_unique<agent_tools_body<State>>(options_.tools.node()), takes_calls,
-                    takes_calls ? answering_options<State>() : node_options{});
+                    answering_options<State>());
   }
 
   static auto hook_body(agent_hook<State> hook) {

@@ -87,17 +87,23 @@ private:
   std::shared_ptr<const tool_node> tools_;
 };
 
-/// Of a node that runs one call: one that is stopped is that call's failure, not the run's.
+/// Of a node of tools: a call of its own that is stopped is that call's failure, not the run's;
+/// calls that run together are answered together when the run is cancelled.
 template <class State>
 [[nodiscard]] node_options answering_options() {
   auto out = node_options{};
   out.on_failure = [](const body_input& given, const run_error& why) -> std::optional<node_output> {
-    auto answer = react::answer_stopped(given, why);
-    if (!answer)
+    auto calls = std::vector<tool_call>{};
+    if (given.payload != nullptr)
+      calls.push_back(given.payload->as<tool_call>());
+    else
+      calls = react::pending_calls(
+          static_cast<const struct_block<State>&>(*given.state).state.messages);
+    auto answers = react::answer_stopped(calls, given.payload != nullptr, why);
+    if (answers.empty())
       return std::nullopt;
-    auto messages = message_list{*std::move(answer)};
     auto written = node_output{};
-    written.writes.push_back({field_index<&State::messages>(), false, value{std::move(messages)}});
+    written.writes.push_back({field_index<&State::messages>(), false, value{std::move(answers)}});
     return written;
   };
   return out;

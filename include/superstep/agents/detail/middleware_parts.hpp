@@ -52,9 +52,11 @@ void go_on_after_tools(const exits& from, const message_list& messages,
 
 /// Refuses limits of no tool, and limits that are none.
 void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools);
-/// The answer to a call that was stopped from outside, because it took too long or its actor was
-/// told to exit; nothing for other failures.
-[[nodiscard]] std::optional<message> answer_stopped(const body_input& given, const run_error& why);
+/// The answers to calls of a task that was stopped from outside, because the run was cancelled or,
+/// of a task that is one call, it took too long or its actor was told to exit; none for other
+/// failures.
+[[nodiscard]] message_list answer_stopped(const std::vector<tool_call>& calls, bool is_one,
+                                          const run_error& why);
 
 /// Refuses names that do not tell the middleware apart.
 void check_names(const std::vector<std::string>& names);
