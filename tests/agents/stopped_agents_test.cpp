@@ -4,6 +4,8 @@
 #include "agents/agent_desk.hpp"
 
 #include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/json_agent.hpp>
+#include <superstep/agents/json_messages.hpp>
 #include <superstep/agents/open_calls.hpp>
 #include <superstep/agents/review_calls.hpp>
 #include <superstep/base/await.hpp>
@@ -16,6 +18,10 @@
 
 #include <future>
 #include <ostream>
+
+namespace superstep {
+std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_test.cpp
+} // namespace superstep
 
 using namespace superstep;
 using namespace superstep::testing;
@@ -203,6 +209,34 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
   const auto next = lanes.run(agent, first_turn(), on_thread());
   BOOST_TEST(why(next) == "");
   BOOST_TEST(next.state->messages.back().content == "done");
+}
+
+BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every_call,
+                     data::make({react_version::v1, react_version::v2}), version) {
+  const auto begun = std::make_shared<std::promise<void>>();
+  auto both = calling("echo", "c1", "one");
+  both.tool_calls.push_back(calling("stuck", "c2", "two").tool_calls[0]);
+  auto options = json_agent_options{};
+  options.model = scripted({std::move(both)});
+  options.tools = tool_list{echo(), make_tool<echo_args>("stuck", "", [begun](const echo_args&) {
+                              return never(begun);
+                            })};
+  options.version = version;
+  const auto agent = create_react_agent(std::move(options));
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto ended = std::promise<raw_result>{};
+  auto handle = lanes.start(agent.table(),
+                            agent.input({{"messages", to_json_list({human_message("question")})}}),
+                            on_thread(), [&](raw_result raw) { ended.set_value(std::move(raw)); });
+  begun->get_future().wait();
+  handle.cancel();
+  const auto stopped = ended.get_future().get();
+  BOOST_REQUIRE(stopped.error);
+  const auto messages = messages_of(agent.output(*stopped.state));
+  BOOST_REQUIRE(messages.size() == 4U);
+  BOOST_TEST(messages[2].tool_call_id == "c1");
+  BOOST_TEST(messages[3].tool_call_id == "c2");
+  BOOST_TEST(messages[3].content.starts_with("Error: the call of tool 'stuck' was stopped: "));
 }
 
 BOOST_DATA_TEST_CASE(a_call_that_takes_too_long_is_answered_wherever_it_runs, data::make(shapes),
