@@ -120,6 +120,7 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
     auto error = why;
     error.node = node.name;
     error.task = r.task_path(r.step.tasks[number]);
+    error.text = "the run was cancelled"; // a model may read it, to whom its name says nothing
     try {
       auto output = node.options.on_failure(reading(r, number), error);
       if (!output)

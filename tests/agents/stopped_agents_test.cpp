@@ -204,7 +204,8 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
     if (m.type == message_type::tool)
       answered.push_back(m.tool_call_id);
   BOOST_TEST(answered == (std::vector<std::string>{"c1", "c2"}), boost::test_tools::per_element());
-  BOOST_TEST(messages.back().content.starts_with("Error: the call of tool 'stuck' was stopped: "));
+  BOOST_TEST(messages.back().content.starts_with(
+      "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
   BOOST_TEST(end_open_calls(agent, "t", "again.") == 0U);
   const auto next = lanes.run(agent, first_turn(), on_thread());
   BOOST_TEST(why(next) == "");
@@ -236,7 +237,8 @@ BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every
   BOOST_REQUIRE(messages.size() == 4U);
   BOOST_TEST(messages[2].tool_call_id == "c1");
   BOOST_TEST(messages[3].tool_call_id == "c2");
-  BOOST_TEST(messages[3].content.starts_with("Error: the call of tool 'stuck' was stopped: "));
+  BOOST_TEST(messages[3].content.starts_with(
+      "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
 }
 
 BOOST_DATA_TEST_CASE(a_call_that_takes_too_long_is_answered_wherever_it_runs, data::make(shapes),
