@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine_core.hpp"
 #include "event_queue.hpp"
+#include "printing_sink.hpp"
 
 #include <superstep/actors/engine.hpp>
 
@@ -43,6 +44,10 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
+  if (table->options().debug) {
+    request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
+    request.modes = modes | printing_sink::modes;
+  }
   auto* const events = request.sink.get();
   const auto t = core_->submit(home, std::move(request));
   if (events != nullptr) {

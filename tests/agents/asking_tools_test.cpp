@@ -2,15 +2,17 @@
 // Tools that ask whoever called the agent.
 #include "agents/fake_model.hpp"
 
+#include <superstep/actors/debug_line.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_react_agent.hpp>
-#include <superstep/agents/debug_line.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <iostream>
+#include <sstream>
 
 using namespace superstep;
 using superstep::testing::fake_model;
@@ -128,6 +130,29 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
   BOOST_TEST(lines[1].find("done") != std::string::npos, lines[1]);
   BOOST_TEST(lines[1].find("go") == std::string::npos, lines[1]);
   BOOST_TEST(lines[2].ends_with("}\n"), lines[2]);
+}
+
+BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
+  auto options = agent_options<talk>{};
+  options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
+  options.debug = true;
+  const auto agent = create_react_agent(std::move(options));
+  auto printed = std::ostringstream{};
+  auto* const before = std::clog.rdbuf(printed.rdbuf());
+  auto seen = 0;
+  {
+    auto e = engine{{.workers = 1}};
+    auto state = talk{};
+    state.messages = {human_message("go")};
+    auto events = e.stream(agent, std::move(state), stream_mode::updates);
+    while (const auto event = events.next()) // the reader gets what it asked for, and no more
+      seen += event->mode == stream_mode::updates ? 1 : 100;
+  }
+  std::clog.rdbuf(before);
+  BOOST_TEST(seen == 1);
+  const auto text = printed.str();
+  BOOST_TEST(text.starts_with(R"([values] {"messages":[)"), text);
+  BOOST_TEST(text.find(R"([updates] {"agent":{"messages":[)") != std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not_made_again) {

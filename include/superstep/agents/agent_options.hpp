@@ -98,6 +98,7 @@ struct agent_options {
   std::shared_ptr<superstep::store> store;
   std::vector<std::string> interrupt_before; ///< nodes of the agent; `*`: all
   std::vector<std::string> interrupt_after;
+  bool debug = false; ///< see compile_options
   /// Names of tools whose calls may start while the model still speaks; see
   /// react_agent_options::early_tools. Their arguments are the model's alone, but for the id.
   std::vector<std::string> early_tools{};

@@ -34,6 +34,7 @@ struct create_agent_options {
   std::shared_ptr<superstep::store> store;
   std::vector<std::string> interrupt_before; ///< nodes of the agent; `*`: all
   std::vector<std::string> interrupt_after;
+  bool debug = false; ///< see compile_options
 };
 
 /// Builds an agent with middleware, the successor of create_react_agent(). Its nodes: `model`,

@@ -81,6 +81,8 @@ struct compile_options {
   bool strict = false;
   /// Also warns of nodes that run more than once because single edges of unequal depth feed them.
   bool lint = false;
+  /// Prints what each step of a run writes, and the state after it, to std::clog.
+  bool debug = false;
 };
 
 /// A branch: a router and the targets it declares (label, node), for drawing.

@@ -90,6 +90,7 @@ template <class Options>
   out.store = std::move(o.store);
   out.interrupt_before = std::move(o.interrupt_before);
   out.interrupt_after = std::move(o.interrupt_after);
+  out.debug = o.debug;
   return out;
 }
 

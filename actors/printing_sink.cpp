@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "printing_sink.hpp"
+
+#include <superstep/actors/debug_line.hpp>
+
+#include <iostream>
+#include <utility>
+
+namespace superstep {
+
+printing_sink::printing_sink(program_ptr table, std::shared_ptr<event_sink> reader,
+                             stream_mode asked)
+    : table_{std::move(table)}, reader_{std::move(reader)}, asked_{asked} {}
+
+void printing_sink::push(run_event e) {
+  // One write a line: lines of runs on several lanes do not mix.
+  if (const auto line = to_debug_line(e, *table_); !line.empty())
+    std::clog << line << std::flush;
+  if (reader_ && includes(asked_, e.mode))
+    reader_->push(std::move(e));
+}
+
+bool printing_sink::is_full() const {
+  return reader_ && reader_->is_full();
+}
+
+void printing_sink::on_room(std::function<void()> tell) {
+  if (reader_)
+    reader_->on_room(std::move(tell));
+}
+
+} // namespace superstep
