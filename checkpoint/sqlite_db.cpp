@@ -5,6 +5,7 @@
 
 #include <superstep/base/assert.hpp>
 
+#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -24,33 +25,51 @@ saver_errc code_of(int code) noexcept {
   }
 }
 
+/// Whether there is no room. Only of the disk itself does SQLite say so; of a quota or a limit it
+/// says that the disk failed, and loses the system's number for it (sqlite3_system_errno() is not
+/// set when a commit fails). So that is taken from errno, which is cleared before each step.
+bool is_full(int code) noexcept {
+  return (code & 0xff) == SQLITE_FULL ||
+         ((code & 0xff) == SQLITE_IOERR && (errno == EFBIG || errno == EDQUOT || errno == ENOSPC));
+}
+
 /// What to do about it; what was committed before is safe in every case.
 const char* advice(int code) noexcept {
+  if (is_full(code))
+    return "the disk, its quota or the size that a file may have is used up: make room; what was "
+           "saved before is safe, and threads go on from there";
   switch (code & 0xff) {
-  case SQLITE_FULL:
-    return "the disk or its quota is full: make room; what was saved before is safe";
   case SQLITE_READONLY:
   case SQLITE_PERM:
   case SQLITE_CANTOPEN:
-    return "the file or its folder cannot be written: check its path and permissions";
+    return "the file or its folder cannot be written, or is not there: check its path and "
+           "permissions; what was saved before is safe, nothing was written";
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
     return "the file is damaged or no database: keep a copy, export the threads that can still be "
            "read, and start a new file; nothing was overwritten";
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
-    return "another process has held the file for longer than the busy timeout";
+    return "another process has held the file for longer than the busy timeout: run again; what "
+           "was saved before is safe";
   case SQLITE_IOERR:
-    return "the disk failed to read or write; what was saved before is safe";
+    return "the disk failed to read or write: see to it, then run again; what was saved before is "
+           "safe";
   default:
     return "nothing of this was saved; what was saved before is safe";
   }
 }
 
 [[noreturn]] void throw_failed(sqlite3* db, int code, const std::string& path) {
+  const auto* what_to_do = advice(code); // before errno is another's
   const auto* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
   throw saver_error{make_error_code(code_of(code)),
-                    "checkpoints in '" + path + "': " + text + " (" + advice(code) + ")"};
+                    "checkpoints in '" + path + "': " + text + " (" + what_to_do + ")"};
+}
+
+int execute(sqlite3* db, const char* sql) noexcept {
+  errno = 0;
+  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
 }
 
 void check(sqlite3_stmt* s, int code, const std::string& path) {
@@ -87,6 +106,7 @@ void statement::bind_null(int place) {
 }
 
 bool statement::step() {
+  errno = 0;
   const auto code = sqlite3_step(at_.get());
   check(at_.get(), code, *path_);
   return code == SQLITE_ROW;
@@ -146,16 +166,16 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
 }
 
 void database::exec(const char* sql) {
-  if (const auto code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr); code != SQLITE_OK)
+  if (const auto code = execute(at_.get(), sql); code != SQLITE_OK)
     throw_failed(at_.get(), code, path_);
 }
 
 void database::exec_patiently(const char* sql) {
   const auto end = std::chrono::steady_clock::now() + busy_timeout_;
-  auto code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr);
+  auto code = execute(at_.get(), sql);
   while ((code & 0xff) == SQLITE_BUSY && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    code = sqlite3_exec(at_.get(), sql, nullptr, nullptr, nullptr);
+    code = execute(at_.get(), sql);
   }
   if (code != SQLITE_OK)
     throw_failed(at_.get(), code, path_);

@@ -14,18 +14,31 @@ namespace {
 
 constexpr auto columns = "no, id, parent, base, step, source, layout, chain, whole, sum, row";
 
-saver_error damaged(const thread_key& key, std::string_view id, std::string_view why) {
+saver_error damaged(const database& db, const thread_key& key, std::string_view id,
+                    std::string_view why) {
   return {make_error_code(saver_errc::corrupt),
-          "thread '" + key.thread_id + "': checkpoint " + std::string{id} + " is damaged (" +
-              std::string{why} +
+          "checkpoints in '" + db.path() + "': thread '" + key.thread_id + "': checkpoint " +
+              std::string{id} + " is damaged (" + std::string{why} +
               "); nothing was overwritten, older and other threads' checkpoints can be read"};
 }
+
+} // namespace
+
+saver_error layout_damaged(const database& db) {
+  return {make_error_code(saver_errc::corrupt),
+          "checkpoints in '" + db.path() +
+              "': the list of channels and nodes that checkpoints belong to is damaged: keep a "
+              "copy, export the threads that can still be read, and start a new file; nothing was "
+              "overwritten"};
+}
+
+namespace {
 
 std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
                      std::string_view id, std::string_view place) {
   auto text = db.from_row(s.bytes(column), place);
   if (!text)
-    throw damaged(key, id, text.error().text);
+    throw damaged(db, key, id, text.error().text);
   return std::move(*text);
 }
 
@@ -57,7 +70,7 @@ sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds 
       tasks_{db_.prepare(
           "SELECT sum, row, layout FROM tasks WHERE thread = ?1 AND point = ?2 ORDER BY "
           "no")},
-      layout_{db_.prepare("SELECT text FROM layouts WHERE no = ?1")},
+      layout_{db_.prepare(layout_sql)}, find_layout_{db_.prepare(find_layout_sql)},
       effect_{db_.prepare("SELECT ended, sum, row FROM effects WHERE thread = ?1 AND key = ?2")} {}
 
 std::optional<effect_note> sqlite_reader::find_effect(std::string_view thread_id,
@@ -71,7 +84,7 @@ std::optional<effect_note> sqlite_reader::find_effect(std::string_view thread_id
   auto text = db_.from_row(row, place_of_effect(thread_id, key));
   if (!text || s->number(1) != static_cast<std::int64_t>(checksum_of({thread_id, key, row})))
     throw saver_error{make_error_code(saver_errc::corrupt),
-                      "thread '" + std::string{thread_id} +
+                      "checkpoints in '" + db_.path() + "': thread '" + std::string{thread_id} +
                           "': the note of an effect is damaged, so it is not known whether it was "
                           "had: look outside, then remove the note or the thread"};
   return effect_note{s->number(0) != 0, std::move(*text)};
@@ -93,17 +106,26 @@ sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
   return {s->number(0), std::string{s->text(1)}};
 }
 
+/// A layout has no checksum, but its text stands in the table and in the index: both must agree.
 const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   if (const auto known = layouts_.find(no); known != layouts_.end())
     return known->second;
-  auto s = statement_use{layout_};
-  s->bind(1, no);
-  if (!s->step())
-    throw saver_error{make_error_code(saver_errc::corrupt),
-                      "checkpoints in '" + db_.path() + "': a layout is missing"};
-  auto text = std::string{s->text(0)};
-  auto names = read_layout(text);
-  return layouts_.emplace(no, known_layout{std::move(text), std::move(names)}).first->second;
+  auto out = known_layout{};
+  {
+    auto s = statement_use{layout_};
+    s->bind(1, no);
+    if (!s->step())
+      throw layout_damaged(db_);
+    out.text = s->text(0);
+  }
+  {
+    auto s = statement_use{find_layout_};
+    s->bind_text(1, out.text);
+    if (!s->step() || s->number(0) != no)
+      throw layout_damaged(db_);
+  }
+  out.names = read_layout(out.text);
+  return layouts_.emplace(no, std::move(out)).first->second;
 }
 
 stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
@@ -120,10 +142,10 @@ stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
   const auto sum = checksum_of(
       {out.head.id, out.head.parent, out.base, std::to_string(out.head.step), s.bytes(10)});
   if (s.number(9) != static_cast<std::int64_t>(sum))
-    throw damaged(key, out.head.id, "its checksum does not fit");
+    throw damaged(db_, key, out.head.id, "its checksum does not fit");
   auto row = parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(out.head.id)));
   if (!row.is_object())
-    throw damaged(key, out.head.id, "its row is no object");
+    throw damaged(db_, key, out.head.id, "its row is no object");
   out.row = std::move(row.get_object());
   return out;
 }
@@ -147,10 +169,11 @@ std::vector<stored_point> sqlite_reader::chain_of(std::int64_t thread, std::stri
       return out;
     }
     if (wanted >= out.back().head.id)
-      throw damaged(key, out.back().head.id, "it is based on a newer one");
+      throw damaged(db_, key, out.back().head.id, "it is based on a newer one");
   }
   if (!out.empty())
-    throw damaged(key, out.front().head.id, "checkpoint " + wanted + " that it needs is missing");
+    throw damaged(db_, key, out.front().head.id,
+                  "checkpoint " + wanted + " that it needs is missing");
   return out;
 }
 
@@ -165,7 +188,7 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
     s->bind_text(2, id);
     while (s->step()) {
       if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
-        throw damaged(key, id, "the checksum of a task does not fit");
+        throw damaged(db_, key, id, "the checksum of a task does not fit");
       out.push_back(
           {s->number(2), parse_row(unpacked(db_, tasks_, 1, key, id, place_of_task(id)))});
     }

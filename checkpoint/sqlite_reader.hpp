@@ -22,6 +22,12 @@ namespace superstep::detail {
 [[nodiscard]] std::string place_of_effect(std::string_view thread_id, std::string_view key);
 /// @}
 
+/// The text of a layout by its number, and the other way round. @{
+inline constexpr auto layout_sql = "SELECT text FROM layouts WHERE no = ?1";
+inline constexpr auto find_layout_sql = "SELECT no FROM layouts WHERE text = ?1";
+/// @}
+[[nodiscard]] saver_error layout_damaged(const database&);
+
 /// A row of `points`.
 struct stored_point {
   std::int64_t no = 0;
@@ -97,6 +103,7 @@ private:
   statement next_;
   statement tasks_;
   statement layout_;
+  statement find_layout_;
   statement effect_;
   std::map<std::int64_t, known_layout> layouts_;
 };

@@ -27,7 +27,7 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
                                               options.survives_power_loss, options.encryption_key)},
       find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
       add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
-      find_layout_{db_.prepare("SELECT no FROM layouts WHERE text = ?1")},
+      find_layout_{db_.prepare(find_layout_sql)}, layout_{db_.prepare(layout_sql)},
       add_layout_{db_.prepare("INSERT INTO layouts (text) VALUES (?1)")},
       add_point_{db_.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
                              "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
@@ -331,6 +331,11 @@ std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& 
     add_layout_.bind_text(1, *text);
     add_layout_.run();
     no = db_.last_row();
+  } else { // the index has it; a row whose layout cannot be read would be lost
+    auto s = statement_use{layout_};
+    s->bind(1, no);
+    if (!s->step() || s->text(0) != *text)
+      throw layout_damaged(db_);
   }
   layouts_.emplace(*text, no);
   return no;

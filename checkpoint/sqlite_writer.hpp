@@ -152,6 +152,7 @@ private:
   statement find_thread_;
   statement add_thread_;
   statement find_layout_;
+  statement layout_;
   statement add_layout_;
   statement add_point_;
   statement has_point_;

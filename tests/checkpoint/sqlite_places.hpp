@@ -4,6 +4,9 @@
 #include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -31,6 +34,18 @@ public:
 private:
   std::filesystem::path path_;
 };
+
+inline std::string bytes_of(const std::string& path) {
+  auto in = std::ifstream{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// Waits until all that was given of a thread is written, or has failed.
+inline void wait_until_saved(superstep::saver& s, const superstep::thread_key& of = {"t", ""}) {
+  auto over = std::promise<void>{};
+  if (s.when_saved(of, [&over] { over.set_value(); }))
+    over.get_future().get();
+}
 
 /// A saver on a file, kept open; what is known of its threads stays in memory.
 class in_file {

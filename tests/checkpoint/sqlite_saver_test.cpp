@@ -6,14 +6,12 @@
 #include <superstep/checkpoint/encryption.hpp>
 #include <superstep/checkpoint/sqlite_store.hpp>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <string>
 
 #include <sqlite3.h>
-#include <sys/resource.h>
 
 namespace ss = superstep;
 using namespace saver_contract;
@@ -29,12 +27,6 @@ std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_po
   return std::make_unique<ss::sqlite_saver>(path, options);
 }
 
-void wait_until_saved(ss::saver& s, const ss::thread_key& of = key) {
-  auto over = std::promise<void>{};
-  if (s.when_saved(of, [&over] { over.set_value(); }))
-    over.get_future().get();
-}
-
 /// Runs SQL on the file as somebody else would.
 void run_sql(const std::string& path, const std::string& sql) {
   auto* db = static_cast<sqlite3*>(nullptr);
@@ -42,11 +34,6 @@ void run_sql(const std::string& path, const std::string& sql) {
   BOOST_TEST(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK,
              sqlite3_errmsg(db));
   sqlite3_close(db);
-}
-
-std::string bytes_of(const std::string& path) {
-  auto in = std::ifstream{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
 }
 
 auto with_code(ss::saver_errc code) {
@@ -246,35 +233,6 @@ BOOST_AUTO_TEST_CASE(a_damaged_row_is_found_and_others_can_be_read) {
   BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error,
                         with_code(ss::saver_errc::corrupt));
   BOOST_TEST((log_of(s->load(key, id_of(1), layout)->point) == log_type{"first"}));
-}
-
-BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
-  const auto folder = temporary_folder{};
-  const auto layout = usual_layout();
-  auto s = open(folder.file());
-  auto m = maker{layout};
-  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
-  wait_until_saved(*s);
-  auto usual = rlimit{};
-  ::getrlimit(RLIMIT_FSIZE, &usual);
-  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
-  auto tight = usual;
-  tight.rlim_cur = 200'000;
-  ::setrlimit(RLIMIT_FSIZE, &tight);
-  auto text = std::string{}; // that does not compress
-  for (auto i = 0U, luck = 1U; i < 800'000; ++i) {
-    luck = luck * 1664525U + 1013904223U;
-    text += static_cast<char>('a' + (luck >> 24) % 26);
-  }
-  (void)m.put(*s, 2, first, {set_any(json::value(json::string(text)))});
-  wait_until_saved(*s);
-  ::setrlimit(RLIMIT_FSIZE, &usual);
-  std::signal(SIGXFSZ, ignored);
-  BOOST_CHECK_EXCEPTION(s->check(key), ss::saver_error, with_code(ss::saver_errc::failed));
-  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
-  (void)m.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)}); // there is room again
-  wait_until_saved(*s);
-  s->check(key);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_pruned_is_gone_and_what_stays_can_be_gone_on_from) {

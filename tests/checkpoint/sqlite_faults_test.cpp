@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/version_1.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace ss = superstep;
+using namespace saver_contract;
+
+// What a disk does to a file: each error says which file, what is safe and what to do, and what
+// failed has changed nothing.
+BOOST_AUTO_TEST_SUITE(sqlite_faults)
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto page_bytes = std::size_t{4'096};
+
+std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
+  auto options = ss::sqlite_saver_options{};
+  options.survives_power_loss = false;
+  return std::make_unique<ss::sqlite_saver>(path, options);
+}
+
+bool says(const ss::saver_error& e, const std::vector<std::string>& all) {
+  const auto text = std::string{e.what()};
+  return std::ranges::all_of(all, [&](const std::string& part) {
+    BOOST_TEST(text.find(part) != std::string::npos, "'" << part << "' is not in: " << text);
+    return text.find(part) != std::string::npos;
+  });
+}
+
+/// A predicate for exceptions: the code, and parts of the text.
+auto told(ss::saver_errc code, std::vector<std::string> parts) {
+  return [code, parts = std::move(parts)](const ss::saver_error& e) {
+    return has_code(e, code) && says(e, parts);
+  };
+}
+
+/// Letters that hardly compress.
+std::string luck(std::size_t length, unsigned seed) {
+  auto text = std::string{};
+  for (auto n = seed + 1; text.size() < length;) {
+    n = n * 1664525U + 1013904223U;
+    text += static_cast<char>('a' + (n >> 24) % 26);
+  }
+  return text;
+}
+
+void write_bytes(const std::string& path, std::string_view bytes) {
+  auto out = std::ofstream{path, std::ios::binary | std::ios::trunc};
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  auto out = std::vector<std::string>{};
+  for (const auto& entry : fs::directory_iterator{folder})
+    out.push_back(entry.path().filename().string());
+  std::ranges::sort(out);
+  return out;
+}
+
+bool is_sound(const std::string& path) {
+  return ask_sql(path, "SELECT count(*) FROM pragma_integrity_check "
+                       "WHERE integrity_check <> 'ok'") == 0;
+}
+
+constexpr auto threads_in_all = 20U;
+
+ss::thread_key thread_no(unsigned i) {
+  return {"thread " + std::to_string(i), ""};
+}
+
+log_type lines_of(unsigned thread) {
+  // The last one does not fit a page.
+  return {luck(700, thread), luck(700, thread + 100), luck(thread % 5 == 0 ? 9'000 : 700, thread)};
+}
+
+/// A file whose rows fill many pages. Its bytes.
+std::string full_file(const std::string& path, const ss::layout_ptr& layout) {
+  {
+    auto s = open(path);
+    for (auto t = 0U; t < threads_in_all; ++t) {
+      auto at = ss::checkpoint_ptr{};
+      auto number = 0;
+      for (const auto& line : lines_of(t))
+        at = maker{layout, thread_no(t)}.put(*s, ++number, at, {add_log({line})});
+    }
+  }
+  return bytes_of(path);
+}
+
+/// Loads all threads: how many cannot be read. What can be is what was written.
+unsigned unreadable(const std::string& path, const ss::layout_ptr& layout) {
+  auto count = 0U;
+  const auto look = told(ss::saver_errc::corrupt, {path, "nothing was"});
+  try {
+    auto s = open(path);
+    for (auto t = 0U; t < threads_in_all; ++t) {
+      try {
+        const auto found = s->load(thread_no(t), "", layout);
+        BOOST_TEST_REQUIRE(found.has_value());
+        BOOST_TEST((log_of(found->point) == lines_of(t)));
+      } catch (const ss::saver_error& e) {
+        BOOST_TEST(look(e));
+        ++count;
+      }
+    }
+  } catch (const ss::saver_error& e) {
+    BOOST_TEST(look(e));
+    return threads_in_all;
+  }
+  return count;
+}
+
+/// Permissions count while it stands, for root as well: the right to pass them by is taken from
+/// this thread, and so from those that it starts. (Another user would do, but a container may have
+/// none, and not every one may mount or mark a file.)
+class permissions_count {
+public:
+  permissions_count() {
+    get();
+    const auto usual = words_[0].effective;
+    words_[0].effective &= ~(1U << CAP_DAC_OVERRIDE);
+    set();
+    words_[0].effective = usual;
+  }
+  permissions_count(const permissions_count&) = delete;
+  permissions_count& operator=(const permissions_count&) = delete;
+  ~permissions_count() { set(); }
+
+private:
+  void get() { BOOST_REQUIRE(::syscall(SYS_capget, &header_, words_) == 0); }
+  void set() { BOOST_TEST(::syscall(SYS_capset, &header_, words_) == 0); }
+  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct words_[2]{};
+};
+
+class permissions {
+public:
+  permissions(fs::path path, fs::perms to) : path_{std::move(path)} {
+    usual_ = fs::status(path_).permissions();
+    fs::permissions(path_, to);
+  }
+  permissions(const permissions&) = delete;
+  permissions& operator=(const permissions&) = delete;
+  ~permissions() { fs::permissions(path_, usual_); }
+
+private:
+  fs::path path_;
+  fs::perms usual_;
+};
+
+constexpr auto read_only_file = fs::perms::owner_read;
+constexpr auto read_only_folder = fs::perms::owner_read | fs::perms::owner_exec;
+
+/// No file may become longer while it stands: what a full disk is to a process.
+class file_size_limit {
+public:
+  explicit file_size_limit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &usual_);
+    auto tight = usual_;
+    tight.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+  }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+  ~file_size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &usual_);
+    std::signal(SIGXFSZ, signal_);
+  }
+
+private:
+  rlimit usual_{};
+  void (*signal_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_damaged_page_is_told_and_what_else_can_be_read_is_what_was_written) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto whole = full_file(folder.file("whole"), layout);
+  const auto pages = whole.size() / page_bytes;
+  BOOST_TEST_REQUIRE(pages > 20U);
+  auto told_of = 0U;
+  auto some_readable = 0U;
+  for (auto page = std::size_t{0}; page < pages; ++page) {
+    for (const auto with : {'\0', '\xa5'}) {
+      const auto path = folder.file("damaged");
+      auto bytes = whole;
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(page * page_bytes), page_bytes, with);
+      write_bytes(path, bytes);
+      BOOST_TEST_CONTEXT("page " << page + 1) {
+        const auto lost = unreadable(path, layout);
+        told_of += lost > 0 ? 1 : 0;
+        some_readable += lost > 0 && lost < threads_in_all ? 1 : 0;
+        BOOST_TEST((bytes_of(path) == bytes));
+        BOOST_TEST(!fs::exists(path + "-wal"));
+      }
+    }
+  }
+  BOOST_TEST(told_of > pages); // of two tries a page; tables that hold nothing have pages as well
+  BOOST_TEST(some_readable > pages / 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_meets_a_damaged_page_changes_nothing) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto whole = full_file(folder.file("whole"), layout);
+  for (const auto* table : {"points", "points_by_id", "threads", "layouts"}) {
+    const auto page =
+        ask_sql(folder.file("whole"), std::string{"SELECT rootpage FROM sqlite_schema "
+                                                  "WHERE name = '"} +
+                                          table + "'");
+    BOOST_TEST_REQUIRE(page > 1);
+    const auto path = folder.file(table);
+    auto bytes = whole;
+    std::fill_n(bytes.begin() + (page - 1) * static_cast<std::int64_t>(page_bytes), page_bytes,
+                '\xa5');
+    write_bytes(path, bytes);
+    const auto look =
+        told(ss::saver_errc::corrupt, {path, "damaged", "keep a copy", "nothing was overwritten"});
+    auto s = open(path);
+    const auto of = ss::thread_key{"a new one", ""};
+    const auto put = [&] {
+      (void)maker{layout, of}.put(*s, 1, nullptr, {set_n(1)});
+      wait_until_saved(*s, of);
+      s->check(of);
+    };
+    BOOST_TEST_CONTEXT(table) {
+      BOOST_CHECK_EXCEPTION(put(), ss::saver_error, look);
+    }
+    s.reset();
+    BOOST_TEST((bytes_of(path) == bytes));
+  }
+}
+
+/// Rows have checksums. The names of channels, which say where in a state a value goes, have none.
+BOOST_AUTO_TEST_CASE(a_changed_name_of_a_channel_is_noticed) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto whole = full_file(folder.file("whole"), layout);
+  const auto name = std::string{"\"log\""};
+  auto tried = 0;
+  for (auto at = whole.find(name); at != std::string::npos; at = whole.find(name, at + 1)) {
+    if (whole.compare(at - 40, 40, std::string(40, '\0')) == 0)
+      continue;
+    const auto path = folder.file("changed");
+    auto bytes = whole;
+    bytes[at + 2] = 'a';
+    write_bytes(path, bytes);
+    BOOST_TEST_CONTEXT("byte " << at) {
+      BOOST_TEST(unreadable(path, layout) > 0U);
+    }
+    BOOST_TEST((bytes_of(path) == bytes));
+    ++tried;
+  }
+  BOOST_TEST(tried > 0);
+}
+
+/// A power cut or a killed process leaves a log that ends anywhere, or with bytes that never were.
+BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_before) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto path = folder.file();
+  auto sizes = std::vector<std::size_t>{};
+  auto file = std::string{};
+  auto log = std::string{};
+  {
+    auto s = open(path);
+    auto m = maker{layout};
+    auto at = ss::checkpoint_ptr{};
+    for (auto i = 1; i <= 8; ++i) {
+      at = m.put(*s, i, at, {set_n(i), add_log({luck(900, static_cast<unsigned>(i))})});
+      wait_until_saved(*s);
+      sizes.push_back(fs::file_size(path + "-wal"));
+    }
+    file = bytes_of(path); // as a killed process leaves them: not closed, the log not in the file
+    log = bytes_of(path + "-wal");
+  }
+  BOOST_TEST_REQUIRE(log.size() == sizes.back());
+  BOOST_TEST_REQUIRE(log.size() > 20 * page_bytes);
+  for (auto end = std::size_t{0}; end <= log.size(); end += 2'777) { // seldom where a frame ends
+    for (const auto is_cut : {true, false}) {
+      auto left = log;
+      if (is_cut)
+        left.resize(end);
+      else if (end < log.size())
+        left[end] = static_cast<char>(left[end] ^ 0x10);
+      const auto copy = folder.file("copy");
+      write_bytes(copy, file);
+      write_bytes(copy + "-wal", left);
+      fs::remove(copy + "-shm");
+      const auto committed =
+          static_cast<int>(std::ranges::count_if(sizes, [&](auto n) { return n <= end; }));
+      BOOST_TEST_CONTEXT((is_cut ? "cut at " : "damaged at ") << end) {
+        auto s = open(copy);
+        const auto found = s->load(key, "", layout);
+        BOOST_TEST_REQUIRE(found.has_value() == (committed > 0));
+        auto at = found ? found->point : nullptr;
+        BOOST_TEST((at ? n_of(at) : 0) == committed);
+        BOOST_TEST((at ? log_of(at).size() : 0U) == static_cast<std::size_t>(committed));
+        (void)maker{layout}.put(*s, committed + 1, at, {set_n(committed + 1)}); // it goes on
+        wait_until_saved(*s);
+        s->check(key);
+        s.reset();
+        BOOST_TEST(is_sound(copy));
+        BOOST_TEST(n_of(open(copy)->load(key, "", layout)->point) == committed + 1);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto path = folder.file();
+  const auto first = maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  const auto before = bytes_of(path);
+  {
+    const auto closed = permissions{path, read_only_file};
+    const auto counting = permissions_count{};
+    auto s = open(path);
+    BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+    (void)maker{layout}.put(*s, 2, first, {set_n(2)});
+    wait_until_saved(*s);
+    BOOST_CHECK_EXCEPTION(
+        s->check(key), ss::saver_error,
+        told(ss::saver_errc::failed, {path, "cannot be written", "permissions", "is safe"}));
+    BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+  }
+  BOOST_TEST((bytes_of(path) == before));
+  auto s = open(path); // it may be written again
+  (void)maker{layout}.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)});
+  wait_until_saved(*s);
+  s->check(key);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_told_when_a_file_in_it_is_opened) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  fs::create_directory(folder.file("closed"));
+  const auto path = folder.file("closed/threads.db");
+  (void)maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  const auto before = bytes_of(path);
+  fs::remove(path + "-lease");
+  const auto names = names_in(folder.file("closed"));
+  {
+    const auto file = permissions{path, read_only_file};
+    const auto closed = permissions{folder.file("closed"), read_only_folder};
+    const auto counting = permissions_count{};
+    for (const auto& which : {path, folder.file("closed/new.db")})
+      BOOST_CHECK_EXCEPTION(
+          (void)open(which), ss::saver_error,
+          told(ss::saver_errc::failed, {which, "cannot be written", "permissions", "is safe"}));
+  }
+  BOOST_TEST((bytes_of(path) == before));
+  BOOST_TEST((names_in(folder.file("closed")) == names));
+  BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+}
+
+/// The log of a process that was killed holds what is not in the file yet.
+BOOST_AUTO_TEST_CASE(a_log_beside_a_file_that_cannot_be_written_stays) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto path = folder.file("copy");
+  {
+    auto s = open(folder.file());
+    (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+    wait_until_saved(*s);
+    write_bytes(path, bytes_of(folder.file()));
+    write_bytes(path + "-wal", bytes_of(folder.file() + "-wal"));
+  }
+  const auto before = bytes_of(path);
+  const auto log = bytes_of(path + "-wal");
+  {
+    const auto closed = permissions{path, read_only_file};
+    const auto counting = permissions_count{};
+    BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+  }
+  BOOST_TEST((bytes_of(path) == before));
+  BOOST_TEST((bytes_of(path + "-wal") == log));
+  BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto m = maker{layout};
+  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+  wait_until_saved(*s);
+  {
+    const auto tight = file_size_limit{200'000};
+    (void)m.put(*s, 2, first, {set_any(json::value(json::string(luck(800'000, 1))))});
+    wait_until_saved(*s);
+  }
+  BOOST_CHECK_EXCEPTION(
+      s->check(key), ss::saver_error,
+      told(ss::saver_errc::failed, {folder.file(), "make room", "what was saved before is safe"}));
+  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+  (void)m.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)}); // there is room again
+  wait_until_saved(*s);
+  s->check(key);
+  s.reset();
+  BOOST_TEST(is_sound(folder.file()));
+  BOOST_TEST(n_of(open(folder.file())->load(key, "", layout)->point) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_finds_no_room_is_made_once_there_is_some) {
+  const auto folder = temporary_folder{};
+  {
+    const auto tight = file_size_limit{5'000};
+    BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error,
+                          told(ss::saver_errc::failed, {folder.file(), "make room"}));
+  }
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+  wait_until_saved(*s);
+  s->check(key);
+  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
