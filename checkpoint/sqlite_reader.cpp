@@ -3,8 +3,6 @@
 
 #include "row_bytes.hpp"
 
-#include <superstep/base/assert.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -33,6 +31,14 @@ saver_error layout_damaged(const database& db) {
 }
 
 namespace {
+
+saver_error threads_damaged(const database& db, std::string_view why) {
+  return {make_error_code(saver_errc::corrupt),
+          "checkpoints in '" + db.path() + "': the list of threads is damaged (" +
+              std::string{why} +
+              "), so it is not known what is missing: keep a copy, and repair the file with "
+              "'sqlite3 FILE REINDEX'; nothing was overwritten"};
+}
 
 std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
                      std::string_view id, std::string_view place) {
@@ -91,19 +97,48 @@ std::optional<effect_note> sqlite_reader::find_effect(std::string_view thread_id
 }
 
 std::int64_t sqlite_reader::thread_no(const thread_key& key) {
-  auto s = statement_use{find_thread_};
-  s->bind_text(1, key.thread_id);
-  s->bind_text(2, key.ns);
-  return s->step() ? s->number(0) : 0;
+  {
+    auto s = statement_use{find_thread_};
+    s->bind_text(1, key.thread_id);
+    s->bind_text(2, key.ns);
+    if (s->step())
+      return s->number(0);
+  }
+  check_threads();
+  return 0;
+}
+
+/// A thread that is not found is started over, and pages of an index have no checksum: so that is
+/// believed only of an index that has all rows of its table. Once: this is of damage to the file
+/// while nobody had it open.
+void sqlite_reader::check_threads() {
+  if (are_threads_checked_)
+    return;
+  auto s = db_.prepare("PRAGMA integrity_check(threads)");
+  if (s.step() && s.text(0) != "ok")
+    throw threads_damaged(db_, s.text(0));
+  are_threads_checked_ = true;
+}
+
+/// The same of a thread that is there and has no checkpoint, which is rare: all rows are looked at.
+void sqlite_reader::check_no_points(std::int64_t thread) {
+  auto s = db_.prepare("SELECT 1 FROM points NOT INDEXED WHERE thread = ?1 LIMIT 1");
+  s.bind(1, thread);
+  if (s.step())
+    throw threads_damaged(db_, "checkpoints are missing from their index");
 }
 
 sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
-  auto s = statement_use{find_head_};
-  s->bind_text(1, key.thread_id);
-  s->bind_text(2, key.ns);
-  if (!s->step())
-    return {};
-  return {s->number(0), std::string{s->text(1)}};
+  {
+    auto s = statement_use{find_head_};
+    s->bind_text(1, key.thread_id);
+    s->bind_text(2, key.ns);
+    if (s->step())
+      return {s->number(0), std::string{s->text(1)}};
+  }
+  if (const auto thread = thread_no(key); thread != 0)
+    check_no_points(thread);
+  return {};
 }
 
 /// A layout has no checksum, but its text stands in the table and in the index: both must agree.
@@ -234,8 +269,11 @@ std::optional<loaded_point> sqlite_reader::load(const thread_key& key, std::stri
   if (thread == 0)
     return std::nullopt;
   auto chain = chain_of(thread, id, {}, key);
-  if (chain.empty())
+  if (chain.empty()) {
+    if (id.empty())
+      check_no_points(thread);
     return std::nullopt;
+  }
   auto held = held_point{};
   for (auto& row : chain)
     held.fold(std::move(row.row));
@@ -246,7 +284,8 @@ std::optional<loaded_point> sqlite_reader::load(const thread_key& key, std::stri
 
 stored_point sqlite_reader::whole_row(const thread_key& key, std::string_view id) {
   auto chain = chain_of(thread_no(key), id, {}, key);
-  SUPERSTEP_ASSERT(!chain.empty());
+  if (chain.empty())
+    throw damaged(db_, key, id, "it is in the index and not in the table");
   auto out = std::move(chain.back());
   auto held = held_point{};
   chain.pop_back();
@@ -297,7 +336,8 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
   auto at = std::string{};
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     auto chain = chain_of(thread, *id, at, key);
-    SUPERSTEP_ASSERT(!chain.empty());
+    if (chain.empty())
+      throw damaged(db_, key, *id, "it is in the index and not in the table");
     if (chain.front().base.empty())
       held = {};
     for (auto& row : chain)

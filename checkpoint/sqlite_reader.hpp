@@ -74,7 +74,10 @@ public:
   [[nodiscard]] std::vector<thread_summary> threads(std::string_view after, std::size_t limit);
 
 private:
+  /// 0: it is not there.
   [[nodiscard]] std::int64_t thread_no(const thread_key&);
+  void check_threads();
+  void check_no_points(std::int64_t thread);
   [[nodiscard]] stored_point row_of(statement&, const thread_key&);
   /// The rows that make up a checkpoint, oldest first, or those after `known` if that is among
   /// them; empty: there is none.
@@ -106,6 +109,7 @@ private:
   statement find_layout_;
   statement effect_;
   std::map<std::int64_t, known_layout> layouts_;
+  bool are_threads_checked_ = false;
 };
 
 } // namespace superstep::detail
