@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job_fixture.hpp"
+#include "support/file_size_limit.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -10,7 +11,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,23 +24,6 @@ using namespace superstep::testing;
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
-
-/// Lowers the file-size limit of the process while it lives.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    auto now = before_;
-    now.rlim_cur = bytes;
-    ::setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~file_size_limit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  file_size_limit(const file_size_limit&) = delete;
-  file_size_limit& operator=(const file_size_limit&) = delete;
-
-private:
-  rlimit before_{};
-};
 
 } // namespace
 

@@ -2,6 +2,7 @@
 #include "checkpoint/saver_contract.hpp"
 #include "checkpoint/sqlite_places.hpp"
 #include "checkpoint/version_1.hpp"
+#include "support/file_size_limit.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include <linux/capability.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -173,27 +173,6 @@ private:
 
 constexpr auto read_only_file = fs::perms::owner_read;
 constexpr auto read_only_folder = fs::perms::owner_read | fs::perms::owner_exec;
-
-/// No file may become longer while it stands: what a full disk is to a process.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &usual_);
-    auto tight = usual_;
-    tight.rlim_cur = bytes;
-    ::setrlimit(RLIMIT_FSIZE, &tight);
-  }
-  file_size_limit(const file_size_limit&) = delete;
-  file_size_limit& operator=(const file_size_limit&) = delete;
-  ~file_size_limit() {
-    ::setrlimit(RLIMIT_FSIZE, &usual_);
-    std::signal(SIGXFSZ, signal_);
-  }
-
-private:
-  rlimit usual_{};
-  void (*signal_)(int) = std::signal(SIGXFSZ, SIG_IGN);
-};
 
 } // namespace
 
@@ -455,9 +434,11 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
 BOOST_AUTO_TEST_CASE(a_file_that_finds_no_room_is_made_once_there_is_some) {
   const auto folder = temporary_folder{};
   {
+    const auto usual = std::signal(SIGXFSZ, SIG_IGN); // it is this thread that makes the file
     const auto tight = file_size_limit{5'000};
     BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error,
                           told(ss::saver_errc::failed, {folder.file(), "make room"}));
+    std::signal(SIGXFSZ, usual);
   }
   const auto layout = usual_layout();
   auto s = open(folder.file());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which a graph or a run can fail, with the words it fails in: what, where (node,
 // step, channel, thread) and what to do.
-#include "graph_api/json_runs.hpp"
+#include "checkpoint/sqlite_places.hpp"
+#include "graph_api/threads.hpp"
+#include "support/file_size_limit.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -224,6 +226,49 @@ BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
   }));
   BOOST_TEST(has(e.text, "a graph that a body runs has no parent to command"));
   BOOST_TEST(e.node == "bad");
+}
+
+/// Nothing is lost up to the last super-step that was saved, and what was done is not done again.
+BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_there_is_room) {
+  for (const auto when : {ss::durability::async, ss::durability::sync}) {
+    const auto folder = temporary_folder{};
+    auto options = ss::compile_options{};
+    options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
+    auto firsts = 0;
+    auto g = logging({"last"});
+    g.node("first", [&firsts](const json::value&) {
+      ++firsts;
+      return json::object{{"log", json::array{"first"}}};
+    });
+    g.node("big", [](const json::value&) {
+      auto text = std::string{}; // that hardly compresses
+      for (auto n = 1U; text.size() < 800'000; n = n * 1664525U + 1013904223U)
+        text += static_cast<char>('a' + (n >> 24) % 26);
+      return json::object{{"log", json::array{std::move(text)}}};
+    });
+    g.sequence({"__start__", "first", "big", "last"});
+    const auto graph = g.compile(std::move(options));
+    auto config = on("t");
+    config.thread.emplace().when = when;
+    auto e = ss::engine{{.workers = 1}};
+    auto broke_off = outcome{};
+    {
+      const auto tight = file_size_limit{200'000};
+      broke_off = run(e, graph, json::object{}, config);
+    }
+    BOOST_TEST_REQUIRE(broke_off.raw.error.has_value());
+    BOOST_TEST((broke_off.raw.error->code == ss::saver_errc::failed));
+    for (const auto& part : {folder.file(), std::string{"make room"},
+                             std::string{"what was saved before is safe, and threads go on"}})
+      BOOST_TEST(has(broke_off.raw.error->text, part), broke_off.raw.error->text);
+    const auto stands = ss::get_state(graph.table(), place);
+    BOOST_TEST(log_in(graph, stands) == "first");
+    BOOST_TEST(stands.next == std::vector<std::string>{"big"}, boost::test_tools::per_element());
+    const auto ended = run(e, graph, ss::run_input::go_on(), config);
+    BOOST_TEST(!ended.raw.error.has_value());
+    BOOST_TEST(ended.state.at("log").as_array().size() == 3U);
+    BOOST_TEST(firsts == 1);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
