@@ -6,6 +6,7 @@
 
 #include <superstep/base/assert.hpp>
 #include <superstep/base/digest.hpp>
+#include <superstep/base/file_size_signal.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>

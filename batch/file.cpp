@@ -2,12 +2,9 @@
 #include "file.hpp"
 
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 #include <filesystem>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,13 +14,6 @@ namespace {
 std::string folder_of(const std::string& path) {
   auto folder = std::filesystem::path{path}.parent_path().string();
   return folder.empty() ? "." : folder;
-}
-
-sigset_t file_size_signal() noexcept {
-  auto set = sigset_t{};
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  return set;
 }
 
 } // namespace
@@ -168,22 +158,6 @@ result<void> replace_file(const std::string& path, std::string_view bytes) {
     return written.error();
   }
   return sync_folder_of(path);
-}
-
-file_size_signal_blocked::file_size_signal_blocked() noexcept {
-  auto set = file_size_signal();
-  auto before = sigset_t{};
-  pthread_sigmask(SIG_BLOCK, &set, &before);
-  was_blocked_ = sigismember(&before, SIGXFSZ) == 1;
-}
-
-file_size_signal_blocked::~file_size_signal_blocked() {
-  if (was_blocked_)
-    return;
-  auto set = file_size_signal();
-  const auto at_once = timespec{0, 0};
-  sigtimedwait(&set, nullptr, &at_once); // takes a signal that is still pending
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 } // namespace superstep::detail

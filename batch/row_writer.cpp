@@ -4,6 +4,7 @@
 #include "journal.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/base/file_size_signal.hpp>
 
 #include <algorithm>
 

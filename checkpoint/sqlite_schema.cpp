@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_db.hpp"
 
+#include <superstep/base/file_size_signal.hpp>
+
 #include <array>
 
 namespace superstep::detail {
@@ -114,6 +116,7 @@ void open_schema(database& db) {
 
 database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
                           bool survives_power_loss, std::string_view key) {
+  const auto is_an_error = file_size_signal_blocked{};
   auto db = database{path, database::access::read_write, busy_timeout, row_cipher{key}};
   open_schema(db);
   db.exec_patiently("PRAGMA journal_mode = WAL");

@@ -6,9 +6,9 @@
 #include "thread_desk.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/base/file_size_signal.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <set>
 #include <utility>
 
@@ -47,24 +47,11 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
       find_head_{db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1")},
       version_{db_.prepare("PRAGMA data_version")} {}
 
-namespace {
-
-/// A file that may not become longer is an error of the write, not a signal that ends the process.
-/// It goes to the thread that writes.
-void block_file_size_signal() noexcept {
-  auto set = sigset_t{};
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
-} // namespace
-
 std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
                                                     const sqlite_saver_options& options) {
   auto made = std::make_shared<sqlite_writer>(path, options);
   made->thread_ = std::thread{[made] {
-    block_file_size_signal();
+    const auto is_an_error = file_size_signal_blocked{};
     made->work();
   }};
   return made;

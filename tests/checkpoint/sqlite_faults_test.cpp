@@ -5,7 +5,6 @@
 #include "support/file_size_limit.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -431,14 +430,30 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   BOOST_TEST(n_of(open(folder.file())->load(key, "", layout)->point) == 2);
 }
 
+/// The log is moved into the file by whoever closes it last.
+BOOST_AUTO_TEST_CASE(a_log_for_which_the_file_has_no_room_stays_beside_it) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto at = ss::checkpoint_ptr{};
+  for (auto i = 1; i <= 8; ++i)
+    at = maker{layout}.put(*s, i, at, {add_log({luck(9'000, static_cast<unsigned>(i))})});
+  wait_until_saved(*s);
+  {
+    const auto tight = file_size_limit{fs::file_size(folder.file()) + 5'000};
+    s.reset();
+  }
+  BOOST_TEST(fs::exists(folder.file() + "-wal"));
+  BOOST_TEST((log_of(open(folder.file())->load(key, "", layout)->point) == log_of(at)));
+  BOOST_TEST(is_sound(folder.file()));
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_finds_no_room_is_made_once_there_is_some) {
   const auto folder = temporary_folder{};
   {
-    const auto usual = std::signal(SIGXFSZ, SIG_IGN); // it is this thread that makes the file
     const auto tight = file_size_limit{5'000};
     BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error,
                           told(ss::saver_errc::failed, {folder.file(), "make room"}));
-    std::signal(SIGXFSZ, usual);
   }
   const auto layout = usual_layout();
   auto s = open(folder.file());
