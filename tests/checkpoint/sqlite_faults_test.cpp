@@ -202,6 +202,22 @@ BOOST_AUTO_TEST_CASE(a_damaged_page_is_told_and_what_else_can_be_read_is_what_wa
   BOOST_TEST(some_readable > pages / 2);
 }
 
+/// What a copy leaves that broke off.
+BOOST_AUTO_TEST_CASE(a_file_that_is_cut_is_told_and_not_filled_up) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto whole = full_file(folder.file("whole"), layout);
+  for (const auto size :
+       {std::size_t{600}, page_bytes + 100, whole.size() / 2, whole.size() - page_bytes}) {
+    const auto path = folder.file("cut");
+    write_bytes(path, std::string_view{whole}.substr(0, size));
+    BOOST_TEST_CONTEXT(size << " bytes") {
+      BOOST_TEST(unreadable(path, layout) > 0U);
+      BOOST_TEST(fs::file_size(path) == size);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_write_that_meets_a_damaged_page_changes_nothing) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
