@@ -287,10 +287,13 @@ lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
   running_ = &c;
   const auto ticket = (++sequence_ << 1) | 1;
   guard_.store(ticket, std::memory_order_release);
+  current = nullptr; // a body may lose the lane while it starts runs
   c.advance(frame);
   auto expected = ticket;
-  if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel))
+  if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) {
+    current = this;
     return kept::yes;
+  }
   c.come_home(); // the lane is somebody else's: nothing here may be touched any more
   return kept::no;
 }
