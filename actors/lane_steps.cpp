@@ -111,8 +111,11 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
   if (r.asked || r.failure || r.to_parent || r.step.tasks.empty())
     return true;
   auto given = std::vector<std::pair<std::uint32_t, node_output>>{};
+  auto has_ended = std::vector<bool>(r.step.tasks.size());
+  for (const auto number : r.step.finished)
+    has_ended[number] = true;
   for (auto number = std::uint32_t{0}; number < r.step.tasks.size(); ++number) {
-    if (std::ranges::find(r.step.finished, number) != r.step.finished.end())
+    if (has_ended[number])
       continue;
     const auto& node = r.table().node(r.step.tasks[number].node);
     if (!node.options.on_failure)

@@ -2,6 +2,7 @@
 #include "agents/chat_history.hpp"
 #include "agents/early_tools.hpp"
 
+#include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/tools/failed_call.hpp>
@@ -279,12 +280,10 @@ std::optional<node_output> answer_stopped_call(const body_input& given, const ru
 
 /// Calls that run together are answered together, and only when nobody will run them any more.
 std::optional<node_output> answer_cancelled_calls(const body_input& given, const run_error& e) {
-  if (e.code != graph_errc::cancelled)
+  const auto& state = static_cast<const struct_block<chat_state>&>(*given.state).state;
+  auto answers = react::answer_stopped(pending_calls(state), false, e);
+  if (answers.empty())
     return std::nullopt;
-  auto answers = message_list{};
-  for (const auto& call :
-       pending_calls(static_cast<const struct_block<chat_state>&>(*given.state).state))
-    answers.push_back(stopped_call(call, e.text));
   return output_of(std::move(answers));
 }
 
