@@ -3,60 +3,94 @@
 
 #include "engine_core.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 namespace superstep {
 
 namespace {
 
-/// Idle looks before the watcher goes to sleep: waking it costs more than a few looks.
-constexpr auto idle_looks_max = 40U;
+/// Idle looks before the watcher goes to sleep. Waking it costs the caller a call of the system,
+/// about a tenth of what a look costs.
+constexpr auto idle_looks_max = 2U;
+/// How often it looks in its sleep: a poke that came between the last look and the sleep is lost,
+/// and this bounds what that may cost.
+constexpr auto asleep_tick = std::chrono::milliseconds{20};
 /// Fewer bodies than this in one tick, all of it busy: they are worth spreading over threads.
 constexpr auto heavy_bodies_per_tick = std::uint64_t{25};
 
+int make_timer() {
+  const auto made = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+  if (made < 0)
+    throw std::system_error{errno, std::generic_category(), "an engine needs a timer (timerfd)"};
+  return made;
+}
+
+timespec to_timespec(std::chrono::nanoseconds t) {
+  return {t.count() / 1'000'000'000, t.count() % 1'000'000'000};
+}
+
 } // namespace
 
-watcher::watcher(engine_core& core, std::chrono::microseconds tick) : core_{core}, tick_{tick} {}
+watcher::watcher(engine_core& core, std::chrono::microseconds tick)
+    : core_{core}, tick_{std::max(tick, std::chrono::microseconds{1})}, timer_{make_timer()} {}
+
+watcher::~watcher() {
+  ::close(timer_);
+}
 
 void watcher::start() {
   seen_.assign(core_.lanes().size(), 0);
+  set_timer(tick_);
   thread_ = std::thread{[this] { run(); }};
 }
 
 void watcher::stop() {
-  {
-    const auto lock = std::scoped_lock{mutex_};
-    stopping_ = true;
-    asleep_.store(false, std::memory_order_relaxed);
-  }
-  changed_.notify_one();
+  stopping_.store(true);
+  set_timer(tick_);
   if (thread_.joinable())
     thread_.join();
 }
 
 void watcher::wake() noexcept {
-  {
-    const auto lock = std::scoped_lock{mutex_};
-    asleep_.store(false, std::memory_order_relaxed);
-  }
-  changed_.notify_one();
+  asleep_.store(false, std::memory_order_relaxed);
+  set_timer(tick_);
+}
+
+void watcher::set_timer(std::chrono::nanoseconds each) noexcept {
+  const auto set = [this](std::chrono::nanoseconds first, std::chrono::nanoseconds then) {
+    const auto when = itimerspec{to_timespec(then), to_timespec(first)};
+    ::timerfd_settime(timer_, 0, &when, nullptr);
+  };
+  set(each, each);
+  if (stopping_.load()) // looked at last, so that no late poke delays the end
+    set(std::chrono::nanoseconds{1}, each);
+}
+
+void watcher::wait_for_timer() noexcept {
+  auto times = std::uint64_t{};
+  static_cast<void>(::read(timer_, &times, sizeof times)); // an interrupted wait is a look too many
 }
 
 void watcher::run() {
   auto idle_looks = 0U;
-  auto lock = std::unique_lock{mutex_};
-  while (!stopping_) {
-    if (idle_looks >= idle_looks_max) {
-      idle_looks = 0;
+  while (!stopping_.load()) {
+    wait_for_timer();
+    const auto is_busy = look();
+    if (!is_busy && ++idle_looks < idle_looks_max)
+      continue;
+    idle_looks = 0;
+    const auto is_asleep = asleep_.load(std::memory_order_relaxed);
+    if (is_busy && is_asleep) {
+      wake(); // it found in its sleep what nobody told it
+    } else if (!is_busy && !is_asleep) {
+      set_timer(std::max<std::chrono::nanoseconds>(tick_, asleep_tick));
       asleep_.store(true, std::memory_order_relaxed);
-      // A poke between the last look and this store is lost; the time bounds what that may cost.
-      changed_.wait_for(lock, std::chrono::milliseconds{20},
-                        [this] { return stopping_ || !asleep_.load(std::memory_order_relaxed); });
-      asleep_.store(false, std::memory_order_relaxed);
-      idle_looks = idle_looks_max - 2;
     }
-    changed_.wait_for(lock, tick_, [this] { return stopping_; });
-    lock.unlock();
-    idle_looks = look() ? 0 : idle_looks + 1;
-    lock.lock();
   }
 }
 
