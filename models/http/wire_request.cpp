@@ -123,18 +123,18 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
   }
 }
 
-result<provider_request> make_body(provider_api api, const provider_question& q) {
+result<provider_request> make_body(provider_api api, provider_question q) {
   switch (api) {
   case provider_api::openai_chat:
-    return openai_chat::make_request(q);
+    return openai_chat::make_request(std::move(q));
   case provider_api::openai_responses:
-    return openai_responses::make_request(q);
+    return openai_responses::make_request(std::move(q));
   case provider_api::anthropic:
-    return anthropic::make_request(q);
+    return anthropic::make_request(std::move(q));
   case provider_api::ollama:
     break;
   }
-  return ollama::make_request(q);
+  return ollama::make_request(std::move(q));
 }
 
 /// Citations come as blocks, and so does everything that is asked for with documents.
@@ -157,22 +157,22 @@ result<wire_request> write_request(const provider_model_options& options,
   auto q = make_question(options, request);
   if (!q)
     return std::move(q).error();
-  auto made = make_body(options.api, *q);
+  auto out = wire_request{};
+  const auto* reasoning = q->parameters.if_contains("reasoning");
+  out.with_reasoning = reasoning && !reasoning->is_null() && *reasoning != false;
+  auto made = make_body(options.api, *std::move(q));
   if (!made)
     return std::move(made).error();
   auto& body = made->body;
   if (request.format)
     add_format(body, options.api, *request.format);
 
-  auto out = wire_request{};
   out.is_streamed = options.stream || request.on_chunk || traits_of(options.api).always_streams;
   if (out.is_streamed)
     body["stream"] = true;
   if (out.is_streamed && options.api == provider_api::openai_chat)
     body["stream_options"] = json::object{{"include_usage", true}};
   out.text_only = !body.contains("tools") && !body.contains("thinking") && !has_documents(body);
-  const auto* reasoning = q->parameters.if_contains("reasoning");
-  out.with_reasoning = reasoning && !reasoning->is_null() && *reasoning != false;
   out.body = to_text(body);
   return out;
 }

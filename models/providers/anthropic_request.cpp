@@ -199,7 +199,7 @@ result<> add_tools(json::object& body, const provider_question& q) {
 
 } // namespace
 
-result<provider_request> make_request(const provider_question& q) {
+result<provider_request> make_request(provider_question q) {
   auto body = json::object{{"model", q.model}};
   for (const auto& [key, value] : q.parameters) {
     if (value.is_null())

@@ -135,7 +135,7 @@ json::object read_arguments(const json::value* arguments, std::string_view name)
 
 } // namespace
 
-result<provider_request> make_request(const provider_question& q) {
+result<provider_request> make_request(provider_question q) {
   auto body = json::object{{"model", q.model}, {"stream", true}};
   auto& options = body["options"].emplace_object();
   for (const auto& [key, value] : q.parameters) {
@@ -148,7 +148,7 @@ result<provider_request> make_request(const provider_question& q) {
     else
       options[key == "max_tokens" ? json::string_view{"num_predict"} : key] = value;
   }
-  body["tools"] = q.tools;
+  body["tools"] = std::move(q.tools);
   auto& messages = body["messages"].emplace_array();
   for (const auto& m : q.messages) {
     auto form = message_form(m);

@@ -73,7 +73,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
 
 } // namespace
 
-result<provider_request> make_request(const provider_question& q) {
+result<provider_request> make_request(provider_question q) {
   auto body = json::object{{"model", q.model}, {"stream", false}};
   add_parameters(body, q.parameters);
   auto messages = json::array{};
@@ -84,17 +84,16 @@ result<provider_request> make_request(const provider_question& q) {
     messages.push_back(*std::move(form));
   }
   body["messages"] = std::move(messages);
-  auto tools = json::array{};
-  for (const auto& tool : q.tools)
-    tools.push_back(openai_tool(tool));
-  if (!tools.empty())
-    body["tools"] = std::move(tools);
-  for (const auto& [key, value] : q.binding)
-    if (key != "tool_choice" && key != "strict" && !value.is_null())
-      body[key] = value;
   auto choice = openai_tool_choice(q);
   if (!choice)
     return std::move(choice).error();
+  for (auto& tool : q.tools)
+    tool = openai_tool(std::move(tool));
+  if (!q.tools.empty())
+    body["tools"] = std::move(q.tools);
+  for (const auto& [key, value] : q.binding)
+    if (key != "tool_choice" && key != "strict" && !value.is_null())
+      body[key] = value;
   if (*choice)
     body["tool_choice"] = **std::move(choice);
   return provider_request{"/v1/chat/completions", std::move(body)};

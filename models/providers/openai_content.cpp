@@ -85,15 +85,16 @@ json::array openai_calls(const message& m) {
   return calls;
 }
 
-json::value openai_tool(const json::value& tool) {
-  const auto* given = tool.if_object();
+json::value openai_tool(json::value tool) {
+  auto* given = tool.if_object();
   if (!given || given->contains("function") || !given->contains("name") ||
       (given->contains("type") && type_of(*given) != "function"))
     return tool;
-  auto function = *given;
+  auto function = std::move(*given);
   function.erase("type");
-  if (const auto* schema = given->if_contains("input_schema")) {
-    function["parameters"] = *schema; // Anthropic's form
+  if (auto* schema = function.if_contains("input_schema")) { // Anthropic's form
+    auto parameters = std::move(*schema);
+    function["parameters"] = std::move(parameters);
     function.erase("input_schema");
   }
   return json::object{{"type", "function"}, {"function", std::move(function)}};

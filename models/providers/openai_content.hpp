@@ -15,7 +15,7 @@ namespace superstep::providers {
 [[nodiscard]] json::array openai_calls(const message& m);
 
 /// A tool in the form of chat completions, whichever it was given in.
-[[nodiscard]] json::value openai_tool(const json::value& tool);
+[[nodiscard]] json::value openai_tool(json::value tool);
 
 /// What `tool_choice` means: a tool's name, any, true, or OpenAI's own words. nullopt: nothing.
 [[nodiscard]] result<std::optional<json::value>> openai_tool_choice(const provider_question& q);

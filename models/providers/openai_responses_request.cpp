@@ -209,17 +209,17 @@ void add_parameters(json::object& body, const json::object& parameters) {
 /// Responses wants the members of the function beside its type.
 json::value flat(json::value form) {
   auto* object = form.if_object();
-  const auto* function = object ? object_in(*object, "function") : nullptr;
-  if (!function)
+  auto* function = object ? object->if_contains("function") : nullptr;
+  if (!function || !function->is_object())
     return form;
-  auto out = *function;
+  auto out = std::move(function->get_object());
   out["type"] = "function";
   return out;
 }
 
 } // namespace
 
-result<provider_request> make_request(const provider_question& q) {
+result<provider_request> make_request(provider_question q) {
   auto body = json::object{{"model", q.model}, {"stream", false}};
   add_parameters(body, q.parameters);
   auto input = input_writer{};
@@ -227,17 +227,16 @@ result<provider_request> make_request(const provider_question& q) {
     if (auto added = input.add(m); !added)
       return std::move(added).error();
   body["input"] = std::move(input).take();
-  auto tools = json::array{};
-  for (const auto& tool : q.tools)
-    tools.push_back(flat(openai_tool(tool)));
-  if (!tools.empty())
-    body["tools"] = std::move(tools);
-  for (const auto& [key, value] : q.binding)
-    if (key != "tool_choice" && key != "strict" && !value.is_null())
-      body[key] = value;
   auto choice = openai_tool_choice(q);
   if (!choice)
     return std::move(choice).error();
+  for (auto& tool : q.tools)
+    tool = flat(openai_tool(std::move(tool)));
+  if (!q.tools.empty())
+    body["tools"] = std::move(q.tools);
+  for (const auto& [key, value] : q.binding)
+    if (key != "tool_choice" && key != "strict" && !value.is_null())
+      body[key] = value;
   if (*choice)
     body["tool_choice"] = flat(**std::move(choice));
   return provider_request{"/v1/responses", std::move(body)};

@@ -11,7 +11,7 @@ namespace superstep::anthropic {
 /// `POST /v1/messages`. System messages become `system`; adjacent human and tool messages one turn;
 /// results of tools tool_result blocks, calls tool_use blocks. Answers that say nothing are left
 /// out, unless they are last. Sound and video cannot be sent, nor chat and function messages.
-[[nodiscard]] result<provider_request> make_request(const provider_question&);
+[[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// A lone text becomes the text of the message; anything else stays the list of blocks it is.
 [[nodiscard]] result<message> read_response(const json::object& answer);

@@ -11,7 +11,7 @@ namespace superstep::ollama {
 
 /// `POST /api/chat`, streamed. Parameters become `options`, but for `format`, `keep_alive` and
 /// `reasoning`, which is sent as `think`. Images are split out of content and must be base64.
-[[nodiscard]] result<provider_request> make_request(const provider_question&);
+[[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// Reads the lines of one answer in their order.
 class line_reader {

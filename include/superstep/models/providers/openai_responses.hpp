@@ -12,7 +12,7 @@ namespace superstep::openai_responses {
 
 /// `POST /v1/responses`. Messages, calls and results become items of `input`; the reasoning of
 /// earlier answers goes back as it came. `max_tokens` goes out as max_output_tokens.
-[[nodiscard]] result<provider_request> make_request(const provider_question&);
+[[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// The items of an answer as blocks of one message. An error when the answer says it failed.
 [[nodiscard]] result<message> read_response(const json::object& answer);
