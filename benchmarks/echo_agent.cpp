@@ -40,16 +40,16 @@ private:
   };
   [[nodiscard]] static counts read(const message_list& messages) {
     auto out = counts{};
-    for (const auto& m : messages) {
-      if (m.type == message_type::human) {
+    messages.for_each_type([&out](message_type type) {
+      if (type == message_type::human) {
         ++out.humans;
         out.answers = 0;
-      } else if (m.type == message_type::ai) {
+      } else if (type == message_type::ai) {
         ++out.answers;
-      } else if (m.type == message_type::tool) {
+      } else if (type == message_type::tool) {
         ++out.results;
       }
-    }
+    });
     return out;
   }
   [[nodiscard]] counts read_and_tell(const message_list& messages) const {

@@ -24,7 +24,8 @@ namespace superstep::detail {
 class message_index {
 public:
   /// The last position in `items` whose message has the id; takes in what was appended meanwhile.
-  std::optional<std::size_t> find(const shared_list<message_ptr>& items, std::string_view id) {
+  std::optional<std::size_t> find(const shared_list<message_ptr, message_type>& items,
+                                  std::string_view id) {
     const auto lock = std::scoped_lock{mutex_};
     for (; indexed_ < items.size(); ++indexed_)
       positions_.emplace(hash(items[indexed_]->id), indexed_);

@@ -45,7 +45,8 @@ void message_list::push_back(message m) {
 
 void message_list::push_back(message_ptr m) {
   SUPERSTEP_ASSERT(m != nullptr);
-  if (items_.push_back(std::move(m)) == list_change::forked)
+  const auto type = m->type;
+  if (items_.push_back(std::move(m), type) == list_change::forked)
     index_.reset();
 }
 
@@ -53,7 +54,8 @@ void message_list::replace(std::size_t i, message_ptr m) {
   SUPERSTEP_ASSERT(m != nullptr && i < size());
   const auto same_id = items_[i]->id == m->id;
   const auto known = is_complete(*m);
-  if (items_.replace(i, std::move(m)) == list_change::forked || !same_id)
+  const auto type = m->type;
+  if (items_.replace(i, std::move(m), type) == list_change::forked || !same_id)
     index_.reset();
   if (!known)
     completed_ = std::min(completed_, i);

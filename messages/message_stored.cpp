@@ -145,7 +145,7 @@ result<void> stored_form<message_list>::read(const json::value& from, message_li
 }
 
 std::size_t message_list::common_prefix(const message_list& a, const message_list& b) {
-  return shared_list<message_ptr>::common_prefix(
+  return message_list::items::common_prefix(
       a.items_, b.items_,
       [](const message_ptr& x, const message_ptr& y) { return x == y || *x == *y; });
 }

@@ -21,6 +21,7 @@ namespace {
 
 using item = std::shared_ptr<const int>;
 using list = shared_list<item>;
+using tagged_list = shared_list<item, int>;
 
 item make(int i) {
   return std::make_shared<const int>(i);
@@ -33,10 +34,20 @@ list counting(int n) {
   return l;
 }
 
-std::vector<int> values(const list& l) {
+template <class List>
+std::vector<int> values(const List& l) {
   auto out = std::vector<int>{};
   for (const auto& i : l)
     out.push_back(*i);
+  return out;
+}
+
+std::vector<int> tags(const tagged_list& l) {
+  auto out = std::vector<int>{};
+  while (out.size() < l.size()) {
+    const auto row = l.tags_from(out.size());
+    out.insert(out.end(), row.begin(), row.end());
+  }
   return out;
 }
 
@@ -142,7 +153,7 @@ BOOST_AUTO_TEST_CASE(elements_go_away_with_the_last_list) {
 
 BOOST_AUTO_TEST_CASE(random_operations_agree_with_plain_vectors) {
   auto random = std::mt19937{20261121};
-  auto lists = std::vector<list>(1);
+  auto lists = std::vector<tagged_list>(1);
   auto models = std::vector<std::vector<int>>(1);
   for (auto step = 0; step < 20'000; ++step) {
     const auto which = random() % lists.size();
@@ -152,19 +163,21 @@ BOOST_AUTO_TEST_CASE(random_operations_agree_with_plain_vectors) {
       models.push_back(models[which]);
     } else if (what < 14) {
       const auto from = random() % lists.size();
-      lists[which] = list{lists[from]};
+      lists[which] = tagged_list{lists[from]};
       models[which] = std::vector<int>{models[from]};
     } else if (what < 30 && !lists[which].empty()) {
       const auto at = random() % lists[which].size();
-      lists[which].replace(at, make(step));
+      lists[which].replace(at, make(step), step);
       models[which][at] = step;
     } else {
-      lists[which].push_back(make(step));
+      lists[which].push_back(make(step), step);
       models[which].push_back(step);
     }
   }
-  for (auto i = std::size_t{0}; i < lists.size(); ++i)
+  for (auto i = std::size_t{0}; i < lists.size(); ++i) {
     BOOST_TEST((values(lists[i]) == models[i]));
+    BOOST_TEST((tags(lists[i]) == models[i]));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(copies_on_many_threads_append_at_once) {

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,20 @@ BOOST_AUTO_TEST_CASE(iteration_goes_over_the_messages_in_order) {
                    [](const message& m) { return m.type == message_type::ai; });
   BOOST_TEST(last_ai->content == "b");
   BOOST_TEST(l.begin()[2].content == "c");
+}
+
+BOOST_AUTO_TEST_CASE(the_types_are_those_of_the_messages) {
+  auto l = message_list{};
+  auto expected = std::vector<message_type>{};
+  for (auto i = 0; i < 70; ++i) { // three rows of 32
+    l.push_back(i % 3 == 0 ? human_message("a") : ai_message("b"));
+    expected.push_back(l.back().type);
+  }
+  l.replace(40, std::make_shared<const message>(system_message("z")));
+  expected[40] = message_type::system;
+  auto types = std::vector<message_type>{};
+  l.for_each_type([&types](message_type t) { types.push_back(t); });
+  BOOST_TEST((types == expected));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -41,6 +41,17 @@ public:
   [[nodiscard]] const message& back() const { return *items_.back(); }
   [[nodiscard]] message_ptr at_ptr(std::size_t i) const { return items_[i]; }
 
+  /// Calls f with the type of every message, in order. Reads no message: 32 types stand in a row.
+  template <class F>
+  void for_each_type(F f) const {
+    for (auto i = std::size_t{0}; i < size();) {
+      const auto row = items_.tags_from(i);
+      for (const auto type : row)
+        f(type);
+      i += row.size();
+    }
+  }
+
   void push_back(message m);
   /// @pre m is not null
   void push_back(message_ptr m);
@@ -65,7 +76,8 @@ private:
   /// Gives ids to messages that were put in without one, and to their tool calls.
   void complete(id_source& ids);
 
-  shared_list<message_ptr> items_;
+  using items = shared_list<message_ptr, message_type>;
+  items items_;
   std::shared_ptr<detail::message_index> index_; ///< made by the first look-up; see its comment
   std::size_t completed_ = 0;                    ///< messages from the front known to have ids
 };
@@ -79,7 +91,8 @@ public:
   using reference = const message&;
 
   const_iterator() noexcept = default;
-  explicit const_iterator(shared_list<message_ptr>::const_iterator at) noexcept : at_{at} {}
+  explicit const_iterator(shared_list<message_ptr, message_type>::const_iterator at) noexcept
+      : at_{at} {}
 
   reference operator*() const noexcept { return **at_; }
   pointer operator->() const noexcept { return at_->get(); }
@@ -106,7 +119,7 @@ public:
   }
 
 private:
-  shared_list<message_ptr>::const_iterator at_;
+  shared_list<message_ptr, message_type>::const_iterator at_;
 };
 
 inline message_list::const_iterator message_list::begin() const noexcept {
