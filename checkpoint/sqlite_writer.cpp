@@ -45,6 +45,7 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
       forget_effect_{db_.prepare("DELETE FROM effects WHERE thread = ?1 AND key = ?2")},
       forget_effects_{db_.prepare("DELETE FROM effects WHERE thread = ?1")},
       find_head_{db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1")},
+      begin_{db_.prepare("BEGIN IMMEDIATE")}, commit_{db_.prepare("COMMIT")},
       version_{db_.prepare("PRAGMA data_version")} {}
 
 std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
@@ -265,7 +266,8 @@ void sqlite_writer::finish(std::vector<job>& batch, const std::optional<error>& 
 }
 
 void sqlite_writer::write_batch(std::vector<job>& batch) {
-  db_.exec("BEGIN IMMEDIATE");
+  begin_.run();
+  db_.make_room();
   check_heads(batch);
   auto rows = std::uint64_t{0};
   for (auto& j : batch) {
@@ -274,7 +276,7 @@ void sqlite_writer::write_batch(std::vector<job>& batch) {
     insert(j);
     ++rows;
   }
-  db_.exec("COMMIT");
+  commit_.run();
   ++transactions_;
   rows_ += rows;
   seen_version_ = version_now_;

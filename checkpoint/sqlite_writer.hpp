@@ -162,6 +162,8 @@ private:
   statement forget_effect_;
   statement forget_effects_;
   statement find_head_;
+  statement begin_;
+  statement commit_;
   statement version_;
   std::map<std::string, std::int64_t, std::less<>> layouts_;
   std::int64_t version_now_ = -1;  ///< of the file, in this transaction

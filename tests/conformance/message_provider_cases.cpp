@@ -35,7 +35,7 @@ provider_question question_in(const json::object& input) {
   return q;
 }
 
-using request_function = result<provider_request> (*)(const provider_question&);
+using request_function = result<provider_request> (*)(provider_question);
 using response_function = result<message> (*)(const json::object&);
 using event_function = std::function<chunk_result(const json::object& event)>;
 
