@@ -112,13 +112,12 @@ void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
   threads_[key].insert_or_assign(std::move(id), entry{{std::move(point), {}}, {}});
 }
 
-void memory_saver::put_task(const thread_key& key, std::string_view checkpoint_id,
-                            task_record record) {
+void memory_saver::put_task(const thread_key& key, const checkpoint& of, task_record record) {
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end())
     return;
-  const auto found = thread->second.find(checkpoint_id);
+  const auto found = thread->second.find(of.id);
   if (found != thread->second.end())
     add_task(found->second.typed.tasks, std::move(record));
 }

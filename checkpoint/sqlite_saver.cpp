@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "holding_lease.hpp"
 #include "point_codec.hpp"
 #include "sqlite_lessor.hpp"
 #include "sqlite_reader.hpp"
@@ -19,7 +20,7 @@ using namespace detail;
 namespace {
 
 constexpr auto sides_max = std::size_t{8};
-constexpr auto idle_cursors_max = std::size_t{256}; // of one thread
+constexpr auto cursors_max = std::size_t{256}; // of one thread, less those in use
 // A chain of deltas is read as a whole: it ends when it is this much longer than a whole row, which
 // keeps a list that only grows in one chain, and the chain of a state that changes short. A whole
 // row is written, to be measured, when the chain is that much longer than the one measured last.
@@ -72,13 +73,15 @@ public:
                                      const layout_ptr& as);
   std::string head(const thread_key& key);
   void put(const thread_key& key, checkpoint_ptr point);
-  void put_task(const thread_key& key, std::string_view id, task_record&& record);
+  void put_task(const thread_key& key, const checkpoint& of, task_record&& record);
   bool when_saved(const thread_key& key, std::function<void()> done);
   void check(const thread_key& key);
   void put_effect(std::string_view thread_id, effect_job&& effect);
   void settle_effect(std::string_view thread_id, std::string_view key);
   void settle(std::string_view thread_id);
   void forget(std::string_view thread_id);
+  void forget_older(std::string_view thread_id);
+  [[nodiscard]] lease_ptr hold(const std::string& thread_id, lease_ptr own);
   [[nodiscard]] sqlite_writer& writer() noexcept { return *writer_; }
   [[nodiscard]] sqlite_lessor& lessor() noexcept { return lessor_; }
   template <class Read>
@@ -91,10 +94,12 @@ private:
   using lock_type = std::unique_lock<std::mutex>;
 
   [[nodiscard]] book_ptr& book_of(std::string_view thread_id);
-  [[nodiscard]] static cursor& cursor_of(book& of, const thread_key& key);
+  [[nodiscard]] cursor_ptr cursor_of(book& of, const thread_key& key);
   void start_over(const thread_key& key);
   void sweep();
+  void sweep(book& of);
   [[nodiscard]] bool is_current(lock_type&, const book_ptr&, cursor&);
+  static void learn(const book& of, cursor& at, loaded_point newest);
   [[nodiscard]] static const loaded_point* base_for(const cursor&, const checkpoint&);
   void write(job&, const checkpoint&, const loaded_point* base) const;
 
@@ -119,34 +124,60 @@ book_ptr& sqlite_saver::impl::book_of(std::string_view thread_id) {
   return found->second;
 }
 
-/// Forgets the older half of the threads that nothing is written of.
+/// Forgets the older half of the threads that no run has and nothing is written of.
 void sqlite_saver::impl::sweep() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(books_, [&](const auto& b) {
     const auto& of = *b.second;
     return of.last_used < limit && of.saved == of.given && !of.failed &&
            b.second.use_count() == 1 &&
-           std::ranges::all_of(of.cursors, [](const auto& c) { return c.second.tasks.empty(); });
+           std::ranges::all_of(of.cursors, [](const auto& c) { return c.second->tasks.empty(); });
   });
 }
 
-cursor& sqlite_saver::impl::cursor_of(book& of, const thread_key& key) {
-  if (const auto found = of.cursors.find(key.ns); found != of.cursors.end())
-    return found->second;
-  if (of.cursors.size() >= idle_cursors_max && of.saved == of.given)
-    std::erase_if(of.cursors, [&](const auto& c) {
-      return c.second.tasks.empty() && !c.first.empty() && !key.ns.starts_with(c.first);
-    });
-  auto& made = of.cursors[key.ns];
-  made.key = key;
-  return made;
+/// The same for the subgraphs of a thread. What goes is read from the database when it is wanted
+/// again, and its next checkpoint is written whole.
+void sqlite_saver::impl::sweep(book& of) {
+  auto used = std::vector<std::uint64_t>{};
+  for (const auto& [ns, at] : of.cursors)
+    used.push_back(at->last_used);
+  const auto middle = used.begin() + std::ssize(used) / 2;
+  std::ranges::nth_element(used, middle);
+  std::erase_if(of.cursors, [limit = *middle](const auto& c) {
+    const auto& [ns, at] = c;
+    return !ns.empty() && at->last_used < limit && at.use_count() == 1 && at->tasks.empty();
+  });
 }
 
-/// A run takes the thread up: what failed for an earlier one is over.
+cursor_ptr sqlite_saver::impl::cursor_of(book& of, const thread_key& key) {
+  auto found = of.cursors.find(key.ns);
+  if (found == of.cursors.end()) {
+    if (of.cursors.size() >= cursors_max)
+      sweep(of);
+    found = of.cursors.emplace(key.ns, std::make_shared<cursor>()).first;
+    found->second->key = key;
+  }
+  found->second->last_used = ++uses_;
+  return found->second;
+}
+
+/// What failed is over when nobody has the thread any more, or when a run takes it.
 void sqlite_saver::impl::start_over(const thread_key& key) {
-  if (const auto found = books_.find(key.thread_id);
-      key.ns.empty() && found != books_.end() && found->second->failed)
+  if (const auto found = books_.find(key.thread_id); key.ns.empty() && found != books_.end() &&
+                                                     found->second->failed &&
+                                                     found->second->leases == 0)
     books_.erase(found);
+}
+
+lease_ptr sqlite_saver::impl::hold(const std::string& thread_id, lease_ptr own) {
+  const auto lock = std::scoped_lock{writer_->mutex()};
+  if (const auto found = books_.find(thread_id); found != books_.end() && found->second->failed)
+    books_.erase(found); // what failed for an earlier run is over
+  const auto& of = book_of(thread_id);
+  for (const auto& [ns, at] : of->cursors)
+    at->is_written = false;
+  ++of->leases;
+  return std::make_shared<holding_lease>(std::move(own), of, writer_);
 }
 
 /// Whether what is known of a thread is what the database has: another process may have written.
@@ -162,38 +193,45 @@ bool sqlite_saver::impl::is_current(lock_type& lock, const book_ptr& of, cursor&
   return found.id == known;
 }
 
+/// What the database has becomes what is known, unless it was read beside a run that has written:
+/// that knows better, and finds out by itself when somebody else has written as well.
+void sqlite_saver::impl::learn(const book& of, cursor& at, loaded_point newest) {
+  if ((of.leases > 0 && at.is_written) || of.saved != of.given || !at.tasks.empty())
+    return;
+  at.is_known = true;
+  at.head = std::move(newest);
+}
+
 std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, std::string_view id,
                                                          const layout_ptr& as) {
   auto lock = std::unique_lock{writer_->mutex()};
   start_over(key);
   const auto of = book_of(key.thread_id);
-  auto& at = cursor_of(*of, key);
-  if (is_current(lock, of, at)) {
-    if (!at.head.saved.point)
+  const auto at = cursor_of(*of, key);
+  if (is_current(lock, of, *at)) {
+    if (!at->head.saved.point)
       return std::nullopt;
-    if (id.empty() || is_at(at.head, id))
-      if (at.head.saved.point->layout == as)
-        return at.head.saved;
+    if (id.empty() || is_at(at->head, id))
+      if (at->head.saved.point->layout == as)
+        return at->head.saved;
   }
   writer_->wait_for(lock, of);
+  const auto given = of->given;
   lock.unlock();
   auto found = reading([&](sqlite_reader& r) { return r.load(key, id, as); });
   const auto newest = reading([&](sqlite_reader& r) { return r.head(key); });
   lock.lock();
   if (!found) {
-    if (id.empty()) {
-      at.is_known = true;
-      at.head = {};
-    }
+    if (id.empty() && of->given == given)
+      learn(*of, *at, {});
     return std::nullopt;
   }
-  if (found->saved.point->id == newest.id) {
-    at.is_known = true;
-    at.head = *found;
-  } else {
-    at.sides.push_front(*found);
-    if (at.sides.size() > sides_max)
-      at.sides.pop_back();
+  if (found->saved.point->id != newest.id) {
+    at->sides.push_front(*found);
+    if (at->sides.size() > sides_max)
+      at->sides.pop_back();
+  } else if (of->given == given) {
+    learn(*of, *at, *found);
   }
   return std::move(found->saved);
 }
@@ -205,10 +243,10 @@ std::vector<saved_checkpoint> sqlite_saver::impl::list(const thread_key& key,
   auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
   if (query.limit == 1 && !out.empty()) { // somebody looks for one to go on from
     const auto lock = std::scoped_lock{writer_->mutex()};
-    auto& at = cursor_of(*book_of(key.thread_id), key);
-    at.sides.push_front({out.front(), 0, 0, 0, false});
-    if (at.sides.size() > sides_max)
-      at.sides.pop_back();
+    const auto at = cursor_of(*book_of(key.thread_id), key);
+    at->sides.push_front({out.front(), 0, 0, 0, false});
+    if (at->sides.size() > sides_max)
+      at->sides.pop_back();
   }
   return out;
 }
@@ -217,17 +255,16 @@ std::string sqlite_saver::impl::head(const thread_key& key) {
   auto lock = std::unique_lock{writer_->mutex()};
   start_over(key);
   const auto of = book_of(key.thread_id);
-  auto& at = cursor_of(*of, key);
-  if (is_current(lock, of, at))
-    return at.head.saved.point ? at.head.saved.point->id : std::string{};
+  const auto at = cursor_of(*of, key);
+  if (is_current(lock, of, *at))
+    return at->head.saved.point ? at->head.saved.point->id : std::string{};
   writer_->wait_for(lock, of);
+  const auto given = of->given;
   lock.unlock();
   const auto found = reading([&](sqlite_reader& r) { return r.head(key); });
   lock.lock();
-  if (found.id.empty()) {
-    at.is_known = true;
-    at.head = {};
-  }
+  if (found.id.empty() && of->given == given)
+    learn(*of, *at, {});
   return found.id;
 }
 
@@ -270,23 +307,24 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
   const auto of = book_of(key.thread_id);
-  auto& at = cursor_of(*of, key);
+  const auto at = cursor_of(*of, key);
   if (of->failed)
     throw saver_error{*of->failed};
-  auto newest = at.head.saved.point ? at.head.saved.point->id : std::string{};
-  if (!at.is_known) { // put without a look before: what is there must be older
+  auto newest = at->head.saved.point ? at->head.saved.point->id : std::string{};
+  if (!at->is_known) { // put without a look before: what is there must be older
     lock.unlock();
     newest = head(key);
     lock.lock();
   }
-  auto base = base_for(at, *point) != nullptr ? std::optional{*base_for(at, *point)} : std::nullopt;
+  auto base =
+      base_for(*at, *point) != nullptr ? std::optional{*base_for(*at, *point)} : std::nullopt;
   auto j = job{};
   j.of = of;
-  j.at = &at;
+  j.at = at;
   lock.unlock(); // a run writes its thread alone: what it is written from stays
   write(j, *point, base ? &*base : nullptr);
   lock.lock();
-  if (newest >= point->id || (at.head.saved.point && at.head.saved.point->id != newest))
+  if (newest >= point->id || (at->head.saved.point && at->head.saved.point->id != newest))
     throw saver_error{make_error_code(saver_errc::conflict),
                       "thread '" + key.thread_id + "' already has checkpoint " + point->id +
                           ": another run is on it; nothing was overwritten"};
@@ -294,13 +332,14 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
   j.layout = writer_->text_of(point->layout);
   j.ends_effects = key.ns.empty() && std::exchange(of->may_have_effects, false);
   const auto ends_effects = j.ends_effects;
-  const auto follows = is_at(at.head, point->parent);
+  const auto follows = is_at(at->head, point->parent);
   if (follows)
-    j.tasks = std::exchange(at.tasks, {});
+    j.tasks = std::exchange(at->tasks, {});
   else
     writer_->flush(of);
-  at.head = {{std::move(point), {}}, 0, j.chain, j.whole, true};
-  at.is_known = true;
+  at->head = {{std::move(point), {}}, 0, j.chain, j.whole, true};
+  at->is_known = true;
+  at->is_written = true;
   writer_->give(std::move(j));
   if (ends_effects) {
     of->effects.clear();
@@ -308,41 +347,37 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
   }
 }
 
-void sqlite_saver::impl::put_task(const thread_key& key, std::string_view id,
+void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point,
                                   task_record&& record) {
-  auto lock = std::unique_lock{writer_->mutex()};
+  auto text = std::string{};
+  write_task(text, record, *point.layout);
+  check_row(text, key);
+  const auto lock = std::scoped_lock{writer_->mutex()};
   const auto of = book_of(key.thread_id);
-  auto& at = cursor_of(*of, key);
+  const auto at = cursor_of(*of, key);
   if (of->failed)
     throw saver_error{*of->failed};
-  auto* known = is_at(at.head, id) ? &at.head : nullptr;
-  for (auto& side : at.sides)
-    if (known == nullptr && is_at(side, id))
-      known = &side;
-  if (known == nullptr)
-    return;
-  const auto point = known->saved.point;
-  lock.unlock();
-  auto text = std::string{};
-  write_task(text, record, *point->layout);
-  check_row(text, key);
-  lock.lock();
-  if (!is_at(at.head, id)) { // of an older one: by itself
+  if (!is_at(at->head, point.id) || at->head.saved.point->layout != point.layout) {
+    // Of an older one, or of one that is not kept in memory: by itself.
+    writer_->flush(of);
+    if (is_at(at->head, point.id)) { // in another layout, which this record does not fit
+      at->is_known = false;
+      at->head = {};
+    }
     auto j = job{};
     j.of = of;
-    j.at = &at;
-    j.head.id = id;
-    j.layout = writer_->text_of(point->layout);
+    j.at = at;
+    j.head.id = point.id;
+    j.layout = writer_->text_of(point.layout);
     j.tasks.push_back(std::move(text));
     writer_->give(std::move(j));
-    std::erase_if(at.sides, [&](const auto& side) { return is_at(side, id); });
-    at.sides.push_front({{point, {}}, 0, 0, 0, false});
     return;
   }
-  if (at.tasks.empty())
+  if (at->tasks.empty())
     writer_->linger(of, at);
-  at.tasks.push_back(std::move(text));
-  auto& tasks = at.head.saved.tasks;
+  at->tasks.push_back(std::move(text));
+  at->is_written = true;
+  auto& tasks = at->head.saved.tasks;
   const auto old = std::ranges::find(tasks, record.task, &task_record::task);
   if (old == tasks.end())
     tasks.push_back(std::move(record));
@@ -360,7 +395,7 @@ void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_job&& eff
   of->may_have_effects = true;
   auto j = job{};
   j.of = of;
-  j.at = &cursor_of(*of, {std::string{thread_id}, {}});
+  j.at = cursor_of(*of, {std::string{thread_id}, {}});
   const auto name = effect.key;
   j.effect = std::move(effect);
   writer_->give(std::move(j));
@@ -410,14 +445,27 @@ void sqlite_saver::impl::settle(std::string_view thread_id) {
 
 void sqlite_saver::impl::forget(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
-  if (thread_id.empty())
-    books_.clear();
-  else if (const auto found = books_.find(thread_id); found != books_.end())
+  if (const auto found = books_.find(thread_id); found != books_.end())
     books_.erase(found);
 }
 
+/// Checkpoints have gone, of one thread or of all. Where a run is under way, its newest are there;
+/// older ones may not be.
+void sqlite_saver::impl::forget_older(std::string_view thread_id) {
+  const auto lock = std::scoped_lock{writer_->mutex()};
+  std::erase_if(books_, [&](const auto& b) {
+    if (!thread_id.empty() && b.first != thread_id)
+      return false;
+    for (const auto& [ns, at] : b.second->cursors)
+      at->sides.clear();
+    return b.second.use_count() == 1 && b.second->saved == b.second->given &&
+           std::ranges::all_of(b.second->cursors,
+                               [](const auto& c) { return c.second->tasks.empty(); });
+  });
+}
+
 sqlite_saver::sqlite_saver(std::string path, sqlite_saver_options options)
-    : impl_{std::make_unique<impl>(path, options)} {}
+    : impl_{std::make_shared<impl>(path, options)} {}
 
 sqlite_saver::~sqlite_saver() = default;
 
@@ -439,9 +487,8 @@ void sqlite_saver::put(const thread_key& key, checkpoint_ptr point) {
   impl_->put(key, std::move(point));
 }
 
-void sqlite_saver::put_task(const thread_key& key, std::string_view checkpoint_id,
-                            task_record record) {
-  impl_->put_task(key, checkpoint_id, std::move(record));
+void sqlite_saver::put_task(const thread_key& key, const checkpoint& of, task_record record) {
+  impl_->put_task(key, of, std::move(record));
 }
 
 bool sqlite_saver::when_saved(const thread_key& key, std::function<void()> done) {
@@ -454,7 +501,13 @@ void sqlite_saver::check(const thread_key& key) {
 
 void sqlite_saver::take(const std::string& thread_id, when_in_use choice,
                         std::function<void(result<lease_ptr>)> done) {
-  impl_->lessor().take(thread_id, choice, std::move(done));
+  // The run that waits may outlive the saver, and is told so by the lessor.
+  impl_->lessor().take(
+      thread_id, choice,
+      [thread_id, saver = std::weak_ptr{impl_}, done = std::move(done)](result<lease_ptr> got) {
+        const auto alive = saver.lock();
+        done(got && alive ? alive->hold(thread_id, std::move(*got)) : std::move(got));
+      });
 }
 
 std::optional<effect_note> sqlite_saver::find_effect(std::string_view thread_id,
@@ -521,7 +574,7 @@ std::size_t sqlite_saver::prune(const prune_options& what) {
   auto gone = std::size_t{0};
   impl_->writer().run([&](database& db) {
     gone = prune_rows(db, what);
-    impl_->forget(what.thread_id); // what it knows may just have gone
+    impl_->forget_older(what.thread_id);
   });
   return gone;
 }

@@ -88,8 +88,8 @@ void sqlite_writer::give(job&& j) {
   work_.notify_one();
 }
 
-void sqlite_writer::linger(const book_ptr& of, cursor& at) {
-  lingering_.push_back({clock::now() + options_.linger, of, &at});
+void sqlite_writer::linger(const book_ptr& of, const cursor_ptr& at) {
+  lingering_.push_back({clock::now() + options_.linger, of, at});
   if (lingering_.size() == 1)
     work_.notify_one();
 }
@@ -97,15 +97,15 @@ void sqlite_writer::linger(const book_ptr& of, cursor& at) {
 namespace {
 
 /// What is known of tasks and was not saved with a checkpoint, as a job of its own.
-std::optional<job> job_of_tasks(sqlite_writer& to, const book_ptr& of, cursor& at) {
-  if (at.tasks.empty())
+std::optional<job> job_of_tasks(sqlite_writer& to, const book_ptr& of, const cursor_ptr& at) {
+  if (at->tasks.empty())
     return std::nullopt;
   auto j = job{};
-  j.layout = to.text_of(at.head.saved.point->layout);
+  j.layout = to.text_of(at->head.saved.point->layout);
   j.of = of;
-  j.at = &at;
-  j.head.id = at.head.saved.point->id;
-  j.tasks = std::exchange(at.tasks, {});
+  j.at = at;
+  j.head.id = at->head.saved.point->id;
+  j.tasks = std::exchange(at->tasks, {});
   return j;
 }
 
@@ -120,7 +120,7 @@ void sqlite_writer::flush(const book_ptr& of) {
 void sqlite_writer::take_lingering(clock::time_point now) {
   while (!lingering_.empty() && (lingering_.front().due <= now || is_stopping_)) {
     auto& l = lingering_.front();
-    if (auto j = job_of_tasks(*this, l.of, *l.at))
+    if (auto j = job_of_tasks(*this, l.of, l.at))
       give(std::move(*j));
     lingering_.pop_front();
   }
@@ -292,7 +292,7 @@ void sqlite_writer::check_heads(std::vector<job>& batch) {
   const auto is_ours = version_now_ == seen_version_;
   auto seen = std::set<const cursor*>{};
   for (auto& j : batch) {
-    if (!j.is_point || !seen.insert(j.at).second)
+    if (!j.is_point || !seen.insert(j.at.get()).second)
       continue;
     if (is_ours && j.at->thread_no != 0 && j.at->written == j.before)
       continue;

@@ -30,16 +30,20 @@ struct cursor {
   loaded_point head;              ///< the newest, with its tasks; null: none
   std::deque<loaded_point> sides; ///< older ones that were loaded lately, to start branches from
   std::vector<std::string> tasks; ///< JSON, given and not queued yet; of the head
+  bool is_written = false;        ///< by the run that has the thread: `head` is its own
+  std::uint64_t last_used = 0;
   // Of the writer, under the lock.
   std::int64_t thread_no = 0;
   std::string written; ///< id of the newest row in the database
 };
+using cursor_ptr = std::shared_ptr<cursor>;
 
 /// What is known of one thread: its graph's cursor and those of its subgraphs. It fails as one: a
 /// row is not to be written after one that could not be.
 struct book {
   std::string thread_id;
-  std::map<std::string, cursor, std::less<>> cursors; // by namespace
+  std::map<std::string, cursor_ptr, std::less<>> cursors; // by namespace
+  std::size_t leases = 0; ///< given out in this process: nobody else may change a head
   std::uint64_t given = 0;
   std::uint64_t saved = 0;
   std::uint64_t last_used = 0;
@@ -60,7 +64,7 @@ struct effect_job {
 /// Something to be written: a checkpoint, what is known of tasks, or a note of an effect.
 struct job {
   book_ptr of;
-  cursor* at = nullptr; ///< of the book
+  cursor_ptr at; ///< of the book
   std::uint64_t number = 0;
   bool is_point = false;
   point_head head; ///< of tasks: the id alone
@@ -100,7 +104,7 @@ public:
   /// The text of a layout, made once.
   [[nodiscard]] std::shared_ptr<const std::string> text_of(const layout_ptr&);
   /// Tasks of a cursor are to be written by themselves if nothing takes them along in time.
-  void linger(const book_ptr&, cursor&);
+  void linger(const book_ptr&, const cursor_ptr&);
   /// Hands over what still lingers of a thread.
   void flush(const book_ptr&);
   /// Waits until there is room in the queue.
@@ -125,7 +129,7 @@ private:
   struct lingering {
     clock::time_point due;
     book_ptr of;
-    cursor* at;
+    cursor_ptr at;
   };
 
   void work();

@@ -156,7 +156,7 @@ private:
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());
       given.output->sends = out.sends;
-      keeper_.put_task(key_, saved_->point->id, std::move(given));
+      keeper_.put_task(key_, *saved_->point, std::move(given));
       return;
     }
   }

@@ -248,7 +248,7 @@ void thread_run::attempt(Call call) {
 void thread_run::tell(task_record record) {
   const auto old = std::ranges::find(records_, record.task, &task_record::task);
   if (keeper_ && at_ && when_ != durability::exit)
-    attempt([&] { keeper_->put_task(key_, at_->id, record); });
+    attempt([&] { keeper_->put_task(key_, *at_, record); });
   if (old == records_.end())
     records_.push_back(std::move(record));
   else
@@ -285,7 +285,7 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
     return;
   store();
   for (const auto& record : records_)
-    attempt([&] { keeper_->put_task(key_, at_->id, record); });
+    attempt([&] { keeper_->put_task(key_, *at_, record); });
 }
 
 } // namespace superstep

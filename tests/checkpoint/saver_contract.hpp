@@ -108,6 +108,14 @@ inline std::string id_of(int number) {
   return text;
 }
 
+/// What put_task() wants to know of a checkpoint.
+inline ss::checkpoint named(int number, ss::layout_ptr layout) {
+  auto out = ss::checkpoint{};
+  out.id = id_of(number);
+  out.layout = std::move(layout);
+  return out;
+}
+
 /// Checkpoints of one thread, each made from an older one.
 class maker {
 public:
@@ -238,11 +246,11 @@ void what_is_told_of_a_task_adds_up_and_an_output_is_written_once(Place& place) 
   auto asked = ss::task_record{};
   asked.task = "a";
   asked.asked.emplace().push_back({"id", "why?"});
-  place.get().put_task(key, id_of(1), asked);
+  place.get().put_task(key, named(1, layout), asked);
   place.reopen();
   (void)place.get().load(key, "", layout); // a run takes the thread up before it writes
-  place.get().put_task(key, id_of(1), ended("a", 1));
-  place.get().put_task(key, id_of(1), ended("a", 0));
+  place.get().put_task(key, named(1, layout), ended("a", 1));
+  place.get().put_task(key, named(1, layout), ended("a", 0));
   place.reopen();
   const std::vector<ss::task_record> tasks = place.get().load(key, "", layout)->tasks;
   BOOST_REQUIRE(tasks.size() == 1U);
@@ -256,8 +264,8 @@ void what_the_caller_writes_to_a_checkpoint_adds_up(Place& place) {
   (void)maker{layout}.put(place.get(), 1, nullptr, {});
   auto said = ended("", 1);
   said.resume = json::value(nullptr);
-  place.get().put_task(key, id_of(1), said);
-  place.get().put_task(key, id_of(1), said);
+  place.get().put_task(key, named(1, layout), said);
+  place.get().put_task(key, named(1, layout), said);
   place.reopen();
   const std::vector<ss::task_record> tasks = place.get().load(key, "", layout)->tasks;
   BOOST_TEST(tasks.at(0).output->targets.size() == 2U);
@@ -273,7 +281,7 @@ void records_of_a_step_stay_with_the_checkpoint_before_it(Place& place) {
   wrote.output->writes.push_back(set_n(2));
   wrote.output->sends.push_back({0, 0, ss::value{7}});
   wrote.error = "no";
-  place.get().put_task(key, id_of(1), wrote);
+  place.get().put_task(key, named(1, layout), wrote);
   (void)m.put(place.get(), 2, first, {set_n(2)});
   place.reopen();
   BOOST_TEST(place.get().load(key, "", layout)->tasks.empty());
@@ -382,7 +390,7 @@ void branches_keep_their_own_states(Place& place) {
   place.reopen();
   const auto old = place.get().load(key, id_of(1), layout)->point;
   const auto third = m.put(place.get(), 3, old, {add_log({"three"})});
-  place.get().put_task(key, id_of(3), ended("a", 0));
+  place.get().put_task(key, named(3, layout), ended("a", 0));
   const auto fourth = m.put(place.get(), 4, third, {add_log({"four"})});
   place.reopen();
   auto& s = place.get();
@@ -459,7 +467,7 @@ void what_a_task_threw_keeps_its_class_its_code_and_what_was_nested(Place& place
   } catch (const std::exception&) {
     record.cause = std::current_exception();
   }
-  place.get().put_task(key, id_of(1), record);
+  place.get().put_task(key, named(1, layout), record);
   place.reopen();
   const auto back = place.get().load(key, "", layout);
   const auto cause = back->tasks.at(0).cause;
@@ -526,7 +534,7 @@ void an_exported_thread_is_the_same_elsewhere(Place& place, Other& other) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"one"})});
-  place.get().put_task(key, id_of(1), ended("a", 1));
+  place.get().put_task(key, named(1, layout), ended("a", 1));
   (void)m.put(place.get(), 2, first, {add_log({"two"})});
   const auto sub = ss::thread_key{"t", "a:x"};
   (void)maker{layout, sub}.put(place.get(), 1, nullptr, {set_n(9)});

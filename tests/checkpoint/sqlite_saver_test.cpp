@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_super_step_is_one_row_and_a_batch_of_runs_one_transaction
     for (auto t = 0; t < threads; ++t) {
       const auto k = ss::thread_key{"t" + std::to_string(t), ""};
       if (step > 1)
-        s->put_task(k, id_of(step - 1), ended("a", 1));
+        s->put_task(k, named(step - 1, layout), ended("a", 1));
       auto& last = at[static_cast<std::size_t>(t)];
       last = maker{layout, k}.put(*s, step, last, {set_n(step)});
     }
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_version_1_is_brought_up_to_date_and_gone_on_with)
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {add_log({"one"})});
   (void)m.put(*s, 2, first, {add_log({"two"}), set_n(2)});
-  s->put_task(key, id_of(2), ended("a", 1));
+  s->put_task(key, named(2, layout), ended("a", 1));
   s.reset();
   make_version_1(folder.file(), folder.file("today"));
   run_sql(folder.file(), R"(INSERT INTO items (ns, key, value) VALUES (x'75', 'k', '{"x":1}'))");
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(what_is_pruned_is_gone_and_what_stays_can_be_gone_on_from) 
   const auto per_thread = ss::thread_key{"t", "a"};
   for (const auto& k : {per_call, per_thread})
     (void)maker{layout, k}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, id_of(20), ended("a", 1));
+  s->put_task(key, named(20, layout), ended("a", 1));
   BOOST_TEST(
       s->prune({.thread_id = "t", .keep_last = 3, .older_than = {}, .whole_threads = false}) ==
       18U);
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(what_a_saver_was_given_is_written_when_it_goes) {
   const auto layout = usual_layout();
   auto s = open(folder.file());
   (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, id_of(1), ended("a", 1));
+  s->put_task(key, named(1, layout), ended("a", 1));
   s.reset();
   const auto back = *open(folder.file())->load(key, "", layout);
   BOOST_TEST((n_of(back.point) == 1 && back.tasks.size() == 1));
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
   {
     auto s = open(folder.file(), false, options);
     const auto first = maker{layout}.put(*s, 1, nullptr, {add_log({"a secret"})});
-    s->put_task(key, id_of(1), ended("secret task", 1));
+    s->put_task(key, named(1, layout), ended("secret task", 1));
     s->put_effect("t", "effect", ss::effect_note{true, "secret result"});
     wait_until_saved(*s);
   }

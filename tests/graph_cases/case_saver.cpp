@@ -33,9 +33,9 @@ public:
     to_->put(key, std::move(point));
     note_saved(key);
   }
-  void put_task(const thread_key& key, std::string_view id, task_record record) override {
+  void put_task(const thread_key& key, const checkpoint& of, task_record record) override {
     check_alive();
-    to_->put_task(key, id, std::move(record));
+    to_->put_task(key, of, std::move(record));
   }
   void delete_thread(std::string_view thread_id) override { to_->delete_thread(thread_id); }
   bool when_saved(const thread_key& key, std::function<void()> done) override {

@@ -74,7 +74,9 @@ public:
   /// The id of the newest checkpoint; empty when there is none.
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
-  virtual void put_task(const thread_key&, std::string_view checkpoint_id, task_record) = 0;
+  /// Adds to what is known of a task that follows `of`, a checkpoint that was put or loaded; the
+  /// record's writes are of its layout. Of a checkpoint that is gone, nothing is kept.
+  virtual void put_task(const thread_key&, const checkpoint& of, task_record) = 0;
   /// What was noted of an effect. Notes last until the outermost graph of the thread has its next
   /// checkpoint: then the outputs of the tasks that had them are kept.
   [[nodiscard]] virtual std::optional<effect_note> find_effect(std::string_view thread_id,

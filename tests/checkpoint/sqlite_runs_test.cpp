@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/sqlite_places.hpp"
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ss = superstep;
+using namespace saver_contract;
+
+// What others do with a database beside a run: they look, prune, and use many threads. The run
+// loses nothing by it, and does not fail.
+BOOST_AUTO_TEST_SUITE(sqlite_beside_a_run)
+
+namespace {
+
+std::unique_ptr<ss::sqlite_saver> open(const std::string& path,
+                                       ss::sqlite_saver_options options = {}) {
+  options.survives_power_loss = false;
+  return std::make_unique<ss::sqlite_saver>(path, options);
+}
+
+ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
+  auto given = std::promise<ss::lease_ptr>{};
+  from.take(thread, ss::when_in_use::take_over,
+            [&](ss::result<ss::lease_ptr> l) { given.set_value(*std::move(l)); });
+  return given.get_future().get();
+}
+
+ss::thread_key sub_of(int n) {
+  return {"t", "sub:" + std::to_string(n)};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(more_subgraphs_at_once_than_are_kept_in_memory_are_all_written) {
+  constexpr auto subs = 600;
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  const auto lease = take(*s);
+  auto last = std::vector<ss::checkpoint_ptr>(subs);
+  for (auto step = 1; step <= 3; ++step) {
+    for (auto n = 0; n < subs; ++n) {
+      auto& at = last[static_cast<std::size_t>(n)];
+      at = maker{layout, sub_of(n)}.put(*s, step, at, {set_n(n + step)});
+      s->put_task(sub_of(n), *at, ended("a", 1));
+    }
+  }
+  s.reset();
+  s = open(folder.file());
+  for (auto n = 0; n < subs; ++n) {
+    const auto back = s->load(sub_of(n), "", layout);
+    BOOST_REQUIRE(back.has_value());
+    BOOST_TEST((n_of(back->point) == n + 3 && back->tasks.size() == 1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_told_of_a_task_is_kept_though_its_thread_is_not_in_memory) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto options = ss::sqlite_saver_options{};
+  options.threads_max = 4;
+  auto s = open(folder.file(), options);
+  const auto first = maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+  wait_until_saved(*s);
+  for (auto t = 0; t < 20; ++t)
+    (void)maker{layout, {"other" + std::to_string(t), ""}}.put(*s, 1, nullptr, {});
+  s->put_task(key, *first, ended("a", 1));
+  s.reset();
+  BOOST_TEST(open(folder.file())->load(key, "", layout)->tasks.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(pruning_takes_nothing_from_a_run_and_does_not_make_it_fail) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  const auto lease = take(*s);
+  auto at = ss::checkpoint_ptr{};
+  for (auto step = 1; step <= 60; ++step) {
+    at = maker{layout}.put(*s, step, at, {add_log({std::to_string(step)})});
+    if (step % 3 == 0)
+      (void)s->prune({.thread_id = step % 2 == 0 ? "t" : "",
+                      .keep_last = 1,
+                      .older_than = {},
+                      .whole_threads = false});
+    s->put_task(key, *at, ended("a", 1));
+  }
+  s.reset();
+  const auto back = open(folder.file())->load(key, "", layout);
+  BOOST_TEST((log_of(back->point) == log_of(at)));
+  BOOST_TEST(back->tasks.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  const auto lease = take(*s);
+  (void)s->load(key, "", layout);
+  auto is_over = std::atomic<bool>{false};
+  auto lookers = std::vector<std::jthread>{};
+  for (auto i = 0; i < 2; ++i)
+    lookers.emplace_back([&, of = i == 0 ? layout : usual_layout()] { // another compile's layout
+      for (auto n = 1; !is_over; ++n) {
+        (void)s->load(key, n % 3 == 0 ? id_of(n % 40) : "", of);
+        (void)s->head(key);
+      }
+    });
+  auto at = ss::checkpoint_ptr{};
+  for (auto step = 1; step <= 300; ++step) {
+    at = maker{layout}.put(*s, step, at, {add_log({std::to_string(step)})});
+    s->put_task(key, *at, ended("a", 1));
+    if (step % 7 == 0)
+      wait_until_saved(*s);
+  }
+  is_over = true;
+  lookers.clear();
+  wait_until_saved(*s);
+  s->check(key);
+  s.reset();
+  const auto back = open(folder.file())->load(key, "", layout);
+  BOOST_TEST((log_of(back->point) == log_of(at)));
+  BOOST_TEST(back->tasks.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto ours = open(folder.file());
+  auto theirs = open(folder.file());
+  auto lease = take(*ours);
+  (void)ours->load(key, "", layout);
+  const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
+  wait_until_saved(*ours);
+  const auto other = theirs->load(key, "", layout)->point;
+  (void)maker{layout}.put(*theirs, 2, other, {set_n(7)}); // it took the thread over
+  wait_until_saved(*theirs);
+  const auto is_conflict = [](const ss::saver_error& e) {
+    return has_code(e, ss::saver_errc::conflict);
+  };
+  // Looking shows what is there, and gives the run nothing to go on from.
+  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 7);
+  const auto go_on = [&] {
+    (void)maker{layout}.put(*ours, 3, first, {set_n(3)});
+    wait_until_saved(*ours);
+    ours->check(key);
+  };
+  BOOST_CHECK_EXCEPTION(go_on(), ss::saver_error, is_conflict);
+  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 7);
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, is_conflict);
+  lease = take(*ours); // the next run begins anew
+  ours->check(key);
+  const auto now = ours->load(key, "", layout)->point;
+  (void)maker{layout}.put(*ours, 3, now, {set_n(8)});
+  wait_until_saved(*ours);
+  ours->check(key);
+  BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 8);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
