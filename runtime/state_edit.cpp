@@ -5,6 +5,7 @@
 #include <superstep/runtime/thread_state.hpp>
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 namespace superstep {
@@ -13,11 +14,60 @@ namespace {
 
 using namespace detail;
 
+saver_error in_use_by_a_run(const std::string& thread_id) {
+  return {make_error_code(saver_errc::in_use),
+          "thread '" + thread_id + "' is in use by a run: edit it when that has ended"};
+}
+
+/// A thread, for as long as it is edited. Runs and other edits wait until then.
+class held_thread {
+public:
+  held_thread(saver& keeper, const thread_place& place, std::chrono::milliseconds patience)
+      : keeper_{keeper}, key_{place.thread_id, place.ns},
+        lease_{take(keeper, place.thread_id, patience)} {}
+
+  void put(checkpoint_ptr point) {
+    if (lease_ && !lease_->is_held())
+      throw saver_error{make_error_code(saver_errc::conflict),
+                        "thread '" + key_.thread_id + "' was taken over by a run"};
+    keeper_.put(key_, std::move(point));
+  }
+  /// An edit counts once it is on the disk: nobody is there to be told later that it is not.
+  void settle() {
+    auto saved = std::promise<void>{};
+    if (keeper_.when_saved(key_, [&saved] { saved.set_value(); }))
+      saved.get_future().wait();
+    keeper_.check(key_);
+  }
+
+private:
+  static lease_ptr take(saver& keeper, const std::string& thread_id,
+                        std::chrono::milliseconds patience) {
+    const auto given = std::make_shared<std::promise<result<lease_ptr>>>();
+    auto got = given->get_future();
+    const auto choice = patience.count() > 0 ? when_in_use::wait : when_in_use::refuse;
+    // What comes when nobody waits for it any more goes back at once, with the promise.
+    keeper.take(thread_id, choice,
+                [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
+    if (got.wait_for(patience) != std::future_status::ready)
+      throw in_use_by_a_run(thread_id);
+    auto lent = got.get();
+    if (!lent)
+      throw saver_error{lent.error().code, lent.error().text};
+    return std::move(*lent);
+  }
+
+  saver& keeper_;
+  thread_key key_;
+  lease_ptr lease_;
+};
+
 /// One edit: a run that takes no step, only the place of one.
 class editor {
 public:
-  editor(const program_ptr& table, const thread_place& place)
-      : table_{table}, place_{place}, keeper_{saver_of(*table)}, key_{place.thread_id, place.ns} {}
+  editor(const program_ptr& table, const thread_place& place, held_thread& thread)
+      : table_{table}, place_{place}, keeper_{saver_of(*table)}, key_{place.thread_id, place.ns},
+        thread_{thread} {}
 
   /// The edits of one super-step.
   std::string edit(const std::vector<state_edit>& all) {
@@ -163,7 +213,7 @@ private:
 
   std::string save(checkpoint_source source, std::string parent) {
     auto made = std::make_shared<checkpoint>();
-    made->id = next_checkpoint_id(keeper_.head(key_), "");
+    made->id = next_id();
     made->parent = std::move(parent);
     made->source = source;
     made->step = run_.step();
@@ -171,36 +221,58 @@ private:
     made->state = run_.state();
     made->where = run_.where();
     auto id = made->id;
-    keeper_.put(key_, std::move(made));
+    thread_.put(std::move(made));
     return id;
+  }
+
+  /// After the checkpoint that was edited, not after what may have come since: that is a conflict.
+  /// A subgraph's ids begin with the parent's checkpoint that it was called at.
+  [[nodiscard]] std::string next_id() const {
+    auto last = std::string{};
+    if (!place_.checkpoint_id.empty())
+      last = keeper_.head(key_);
+    else if (saved_)
+      last = saved_->point->id;
+    return next_checkpoint_id(last, std::string_view{last}.substr(0, last.rfind('.') + 1));
   }
 
   const program_ptr& table_;
   const thread_place& place_;
   saver& keeper_;
   thread_key key_;
+  held_thread& thread_;
   std::optional<saved_checkpoint> saved_;
   run_state run_;
 };
 
 } // namespace
 
-std::string update_state(const program_ptr& table, const thread_place& place, state_edit edit) {
-  return editor{table, place}.edit({std::move(edit)});
+std::string update_state(const program_ptr& table, const thread_place& place, state_edit edit,
+                         std::chrono::milliseconds patience) {
+  auto step = std::vector<state_edit>{};
+  step.push_back(std::move(edit));
+  return bulk_update_state(table, place, {std::move(step)}, patience);
 }
 
 std::string bulk_update_state(const program_ptr& table, const thread_place& place,
-                              std::vector<std::vector<state_edit>> steps) {
+                              std::vector<std::vector<state_edit>> steps,
+                              std::chrono::milliseconds patience) {
   if (steps.empty())
     throw_graph_error(graph_errc::invalid_update, "No supersteps provided");
+  auto thread = held_thread{saver_of(*table), place, patience};
   auto at = place;
   for (const auto& step : steps)
-    at.checkpoint_id = editor{table, at}.edit(step);
+    at.checkpoint_id = editor{table, at, thread}.edit(step);
+  thread.settle();
   return at.checkpoint_id;
 }
 
-std::string copy_state(const program_ptr& table, const thread_place& place) {
-  return editor{table, place}.copy();
+std::string copy_state(const program_ptr& table, const thread_place& place,
+                       std::chrono::milliseconds patience) {
+  auto thread = held_thread{saver_of(*table), place, patience};
+  auto id = editor{table, place, thread}.copy();
+  thread.settle();
+  return id;
 }
 
 } // namespace superstep

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads edited. Tests name the behaviours of docs/behaviours.md that
 // they show.
+#include "checkpoint/sqlite_places.hpp"
 #include "graph_api/threads.hpp"
 
+#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/runtime/thread_run.hpp>
+
 #include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <functional>
+
+#include <sqlite3.h>
 
 using namespace graph_api;
 
@@ -172,12 +181,16 @@ BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
 // B346, B242: a subgraph's thread is read and edited in its namespace.
 BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands) {
   auto e = ss::engine{{.workers = 1}};
-  auto inner = logging({"first"});
-  inner.node("ask", asks("?")).sequence({"__start__", "first", "ask"});
-  const auto child = inner.compile();
+  const auto made = [](ss::compile_options options) {
+    auto inner = logging({"first"});
+    inner.node("ask", asks("?")).sequence({"__start__", "first", "ask"});
+    return inner.compile(std::move(options));
+  };
+  const auto child = made({});
   auto g = logging({});
   g.node("sub", child).edge("__start__", "sub");
-  const auto graph = g.compile(kept());
+  const auto options = kept();
+  const auto graph = g.compile(options);
   (void)run(e, graph, json::object{}, on("t"));
   const auto seen = ss::get_state(graph.table(), place, true);
   BOOST_TEST_REQUIRE(seen.tasks.size() == 1U);
@@ -185,6 +198,89 @@ BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands)
   BOOST_TEST(log_in(child, *seen.tasks[0].nested) == "first");
   BOOST_TEST(seen.tasks[0].nested->next == std::vector<std::string>{"ask"},
              boost::test_tools::per_element());
+  const auto by_itself = made(options);
+  (void)ss::update_state(by_itself.table(), {"t", {}, seen.tasks[0].nested_ns},
+                         edit_of(child, said_x, "first"));
+  BOOST_TEST(log_in(child, *ss::get_state(graph.table(), place, true).tasks[0].nested) ==
+             "first x");
+}
+
+namespace {
+
+/// A graph with a branch that does something more while it is asked.
+ss::compiled_json_graph with_branch(std::shared_ptr<ss::saver> keeper, std::function<void()> what) {
+  auto g = logging({"a"});
+  g.edge("__start__", "a");
+  g.branch("a", [what = std::move(what)](const json::value&) {
+    what();
+    return std::string{"__end__"};
+  });
+  auto options = ss::compile_options{};
+  options.checkpointer = std::move(keeper);
+  return g.compile(std::move(options));
+}
+
+auto fails_with(ss::saver_errc code) {
+  return [code](const ss::saver_error& failed) { return failed.code() == code; };
+}
+
+} // namespace
+
+// Another process would not see it else, and a killed one would lose it.
+BOOST_AUTO_TEST_CASE(an_edit_that_cannot_be_saved_is_refused_and_one_that_is_made_is_on_the_disk) {
+  const auto folder = temporary_folder{};
+  auto options = ss::sqlite_saver_options{};
+  options.busy_timeout = std::chrono::milliseconds{1};
+  const auto keeper = std::make_shared<ss::sqlite_saver>(folder.file(), options);
+  const auto graph = with_branch(keeper, [] {});
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  auto* other = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &other) == SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a")),
+                        ss::saver_error, fails_with(ss::saver_errc::failed));
+  sqlite3_close(other);
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  auto elsewhere = ss::sqlite_saver{folder.file()};
+  BOOST_TEST(elsewhere.show({"t", ""})->at("values").at("log").as_array().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
+  const auto folder = temporary_folder{};
+  auto meanwhile = std::function<void()>{};
+  const auto graph = with_branch(std::make_shared<ss::sqlite_saver>(folder.file()), [&] {
+    if (meanwhile)
+      meanwhile();
+  });
+  const auto id = ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  auto elsewhere = ss::sqlite_saver{folder.file()};
+  meanwhile = [&] {
+    auto theirs = *elsewhere.load({"t", ""}, "", graph.table()->layout())->point;
+    theirs.parent = std::exchange(theirs.id, ss::next_checkpoint_id(id, ""));
+    elsewhere.put({"t", ""}, std::make_shared<ss::checkpoint>(theirs));
+    wait_until_saved(elsewhere);
+  };
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a")),
+                        ss::saver_error, fails_with(ss::saver_errc::conflict));
+  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), place)) == "x");
+}
+
+BOOST_AUTO_TEST_CASE(an_edit_has_the_thread_for_itself) {
+  const auto keeper = std::make_shared<ss::memory_saver>();
+  const auto other = with_branch(keeper, [] {});
+  auto edits = 0;
+  const auto graph = with_branch(keeper, [&] {
+    ++edits;
+    BOOST_CHECK_EXCEPTION(
+        (void)ss::update_state(other.table(), place, edit_of(other, said_x, "a"), {}),
+        ss::saver_error, fails_with(ss::saver_errc::in_use));
+    BOOST_CHECK_EXCEPTION((void)ss::copy_state(other.table(), place, std::chrono::milliseconds{1}),
+                          ss::saver_error, fails_with(ss::saver_errc::in_use));
+  });
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  BOOST_TEST(edits == 1);
+  (void)ss::update_state(other.table(), place, edit_of(other, said_x, "a"));
+  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), place)) == "x x");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
