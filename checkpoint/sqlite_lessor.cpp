@@ -21,8 +21,8 @@ struct waiting_run {
 void look_again(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
   constexpr auto pause_max = std::chrono::milliseconds{50};
   const auto writer = run->writer.lock();
-  if (run->locks->try_lock(run->thread_id)) {
-    run->done(with_lock(std::move(run->own), run->locks, run->thread_id));
+  if (const auto place = run->locks->try_lock(run->thread_id)) {
+    run->done(with_lock(std::move(run->own), run->locks, run->thread_id, *place));
   } else if (is_stopping || !writer) {
     run->done(error{saver_errc::in_use, "thread '" + run->thread_id +
                                             "' is in use by another process, and its saver was "
@@ -52,21 +52,22 @@ void sqlite_lessor::take(const std::string& thread_id, when_in_use choice,
       return;
     }
     waiting->own = std::move(*own);
-    const auto is_ours =
-        choice != when_in_use::wait && waiting->locks->try_lock(waiting->thread_id);
-    if (is_ours) {
-      waiting->done(with_lock(std::move(waiting->own), waiting->locks, waiting->thread_id));
-    } else if (choice == when_in_use::take_over) {
-      waiting->done(std::move(waiting->own)); // what the other writes from now on is refused
-    } else if (choice == when_in_use::refuse) {
-      waiting->own.reset();
-      waiting->done(error{saver_errc::in_use,
-                          "thread '" + waiting->thread_id +
-                              "' is in use by a run of another process: wait for it, or take it "
-                              "over (thread_options::in_use)"});
-    } else {
+    if (choice == when_in_use::wait) {
       look_again(waiting, false);
+      return;
     }
+    auto& locks = waiting->locks;
+    const auto place = choice == when_in_use::take_over ? locks->take_over(waiting->thread_id)
+                                                        : locks->try_lock(waiting->thread_id);
+    if (place) {
+      waiting->done(with_lock(std::move(waiting->own), locks, waiting->thread_id, *place));
+      return;
+    }
+    waiting->own.reset();
+    waiting->done(error{saver_errc::in_use,
+                        "thread '" + waiting->thread_id +
+                            "' is in use by a run of another process: wait for it, or take it "
+                            "over (thread_options::in_use)"});
   });
 }
 

@@ -3,50 +3,85 @@
 
 #include <superstep/base/assert.hpp>
 
-#include <cstdint>
+#include <algorithm>
+#include <atomic>
+#include <random>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace superstep::detail {
 
 namespace {
 
-/// Two threads of one byte would wait for each other; with 62 bits none do.
-off_t byte_of(std::string_view thread_id) noexcept {
+constexpr auto place_bits = 12U;
+constexpr auto places = thread_locks::place{1} << place_bits;
+
+/// Where a thread's bytes begin. Two threads of one row would wait for each other; with 50 bits
+/// none do.
+off_t row_of(std::string_view thread_id) noexcept {
   auto hash = std::uint64_t{0xcbf29ce484222325};
   for (const auto c : thread_id) {
     hash ^= static_cast<unsigned char>(c);
     hash *= std::uint64_t{0x100000001b3};
   }
   hash ^= hash >> 29U; // the low bits of short names are alike
-  return static_cast<off_t>(hash >> 2U);
+  return static_cast<off_t>((hash >> (2U + place_bits)) << place_bits);
 }
 
-bool set(int file, short how, std::string_view thread_id) noexcept {
-  // Of the open file, not of the process: savers of one process are kept apart as well, and closing
-  // another file takes nothing away.
-  using lock_words = struct flock;
+using lock_words = struct flock;
+
+// Of the open file, not of the process: savers of one process are kept apart as well, and closing
+// another file takes nothing away.
+bool set(int file, short how, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = how;
   words.l_whence = SEEK_SET;
-  words.l_start = byte_of(thread_id);
-  words.l_len = 1;
+  words.l_start = first;
+  words.l_len = count;
   return ::fcntl(file, F_OFD_SETLK, &words) == 0;
+}
+
+/// A lock of others on some of these bytes.
+std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noexcept {
+  auto words = lock_words{};
+  words.l_type = F_WRLCK;
+  words.l_whence = SEEK_SET;
+  words.l_start = first;
+  words.l_len = count;
+  if (::fcntl(file, F_OFD_GETLK, &words) != 0 || words.l_type == F_UNLCK)
+    return std::nullopt;
+  return words;
 }
 
 class locked_lease final : public thread_lease {
 public:
-  locked_lease(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id)
-      : own_{std::move(own)}, locks_{std::move(locks)}, thread_id_{std::move(thread_id)} {}
+  locked_lease(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,
+               thread_locks::place place)
+      : own_{std::move(own)}, locks_{std::move(locks)}, thread_id_{std::move(thread_id)},
+        place_{place} {}
   ~locked_lease() override { locks_->unlock(thread_id_); } // then the next run of this process
-  [[nodiscard]] bool is_held() const noexcept override { return own_->is_held(); }
+  [[nodiscard]] bool is_held() const noexcept override {
+    if (!own_->is_held() || is_lost_.load(std::memory_order_acquire))
+      return false;
+    const auto now = locks_->takeovers();
+    if (now == seen_.load(std::memory_order_acquire))
+      return true;
+    if (locks_->is_taken_over(thread_id_, place_)) {
+      is_lost_.store(true, std::memory_order_release);
+      return false;
+    }
+    seen_.store(now, std::memory_order_release);
+    return true;
+  }
 
 private:
   lease_ptr own_;
   std::shared_ptr<thread_locks> locks_;
   std::string thread_id_;
+  thread_locks::place place_;
+  mutable std::atomic<std::uint64_t> seen_{0}; // 0: not yet
+  mutable std::atomic<bool> is_lost_{false};
 };
 
 } // namespace
@@ -59,15 +94,60 @@ thread_locks::~thread_locks() {
     ::close(file_);
 }
 
-bool thread_locks::try_lock(const std::string& thread_id) {
+std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thread_id) {
   if (file_ < 0)
-    return true;
+    return 0;
+  const auto row = row_of(thread_id);
   const auto lock = std::scoped_lock{mutex_};
   const auto held = held_.find(thread_id);
-  if (held == held_.end() && !set(file_, F_WRLCK, thread_id))
-    return false;
-  ++held_[thread_id];
-  return true;
+  if (held != held_.end()) {
+    if (lock_of_others(file_, row, places))
+      return std::nullopt;
+    ++held->second.times;
+    return held->second.last;
+  }
+  if (!set(file_, F_WRLCK, row, 1))
+    return std::nullopt;
+  // Whoever takes over from now on knows of us; who did before is there.
+  if (lock_of_others(file_, row + 1, places - 1)) {
+    (void)set(file_, F_UNLCK, row, 1);
+    return std::nullopt;
+  }
+  held_[thread_id] = {1, 0};
+  return 0;
+}
+
+/// The first place from this one on that has no other process at it or after it.
+thread_locks::place thread_locks::after_others(off_t row, place from) const noexcept {
+  while (from < places) {
+    const auto other = lock_of_others(file_, row + from, places - from);
+    if (!other)
+      return from;
+    from = std::max(from + 1, static_cast<place>(other->l_start + other->l_len - row));
+  }
+  return places;
+}
+
+std::optional<thread_locks::place> thread_locks::take_over(const std::string& thread_id) {
+  if (file_ < 0)
+    return 0;
+  const auto row = row_of(thread_id);
+  const auto lock = std::scoped_lock{mutex_};
+  const auto held = held_.find(thread_id);
+  auto at = after_others(row, held == held_.end() ? place{0} : held->second.last);
+  while (at < places && !set(file_, F_WRLCK, row + at, 1)) // another was as fast
+    at = after_others(row, at);
+  if (at >= places)
+    return std::nullopt;
+  auto& ours = held_[thread_id];
+  ++ours.times;
+  ours.last = at;
+  // Not counted on: two that count at once might leave the number that somebody has seen. Where it
+  // cannot be written, the other learns of it when it writes after us.
+  auto random = std::random_device{};
+  const auto number = (std::uint64_t{random()} << 32U) | random() | 1U;
+  [[maybe_unused]] const auto done = ::pwrite(file_, &number, sizeof number, 0);
+  return at;
 }
 
 void thread_locks::unlock(const std::string& thread_id) noexcept {
@@ -76,14 +156,27 @@ void thread_locks::unlock(const std::string& thread_id) noexcept {
   const auto lock = std::scoped_lock{mutex_};
   const auto held = held_.find(thread_id);
   SUPERSTEP_ASSERT(held != held_.end());
-  if (--held->second > 0)
+  if (--held->second.times > 0)
     return;
   held_.erase(held);
-  (void)set(file_, F_UNLCK, thread_id);
+  (void)set(file_, F_UNLCK, row_of(thread_id), places);
 }
 
-lease_ptr with_lock(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id) {
-  return std::make_shared<locked_lease>(std::move(own), std::move(locks), std::move(thread_id));
+std::uint64_t thread_locks::takeovers() const noexcept {
+  auto number = std::uint64_t{0};
+  if (file_ < 0 || ::pread(file_, &number, sizeof number, 0) != sizeof number)
+    return 1;
+  return number;
+}
+
+bool thread_locks::is_taken_over(const std::string& thread_id, place from) const noexcept {
+  return file_ >= 0 && lock_of_others(file_, row_of(thread_id) + from + 1, places - from - 1);
+}
+
+lease_ptr with_lock(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,
+                    thread_locks::place place) {
+  return std::make_shared<locked_lease>(std::move(own), std::move(locks), std::move(thread_id),
+                                        place);
 }
 
 } // namespace superstep::detail

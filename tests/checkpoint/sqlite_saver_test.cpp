@@ -300,16 +300,27 @@ BOOST_AUTO_TEST_CASE(what_a_saver_was_given_is_written_when_it_goes) {
   BOOST_TEST((n_of(back.point) == 1 && back.tasks.size() == 1));
 }
 
+namespace {
+
+using lent = ss::result<ss::lease_ptr>;
+
+std::future<lent> take(ss::saver& from, const std::string& thread, ss::when_in_use choice) {
+  auto given = std::make_shared<std::promise<lent>>();
+  from.take(thread, choice, [given](lent l) { given->set_value(std::move(l)); });
+  return given->get_future();
+}
+
+bool is_refused(ss::saver& to, const std::string& thread = "t") {
+  const auto got = take(to, thread, ss::when_in_use::refuse).get();
+  return !got && got.error().code == ss::saver_errc::in_use;
+}
+
+} // namespace
+
 BOOST_AUTO_TEST_CASE(a_thread_is_lent_to_one_run_of_all_processes) {
   const auto folder = temporary_folder{};
   auto ours = open(folder.file());
   auto theirs = open(folder.file()); // as another process would
-  using lent = ss::result<ss::lease_ptr>;
-  const auto take = [](ss::saver& from, const std::string& thread, ss::when_in_use choice) {
-    auto given = std::make_shared<std::promise<lent>>();
-    from.take(thread, choice, [given](lent l) { given->set_value(std::move(l)); });
-    return given->get_future();
-  };
   auto first = take(*ours, "t", ss::when_in_use::wait).get();
   BOOST_TEST((first.has_value() && (*first)->is_held()));
   const auto refused = take(*theirs, "t", ss::when_in_use::refuse).get();
@@ -326,6 +337,38 @@ BOOST_AUTO_TEST_CASE(a_thread_is_lent_to_one_run_of_all_processes) {
   ours.reset();
   const auto told = late.get();
   BOOST_TEST((!told && told.error().code == ss::saver_errc::in_use));
+}
+
+BOOST_AUTO_TEST_CASE(who_took_a_thread_over_has_it_from_all_processes) {
+  const auto folder = temporary_folder{};
+  const auto ours = open(folder.file());
+  const auto theirs = open(folder.file());
+  const auto third = open(folder.file());
+  auto first = take(*ours, "t", ss::when_in_use::wait).get().value();
+  const auto other = take(*ours, "u", ss::when_in_use::wait).get().value();
+  auto second = take(*theirs, "t", ss::when_in_use::take_over).get().value();
+  BOOST_TEST((!first->is_held() && second->is_held() && other->is_held()));
+  BOOST_TEST(is_refused(*third));
+  first.reset(); // it was no longer the one that has the thread
+  BOOST_TEST((is_refused(*third) && is_refused(*ours) && second->is_held()));
+  auto back = take(*ours, "t", ss::when_in_use::take_over).get().value();
+  BOOST_TEST((!second->is_held() && back->is_held()));
+  second.reset();
+  auto waiting = take(*third, "t", ss::when_in_use::wait);
+  BOOST_TEST((waiting.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
+  back.reset();
+  BOOST_TEST(waiting.get().value()->is_held());
+  BOOST_TEST(!is_refused(*theirs));
+}
+
+BOOST_AUTO_TEST_CASE(who_takes_a_thread_over_again_in_his_own_process_has_it_from_the_others) {
+  const auto folder = temporary_folder{};
+  const auto ours = open(folder.file());
+  const auto theirs = open(folder.file());
+  const auto first = take(*ours, "t", ss::when_in_use::wait).get().value();
+  const auto second = take(*theirs, "t", ss::when_in_use::take_over).get().value();
+  const auto third = take(*ours, "t", ss::when_in_use::take_over).get().value();
+  BOOST_TEST((!first->is_held() && !second->is_held() && third->is_held()));
 }
 
 BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
