@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <random>
 #include <utility>
 
@@ -54,6 +55,13 @@ std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noe
   return words;
 }
 
+/// The file has a name of its own whatever the database is called by: SQLite follows links, too.
+std::string lock_file_of(const std::string& database) {
+  auto failed = std::error_code{};
+  const auto real = std::filesystem::canonical(database, failed);
+  return (failed ? database : real.string()) + "-lease";
+}
+
 class locked_lease final : public thread_lease {
 public:
   locked_lease(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,
@@ -87,7 +95,7 @@ private:
 } // namespace
 
 thread_locks::thread_locks(const std::string& database)
-    : file_{::open((database + "-lease").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)} {}
+    : file_{::open(lock_file_of(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)} {}
 
 thread_locks::~thread_locks() {
   if (file_ >= 0)

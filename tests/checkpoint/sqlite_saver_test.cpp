@@ -371,6 +371,16 @@ BOOST_AUTO_TEST_CASE(who_takes_a_thread_over_again_in_his_own_process_has_it_fro
   BOOST_TEST((!first->is_held() && !second->is_held() && third->is_held()));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_is_opened_by_a_link_has_the_same_threads_lent) {
+  const auto folder = temporary_folder{};
+  const auto ours = open(folder.file());
+  std::filesystem::create_symlink(folder.file(), folder.file("link"));
+  const auto theirs = open(folder.file("link"));
+  const auto held = take(*ours, "t", ss::when_in_use::wait).get().value();
+  BOOST_TEST(is_refused(*theirs));
+  BOOST_TEST(!is_refused(*theirs, "u"));
+}
+
 BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
