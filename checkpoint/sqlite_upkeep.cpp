@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace superstep::detail {
@@ -113,7 +114,7 @@ public:
 
   std::size_t prune(const std::string& thread_id) {
     auto gone = std::size_t{0};
-    auto spaces = std::map<std::string, std::int64_t>{}; // a parent's name is a prefix: it is first
+    auto spaces = spaces_type{}; // a parent's name is a prefix: it is first
     auto s = db_.prepare("SELECT ns, no FROM threads WHERE thread = ?1");
     s.bind_text(1, thread_id);
     while (s.step())
@@ -124,16 +125,24 @@ public:
       effects.bind_text(1, thread_id);
       effects.run();
     }
+    const auto outermost = ns_number(spaces, {});
     for (const auto& [ns, no] : spaces) {
       if (goes || is_orphan(ns, spaces))
         gone += remove_all(no);
       else
-        gone += prune_space({thread_id, ns}, no);
+        gone += prune_space({thread_id, ns}, no, outermost);
     }
     return gone;
   }
 
 private:
+  using spaces_type = std::map<std::string, std::int64_t>;
+
+  static std::optional<std::int64_t> ns_number(const spaces_type& spaces, const std::string& ns) {
+    const auto found = spaces.find(ns);
+    return found == spaces.end() ? std::nullopt : std::optional{found->second};
+  }
+
   /// Whether nothing of a thread was written lately.
   bool is_old(const std::string& thread_id) {
     auto s = db_.prepare("SELECT ifnull(max(p.made), 0) FROM points p JOIN threads t ON t.no = "
@@ -142,25 +151,28 @@ private:
     return s.step() && s.number(0) <= now_in_seconds() - what_.older_than.count();
   }
 
-  /// A subgraph that keeps nothing between calls belongs to one checkpoint of its parent.
-  bool is_orphan(const std::string& ns, const std::map<std::string, std::int64_t>& spaces) {
+  /// A subgraph that keeps nothing between calls belongs to one checkpoint of its parent: its
+  /// namespace ends with `node:task@checkpoint`. That of another ends with the node alone, in whose
+  /// name there is no colon, but all else there may be.
+  bool is_orphan(const std::string& ns, const spaces_type& spaces) {
     const auto bar = ns.rfind('|');
-    const auto at = ns.rfind('@');
-    if (at == std::string::npos || (bar != std::string::npos && at < bar))
+    const auto own = std::string_view{ns}.substr(bar == std::string::npos ? 0 : bar + 1);
+    const auto at = own.rfind('@');
+    if (own.find(':') == std::string_view::npos || at == std::string_view::npos)
       return false;
-    const auto parent = spaces.find(bar == std::string::npos ? std::string{} : ns.substr(0, bar));
-    if (parent == spaces.end())
+    const auto parent = ns_number(spaces, bar == std::string::npos ? "" : ns.substr(0, bar));
+    if (!parent)
       return true;
-    auto id = ns.substr(at + 1);
+    const auto id = own.substr(at + 1);
     auto s = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2");
-    s.bind(1, parent->second);
+    s.bind(1, *parent);
     s.bind_text(2, id);
     if (s.step())
       return false;
     // A second call of one task: its name ends with its number.
-    if (const auto dot = id.rfind('.'); dot != std::string::npos) {
+    if (const auto dot = id.rfind('.'); dot != std::string_view::npos) {
       s.reset();
-      s.bind_text(2, std::string_view{id}.substr(0, dot));
+      s.bind_text(2, id.substr(0, dot));
       return !s.step();
     }
     return true;
@@ -204,10 +216,25 @@ private:
     return young.step() ? std::min(first, std::string{young.text(0)}) : first;
   }
 
-  std::size_t prune_space(const thread_key& key, std::int64_t no) {
-    const auto first = first_kept(no);
+  /// Who goes on from a checkpoint of the outermost graph finds the subgraphs as they were then: as
+  /// their newest checkpoints before it say. The oldest of these; empty: none is needed.
+  std::string first_needed(std::int64_t no, std::int64_t outermost) {
+    auto s = db_.prepare(
+        "SELECT ifnull(max(id), '') FROM points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
+        "points WHERE thread = ?2 AND id > (SELECT min(id) FROM points WHERE thread = ?1))");
+    s.bind(1, no);
+    s.bind(2, outermost);
+    return s.step() ? std::string{s.text(0)} : std::string{};
+  }
+
+  std::size_t prune_space(const thread_key& key, std::int64_t no,
+                          std::optional<std::int64_t> outermost) {
+    auto first = first_kept(no);
     if (first.empty())
       return 0;
+    if (!key.ns.empty() && outermost)
+      if (const auto needed = first_needed(no, *outermost); !needed.empty())
+        first = std::min(first, needed);
     auto based = std::vector<std::string>{};
     {
       auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND id >= ?2 AND base < ?2");

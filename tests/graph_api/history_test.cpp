@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads read, replayed and forked. Tests name the behaviours of docs/behaviours.md that
 // they show.
+#include "checkpoint/sqlite_places.hpp"
 #include "graph_api/threads.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -154,6 +155,40 @@ BOOST_AUTO_TEST_CASE(a_failed_step_shows_its_errors_and_does_only_them_again) {
   fails = false;
   BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "x y z");
   BOOST_TEST(calls == 4);
+}
+
+/// What a subgraph keeps between calls is that of the time, also where most of it was pruned.
+BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothing_was_pruned) {
+  for (const auto* name : {"mail", "mail@work"}) {
+    const auto folder = temporary_folder{};
+    const auto keeper = std::make_shared<ss::sqlite_saver>(folder.file());
+    auto lasting = ss::compile_options{};
+    lasting.persistence = ss::persistence::per_thread;
+    auto inner = logging({"x", "y"});
+    const auto child = inner.sequence({"__start__", "x", "y"}).compile(lasting);
+    auto g = logging({"a", "b"});
+    g.node(name, child).sequence({"__start__", "a", name, "b"});
+    auto options = ss::compile_options{};
+    options.checkpointer = keeper;
+    const auto graph = g.compile(options);
+    auto e = ss::engine{{.workers = 1}};
+    for (auto i = 0; i < 3; ++i)
+      (void)run(e, graph, json::object{}, on("whole"));
+    keeper->import_thread("t", keeper->export_thread("whole"));
+    BOOST_TEST(keeper->prune({.thread_id = "t", .keep_last = 3}) > 0U);
+    const auto left = ss::state_history(graph.table(), place);
+    BOOST_TEST(left.size() == 3U);
+    const auto go_on = [&](const std::string& thread, const std::string& from) {
+      auto config = at(from);
+      config.thread_id = thread;
+      return log_of(run(e, graph, ss::run_input::go_on(), config));
+    };
+    for (const auto& s : left)
+      if (!s.next.empty())
+        BOOST_TEST(go_on("t", s.point->id) == go_on("whole", s.point->id));
+    BOOST_TEST(log_of(run(e, graph, json::object{}, on("t"))) ==
+               log_of(run(e, graph, json::object{}, on("whole"))));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
