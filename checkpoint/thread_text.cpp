@@ -198,15 +198,16 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
   auto thread = detail::read_thread(exported);
   if (at.empty())
     return std::string{exported};
-  const auto is_last = [&](const detail::exported_point& p) {
+  auto last = std::ranges::find_if(thread.points, [&](const detail::exported_point& p) {
     return p.ns.empty() && p.head.id == at;
-  };
-  if (std::ranges::none_of(thread.points, is_last))
+  });
+  if (last == thread.points.end())
     throw saver_error{make_error_code(saver_errc::failed),
                       "the thread has no checkpoint '" + std::string{at} + "'"};
+  last->tasks.clear(); // what they did and were told came after it: they run again
   // The ids of a subgraph start with the parent's checkpoint that it was called at.
   std::erase_if(thread.points, [&](const detail::exported_point& p) {
-    return std::string_view{p.head.id}.substr(0, at.size()) > at;
+    return p.ns.empty() ? p.head.id > at : p.head.id >= at;
   });
   return detail::write_thread("", thread);
 }

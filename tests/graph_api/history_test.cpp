@@ -191,4 +191,35 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothi
   }
 }
 
+/// What was asked, answered and done after it is asked, answered and done again.
+BOOST_AUTO_TEST_CASE(a_thread_that_is_cut_at_a_question_has_nothing_of_the_answer) {
+  auto inner = logging({"first"});
+  inner.node("ask", asks("?")).sequence({"__start__", "first", "ask"});
+  const auto child = inner.compile();
+  auto g = logging({});
+  auto booked = 0;
+  g.node("sub", child).edge("__start__", "sub");
+  g.node("book", [&booked](const json::value&) {
+    ++booked;
+    return json::object{};
+  });
+  g.edge("__start__", "book");
+  auto options = kept();
+  const auto keeper = options.checkpointer;
+  const auto graph = g.compile(options);
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_REQUIRE(run(e, graph, json::object{}, on("t")).raw.asked);
+  const auto question = ss::get_state(graph.table(), place).point->id;
+  BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "first yes");
+  keeper->import_thread("again", ss::cut_thread(keeper->export_thread("t"), question));
+  const auto stands = ss::get_state(graph.table(), {"again"}, true);
+  BOOST_TEST((stands.next == std::vector<std::string>{"sub", "book"}));
+  BOOST_TEST(!stands.tasks[0].nested->point);
+  BOOST_TEST(booked == 1);
+  BOOST_REQUIRE(run(e, graph, ss::run_input::go_on(), on("again")).raw.asked);
+  BOOST_TEST(booked == 2);
+  BOOST_TEST(log_of(run(e, graph, answer("no"), on("again"))) == "first no");
+  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), place)) == "first yes");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

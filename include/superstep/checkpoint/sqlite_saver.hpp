@@ -41,14 +41,15 @@ struct thread_summary {
 /// What to keep of threads; all conditions that are set must allow a checkpoint to go.
 struct prune_options {
   std::string thread_id;              ///< empty: all threads
-  std::size_t keep_last = 1;          ///< of each namespace, at least
+  std::size_t keep_last = 1;          ///< of each namespace, and what these need of subgraphs
   std::chrono::seconds older_than{0}; ///< 0: whatever their age
   /// Also the newest checkpoint of a thread goes, and all of it, when that is old enough.
   bool whole_threads = false;
 };
 
-/// An exported thread that ends with a checkpoint of its outermost graph (with the newest, when no
-/// id is given): what a branch of its own is imported from. Throws saver_error.
+/// An exported thread that ends with a checkpoint of its outermost graph, before any task of the
+/// step that follows (without an id: as it is): what a branch of its own is imported from. Throws
+/// saver_error.
 [[nodiscard]] std::string cut_thread(std::string_view exported, std::string_view at);
 
 /// Keeps threads in an SQLite database: docs/checkpoint-format.md says what is in it.
