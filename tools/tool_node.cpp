@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool_result.hpp"
 #include "tool_table.hpp"
-#include "utf8.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/base/utf8.hpp>
 #include <superstep/tools/argument_schema.hpp>
 #include <superstep/tools/tool_node.hpp>
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/utf8.hpp"
+#include <superstep/base/utf8.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+using superstep::is_utf8;
 using superstep::valid_utf8;
 
 BOOST_AUTO_TEST_SUITE(utf8)
 
 BOOST_AUTO_TEST_CASE(good_text_stays_as_it_is) {
   for (const auto* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80 end"})
-    BOOST_TEST(valid_utf8(text) == text);
+    BOOST_TEST((is_utf8(text) && valid_utf8(text) == text));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_utf8_is_replaced_byte_by_byte) {
   BOOST_TEST(valid_utf8("a\xff"
                         "b") == "a\xef\xbf\xbd"
                                 "b");
+  BOOST_TEST(!is_utf8("caf\xe9"));
   BOOST_TEST(valid_utf8("\xc3") == "\xef\xbf\xbd");
   BOOST_TEST(valid_utf8("\xc0\xaf") == "\xef\xbf\xbd\xef\xbf\xbd");
   BOOST_TEST(valid_utf8("\xed\xa0\x80") == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");

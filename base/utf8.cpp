@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "utf8.hpp"
+#include <superstep/base/utf8.hpp>
+
+#include <simdjson.h>
 
 #include <cstddef>
-#include <string_view>
 #include <utility>
 
 namespace superstep {
@@ -32,7 +33,13 @@ std::size_t sequence_length(std::string_view text) {
 
 } // namespace
 
+bool is_utf8(std::string_view text) noexcept {
+  return text.empty() || simdjson::validate_utf8(text.data(), text.size());
+}
+
 std::string valid_utf8(std::string text) {
+  if (is_utf8(text))
+    return text;
   auto at = std::size_t{0};
   auto fixed = std::string{};
   auto copied = std::size_t{0};
@@ -45,8 +52,6 @@ std::string valid_utf8(std::string text) {
     }
     at += length == 0 ? 1 : length;
   }
-  if (copied == 0)
-    return text;
   fixed.append(text, copied);
   return fixed;
 }
