@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "effect_text.hpp"
 
+#include <superstep/base/utf8.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <stdexcept>
@@ -158,11 +159,12 @@ std::string written_output(const tool_output& from) {
       out["reply"] = written_item(std::get<tool_command>(*from.reply));
     }
   }
-  return to_text(out);
+  return valid_utf8(to_text(out)); // what cannot be read again would have its effect again
 }
 
 tool_output read_output(std::string_view text) {
-  const auto parsed = parse_json(text);
+  constexpr auto depth_max = std::size_t{1'000}; // of a state's value, which it becomes
+  const auto parsed = parse_json(text, {.depth_max = depth_max});
   if (!parsed)
     throw_damaged();
   const auto& parts = object_of(*parsed);

@@ -4,6 +4,7 @@
 #include <superstep/base/assert.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/base/digest.hpp>
+#include <superstep/base/utf8.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/tools/effects.hpp>
 
@@ -177,16 +178,41 @@ private:
     return out;
   }
 
+  static tool_output not_readable(const std::string& name, const std::exception& why) {
+    auto out = tool_output{};
+    out.content = "Error: this call of tool '" + name +
+                  "' was made before, and what was noted of it cannot be read (" +
+                  valid_utf8(why.what()) +
+                  "). It was not made a second time; find out what it has done before you call "
+                  "the tool again.";
+    out.is_error = true;
+    return out;
+  }
+
+  /// What is noted of a call, as its answer; nothing: it was not made. A note that cannot be read
+  /// is of one that was: thrown on, it would make the model try again.
+  static std::optional<tool_output> noted(const effect_log& log, const std::string& name) {
+    try {
+      const auto known = log.find();
+      if (!known)
+        return std::nullopt;
+      return known->has_ended ? detail::read_output(known->result) : not_known(name);
+    } catch (const saver_error& e) {
+      if (e.code() != saver_errc::corrupt) // of the disk: nothing is known
+        throw;
+      return not_readable(name, e);
+    } catch (const std::exception& e) {
+      return not_readable(name, e);
+    }
+  }
+
   static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, tool_call call,
                                      tool_context context) {
     const auto log = effect_log{context};
     // What the call follows from must outlast it; and what was noted last is found then.
     co_await log.saved();
-    if (const auto known = log.find()) {
-      if (known->has_ended)
-        co_return detail::read_output(known->result);
-      co_return not_known(call.name);
-    }
+    if (auto known = noted(log, call.name))
+      co_return std::move(*known);
     if (kind == tool_effects::journaled) {
       log.put(effect_note{});
       co_await log.saved();

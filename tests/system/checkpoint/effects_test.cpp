@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools whose process is killed after they have had an effect, and before a checkpoint says so.
 #include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/version_1.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/await.hpp>
@@ -64,6 +65,14 @@ tool_ptr sending(const world& outside, death when) {
                                      die();
                                    return std::string{"sent"};
                                  });
+}
+
+/// A tool that gives what a program of another time prints.
+tool_ptr printing(const world& outside) {
+  return make_tool<no_arguments>("send", "", [outside](const no_arguments&, const tool_context& c) {
+    outside.change("send", c);
+    return std::string{"caf\xe9"};
+  });
 }
 
 tool_ptr failing(const world& outside) {
@@ -268,6 +277,30 @@ BOOST_AUTO_TEST_CASE(calls_of_one_id_are_two_calls) {
   const auto lines = p.outside.lines();
   BOOST_TEST_REQUIRE(lines.size() == 2U);
   BOOST_TEST(lines[0] != lines[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_that_is_not_utf8_is_known_again) {
+  for (auto* kind : {&journaled, &idempotent}) {
+    auto p = place{};
+    const auto send = [&](death when) {
+      return in_child([&] {
+        return run(graph_of(p.path, {kind(printing(p.outside))}, {{"c1", "send", {}}}, when),
+                   nullptr);
+      });
+    };
+    BOOST_TEST(send(death::after_the_tools) == "killed");
+    BOOST_TEST(send(death::never) == "caf\xef\xbf\xbd;after;");
+    BOOST_TEST(p.outside.lines().size() == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_note_that_cannot_be_read_is_of_a_call_that_was_made) {
+  auto p = place{};
+  BOOST_TEST(p.send(&journaled, death::after_the_tools) == "killed");
+  static_cast<void>(ask_sql(p.path, "UPDATE effects SET sum = sum + 1"));
+  const auto said = p.send(&journaled, death::never);
+  BOOST_TEST(said.starts_with("Error: this call of tool 'send' was made before"), said);
+  BOOST_TEST(p.outside.lines().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_that_throws_may_be_called_again) {
