@@ -2,6 +2,7 @@
 #include "kept_error.hpp"
 
 #include <superstep/base/error.hpp>
+#include <superstep/base/utf8.hpp>
 #include <superstep/channels/channel.hpp>
 #include <superstep/channels/stored_value.hpp>
 #include <superstep/checkpoint/remembered_error.hpp>
@@ -30,15 +31,16 @@ std::exception_ptr nested_in(const std::exception& e) {
   return nest != nullptr ? nest->nested_ptr() : nullptr;
 }
 
-/// One exception; what is nested in it is handed back.
+/// One exception, whose text is a library's or a file's name and may be of any bytes: a thread must
+/// not be lost by them. What is nested in it is handed back.
 json::array written(const std::exception_ptr& error, std::exception_ptr& nested) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
     nested = nested_in(e);
-    auto out = json::array{name_of(e), e.what()};
+    auto out = json::array{valid_utf8(name_of(e)), valid_utf8(e.what())};
     if (const auto* coded = dynamic_cast<const std::system_error*>(&e)) {
-      out.emplace_back(coded->code().category().name());
+      out.emplace_back(valid_utf8(coded->code().category().name()));
       out.emplace_back(coded->code().value());
     }
     return out;

@@ -18,6 +18,8 @@ namespace superstep::detail {
 
 /// Nesting of a written row: more could be written, but not be read back.
 inline constexpr auto row_depth_max = std::size_t{1'000};
+/// A record stands in the row of a checkpoint as well, and both in a line of an exported thread.
+inline constexpr auto read_depth_max = row_depth_max + 8;
 inline constexpr auto row_bytes_max = std::size_t{512} << 20U;
 
 /// The names and types of a layout, as a row refers to them by number.
@@ -42,10 +44,13 @@ struct stored_layout {
 [[nodiscard]] stored_layout read_layout(std::string_view text);
 
 /// Appends a checkpoint: what differs from `base`, which has the same layout, or all of it.
-/// Throws saver_error{not_storable}.
-void write_point(std::string& out, const checkpoint& now, const checkpoint* base);
-/// Throws saver_error{not_storable}.
-void write_task(std::string& out, const task_record&, const graph_layout&);
+/// Throws saver_error{not_storable}: a type without a form, or text that is not UTF-8.
+/// @param whose names the thread in errors
+void write_point(std::string& out, const checkpoint& now, const checkpoint* base,
+                 const thread_key* whose = nullptr);
+/// Throws saver_error{not_storable}. The texts of errors are written whatever their bytes.
+void write_task(std::string& out, const task_record&, const graph_layout&,
+                const thread_key* whose = nullptr);
 
 /// A checkpoint as JSON, with all deltas applied.
 struct held_point {
@@ -77,6 +82,8 @@ public:
   /// Throws saver_error.
   [[nodiscard]] checkpoint_ptr read(const point_head&, const held_point&) const;
   [[nodiscard]] task_record read_task(const json::value& row) const;
+  /// An error that names the thread.
+  [[nodiscard]] saver_error wrong(saver_errc code, const std::string& what) const;
 
 private:
   static constexpr std::uint32_t gone = ~std::uint32_t{0};
@@ -96,7 +103,6 @@ private:
   [[nodiscard]] std::vector<send> read_sends(const json::value& from,
                                              std::vector<std::string>& lost) const;
   [[nodiscard]] std::uint32_t node_of(std::int64_t number, std::vector<std::string>& lost) const;
-  [[nodiscard]] saver_error wrong(saver_errc code, const std::string& what) const;
 
   const stored_layout& from_;
   const layout_ptr& as_;
@@ -106,7 +112,8 @@ private:
   std::vector<std::uint32_t> joins_; // by stored number
 };
 
-/// The same checkpoint for another layout, by way of JSON. Throws saver_error.
+/// The same checkpoint for another layout, by way of JSON. Throws saver_error, also when the value
+/// of a channel cannot be written.
 [[nodiscard]] saved_checkpoint for_layout(const saved_checkpoint&, const layout_ptr& as,
                                           const thread_key&);
 

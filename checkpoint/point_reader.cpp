@@ -379,20 +379,23 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
   const auto& own = *saved.point->layout;
   const auto from = read_layout(write_layout(own));
   const auto reader = point_reader{from, as, whose};
-  const auto parsed = [](const std::string& text) {
-    auto out = parse_json(text, {row_bytes_max, row_depth_max});
-    SUPERSTEP_ASSERT(out.has_value());
+  const auto parsed = [&](const std::string& text) {
+    auto out = parse_json(text, {row_bytes_max, read_depth_max});
+    if (!out) // too deep or too large: what is kept in memory has no such bounds
+      throw reader.wrong(saver_errc::not_storable,
+                         "its checkpoint cannot be read for the graph of today: " +
+                             out.error().text);
     return std::move(*out);
   };
   auto text = std::string{};
-  write_point(text, *saved.point, nullptr);
+  write_point(text, *saved.point, nullptr, &whose);
   auto held = held_point{};
   held.fold(std::move(parsed(text).as_object()));
   const auto& at = *saved.point;
   auto out = saved_checkpoint{reader.read({at.id, at.parent, at.source, at.step}, held), {}};
   for (const auto& record : saved.tasks) {
     text.clear();
-    write_task(text, record, own);
+    write_task(text, record, own, &whose);
     out.tasks.push_back(reader.read_task(parsed(text)));
     out.tasks.back().cause = record.cause;
   }

@@ -3,6 +3,7 @@
 #include "point_codec.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/base/utf8.hpp>
 #include <superstep/channels/stored_value.hpp>
 
 namespace superstep::detail {
@@ -51,6 +52,16 @@ saver_error not_storable(const std::string& what) {
                  "(BOOST_DESCRIBE_STRUCT) or specialise superstep::stored_form for it"};
 }
 
+/// A row that holds another text is lost with its thread, for it cannot be read again. Replacing
+/// the bytes would make the deltas of later rows wrong, which count those of the value itself.
+template <class What>
+void check_text(std::string_view written, const What& what) {
+  if (!is_utf8(written))
+    throw saver_error{make_error_code(saver_errc::not_storable),
+                      what() + " holds text that is not UTF-8, which cannot be kept in a "
+                               "checkpoint: convert it in the node that makes it"};
+}
+
 void write_one(std::string& out, const write& w, const graph_layout& layout) {
   const auto& channel = *layout.channels[w.channel];
   const auto* form = channel.written_form();
@@ -59,7 +70,10 @@ void write_one(std::string& out, const write& w, const graph_layout& layout) {
   out += '[';
   append_count(out, w.channel);
   out += ',';
+  const auto from = out.size();
   form->write(out, w.content);
+  check_text(std::string_view{out}.substr(from),
+             [&] { return "what is written to channel '" + channel.name() + "'"; });
   out += w.overwrite ? ",1]" : "]";
 }
 
@@ -70,7 +84,10 @@ void write_one(std::string& out, const send& s, const graph_layout& layout) {
   out += '[';
   append_count(out, s.node);
   out += ',';
+  const auto from = out.size();
   node.input->write(out, s.input);
+  check_text(std::string_view{out}.substr(from),
+             [&] { return "the input of node '" + node.name + "'"; });
   if (s.timeout_ms > 0) {
     out += ',';
     append_count(out, s.timeout_ms);
@@ -89,6 +106,7 @@ void write_channels(members& row, const checkpoint& now, const checkpoint* base)
     change.clear();
     if (!channel->write_change(change, base != nullptr ? base->state.get() : nullptr, *now.state))
       continue;
+    check_text(change, [&] { return "the value of channel '" + channel->name() + "'"; });
     changes += changes.empty() ? '{' : ',';
     append_quoted(changes, channel->name());
     changes += ':' + change;
@@ -181,10 +199,13 @@ std::string write_layout(const graph_layout& layout) {
       write_stored(out, std::pair{j.sources, j.target});
     });
   }
+  check_text(out, [&] { return "the name of a channel or node of graph '" + layout.graph + "'"; });
   return out;
 }
 
-void write_point(std::string& out, const checkpoint& now, const checkpoint* base) {
+namespace {
+
+void write_members(std::string& out, const checkpoint& now, const checkpoint* base) {
   SUPERSTEP_ASSERT(now.layout && now.state && (base == nullptr || base->layout == now.layout));
   const auto& at = now.where;
   const auto& layout = *now.layout;
@@ -202,7 +223,7 @@ void write_point(std::string& out, const checkpoint& now, const checkpoint* base
   write_versions(row, at.versions, base != nullptr ? &base->where.versions : nullptr);
 }
 
-void write_task(std::string& out, const task_record& record, const graph_layout& layout) {
+void write_members(std::string& out, const task_record& record, const graph_layout& layout) {
   auto row = members{out};
   append_quoted(row.add("t"), record.task);
   if (record.output) {
@@ -212,6 +233,10 @@ void write_task(std::string& out, const task_record& record, const graph_layout&
     output.add_list("g", record.output->targets, [&](std::uint32_t n) { append_count(out, n); });
     output.add_list("s", record.output->sends, [&](const send& s) { write_one(out, s, layout); });
   }
+  const auto check_rest = [&, from = out.size()](const char* what) {
+    check_text(std::string_view{out}.substr(from),
+               [&] { return std::string{what} + " of task '" + record.task + "'"; });
+  };
   if (record.asked) {
     auto& into = row.add("q") += '[';
     for (const auto& question : *record.asked) {
@@ -221,13 +246,47 @@ void write_task(std::string& out, const task_record& record, const graph_layout&
     }
     into += ']';
   }
+  check_rest("a question");
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
+  check_rest("an answer");
   if (!record.error.empty())
-    append_quoted(row.add("e"), record.error);
+    append_quoted(row.add("e"), valid_utf8(record.error));
   if (record.cause)
     write_error(row.add("x"), record.cause);
   if (record.resume)
     write_stored(row.add("m"), *record.resume);
+  check_rest("an answer");
+}
+
+/// What cannot be written, with the thread that it is of.
+[[noreturn]] void throw_of(const thread_key& whose, const saver_error& e) {
+  throw saver_error{e.code(), "thread '" + whose.thread_id + "'" +
+                                  (whose.ns.empty() ? "" : " (" + whose.ns + ")") + ": " +
+                                  e.what()};
+}
+
+} // namespace
+
+void write_point(std::string& out, const checkpoint& now, const checkpoint* base,
+                 const thread_key* whose) {
+  try {
+    write_members(out, now, base);
+  } catch (const saver_error& e) {
+    if (whose == nullptr)
+      throw;
+    throw_of(*whose, e);
+  }
+}
+
+void write_task(std::string& out, const task_record& record, const graph_layout& layout,
+                const thread_key* whose) {
+  try {
+    write_members(out, record, layout);
+  } catch (const saver_error& e) {
+    if (whose == nullptr)
+      throw;
+    throw_of(*whose, e);
+  }
 }
 
 } // namespace superstep::detail

@@ -3,6 +3,8 @@
 
 #include "row_bytes.hpp"
 
+#include <superstep/base/utf8.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,7 @@ namespace superstep::detail {
 
 namespace {
 
+constexpr auto npos = std::string_view::npos;
 constexpr auto columns = "no, id, parent, base, step, source, layout, chain, whole, sum, row";
 
 saver_error damaged(const database& db, const thread_key& key, std::string_view id,
@@ -17,7 +20,20 @@ saver_error damaged(const database& db, const thread_key& key, std::string_view 
   return {make_error_code(saver_errc::corrupt),
           "checkpoints in '" + db.path() + "': thread '" + key.thread_id + "': checkpoint " +
               std::string{id} + " is damaged (" + std::string{why} +
-              "); nothing was overwritten, older and other threads' checkpoints can be read"};
+              "); nothing was overwritten, older and other threads' checkpoints can be read: go on "
+              "from an older one, or begin a new thread"};
+}
+
+/// The same of an error that says only what is wrong with the text of a row.
+template <class Act>
+auto naming(const database& db, const thread_key& key, std::string_view id, const Act& act) {
+  try {
+    return act();
+  } catch (const saver_error& e) {
+    if (e.code() != saver_errc::corrupt || std::string_view{e.what()}.find(db.path()) != npos)
+      throw;
+    throw damaged(db, key, id, e.what());
+  }
 }
 
 } // namespace
@@ -178,7 +194,9 @@ stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
       {out.head.id, out.head.parent, out.base, std::to_string(out.head.step), s.bytes(10)});
   if (s.number(9) != static_cast<std::int64_t>(sum))
     throw damaged(db_, key, out.head.id, "its checksum does not fit");
-  auto row = parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(out.head.id)));
+  auto row = naming(db_, key, out.head.id, [&] {
+    return parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(out.head.id)));
+  });
   if (!row.is_object())
     throw damaged(db_, key, out.head.id, "its row is no object");
   out.row = std::move(row.get_object());
@@ -224,8 +242,9 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
     while (s->step()) {
       if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
         throw damaged(db_, key, id, "the checksum of a task does not fit");
-      out.push_back(
-          {s->number(2), parse_row(unpacked(db_, tasks_, 1, key, id, place_of_task(id)))});
+      // Errors were once written as they came: bytes that are no text do not cost the thread.
+      const auto text = valid_utf8(unpacked(db_, tasks_, 1, key, id, place_of_task(id)));
+      out.push_back({s->number(2), naming(db_, key, id, [&] { return parse_row(text); })});
     }
   }
   auto s = statement_use{next_};
@@ -248,19 +267,26 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
 saved_checkpoint sqlite_reader::read(const stored_point& row, const held_point& held,
                                      std::int64_t thread, const layout_ptr& as,
                                      const thread_key& key) {
-  const auto reader = point_reader{layout(row.layout).names, as, key};
-  auto out = saved_checkpoint{reader.read(row.head, held), {}};
-  for (const auto& task : tasks_of(thread, row.head.id, key)) {
-    auto record = task.layout == row.layout
-                      ? reader.read_task(task.row)
-                      : point_reader{layout(task.layout).names, as, key}.read_task(task.row);
-    const auto old = std::ranges::find(out.tasks, record.task, &task_record::task);
-    if (old == out.tasks.end())
-      out.tasks.push_back(std::move(record));
-    else
-      merge_into(*old, record);
-  }
-  return out;
+  return naming(db_, key, row.head.id, [&] {
+    const auto reader = point_reader{layout(row.layout).names, as, key};
+    auto out = saved_checkpoint{reader.read(row.head, held), {}};
+    for (const auto& task : tasks_of(thread, row.head.id, key)) {
+      auto record = task.layout == row.layout
+                        ? reader.read_task(task.row)
+                        : point_reader{layout(task.layout).names, as, key}.read_task(task.row);
+      const auto old = std::ranges::find(out.tasks, record.task, &task_record::task);
+      if (old == out.tasks.end())
+        out.tasks.push_back(std::move(record));
+      else
+        merge_into(*old, record);
+    }
+    return out;
+  });
+}
+
+void sqlite_reader::fold(held_point& into, std::vector<stored_point>& rows, const thread_key& key) {
+  for (auto& row : rows)
+    naming(db_, key, row.head.id, [&] { into.fold(std::move(row.row)); });
 }
 
 std::optional<loaded_point> sqlite_reader::load(const thread_key& key, std::string_view id,
@@ -275,8 +301,7 @@ std::optional<loaded_point> sqlite_reader::load(const thread_key& key, std::stri
     return std::nullopt;
   }
   auto held = held_point{};
-  for (auto& row : chain)
-    held.fold(std::move(row.row));
+  fold(held, chain, key);
   const auto& last = chain.back();
   return loaded_point{read(last, held, thread, as, key), last.no, last.chain, last.whole,
                       layout(last.layout).text == write_layout(*as)};
@@ -289,10 +314,9 @@ stored_point sqlite_reader::whole_row(const thread_key& key, std::string_view id
   auto out = std::move(chain.back());
   auto held = held_point{};
   chain.pop_back();
-  for (auto& row : chain)
-    held.fold(std::move(row.row));
+  fold(held, chain, key);
   auto tasks = out.row.if_contains("r") != nullptr ? out.row.at("r") : json::value{};
-  held.fold(std::move(out.row));
+  naming(db_, key, id, [&] { held.fold(std::move(out.row)); });
   out.row = held.whole_row();
   if (!tasks.is_null()) // of the one before it, which may stay
     out.row["r"] = std::move(tasks);
@@ -340,8 +364,7 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
       throw damaged(db_, key, *id, "it is in the index and not in the table");
     if (chain.front().base.empty())
       held = {};
-    for (auto& row : chain)
-      held.fold(std::move(row.row));
+    fold(held, chain, key);
     at = *id;
     out.push_back(read(chain.back(), held, thread, as, key));
   }

@@ -83,6 +83,8 @@ private:
   /// them; empty: there is none.
   [[nodiscard]] std::vector<stored_point> chain_of(std::int64_t thread, std::string_view id,
                                                    std::string_view known, const thread_key&);
+  /// Applies rows, oldest first.
+  void fold(held_point& into, std::vector<stored_point>& rows, const thread_key&);
   struct stored_task {
     std::int64_t layout;
     json::value row;

@@ -5,6 +5,7 @@
 #include "row_bytes.hpp"
 
 #include <superstep/base/stored_form.hpp>
+#include <superstep/base/utf8.hpp>
 #include <superstep/checkpoint/foreign_thread.hpp>
 #include <superstep/checkpoint/sqlite_saver.hpp>
 
@@ -126,7 +127,7 @@ void check_order(const exported_thread& thread) {
 } // namespace
 
 json::value parse_row(std::string_view text) {
-  auto parsed = parse_json(text, {row_bytes_max, row_depth_max});
+  auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
   if (!parsed)
     throw saver_error{make_error_code(saver_errc::corrupt),
                       "a row is no JSON: " + parsed.error().text};
@@ -135,7 +136,7 @@ json::value parse_row(std::string_view text) {
 
 std::string write_thread(std::string_view thread_id, const exported_thread& thread) {
   auto out = "{\"superstep_thread\":" + std::to_string(format_version);
-  append_member(out, "thread", thread_id);
+  append_member(out, "thread", valid_utf8(std::string{thread_id}));
   out += "}\n";
   for (const auto& layout : thread.layouts)
     out += "{\"layout\":" + layout + "}\n";
