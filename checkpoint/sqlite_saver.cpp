@@ -287,7 +287,7 @@ void sqlite_saver::impl::write(job& j, const checkpoint& point, const loaded_poi
   };
   const auto write_row = [&](const checkpoint* from) {
     j.row.clear();
-    write_point(j.row, point, from);
+    write_point(j.row, point, from, &j.at->key);
     check_row(j.row, j.at->key);
     return static_cast<std::int64_t>(j.row.size()) + row_overhead;
   };
@@ -350,7 +350,7 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
 void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point,
                                   task_record&& record) {
   auto text = std::string{};
-  write_task(text, record, *point.layout);
+  write_task(text, record, *point.layout, &key);
   check_row(text, key);
   const auto lock = std::scoped_lock{writer_->mutex()};
   const auto of = book_of(key.thread_id);
