@@ -49,6 +49,8 @@ namespace {
 
 constexpr auto nonce_size = std::size_t{12};
 constexpr auto tag_size = std::size_t{16};
+constexpr auto sealed_today = 'f';
+constexpr auto sealed_before = 'e';
 constexpr auto sealed_header_size = 1 + nonce_size;
 
 using context_ptr = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
@@ -70,12 +72,30 @@ row_cipher::row_cipher(std::string_view key) : key_{key} {
                   " bytes, this one " + std::to_string(key.size()));
 }
 
-std::string row_cipher::seal(std::string text, std::string_view place) const {
+std::string row_place::text() const {
+  auto out = std::string{};
+  for (const auto part : {kind, first, second, third}) {
+    out += std::to_string(part.size());
+    out += ':';
+    out += part;
+  }
+  return out;
+}
+
+std::string row_place::text_of_before() const {
+  auto out = std::string{kind} + '/' + std::string{first};
+  if (!had_first_only)
+    out += '/' + std::string{second};
+  return out;
+}
+
+std::string row_cipher::seal(std::string text, const row_place& at_place) const {
   if (!is_on())
     return text;
+  const auto place = at_place.text();
   auto out = std::string(sealed_header_size + text.size() + tag_size, '\0');
   auto* const to = reinterpret_cast<unsigned char*>(out.data());
-  out[0] = 'e';
+  out[0] = sealed_today;
   auto length = 0;
   const auto at = context_ptr{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
   if (!at || RAND_bytes(to + 1, static_cast<int>(nonce_size)) != 1 ||
@@ -91,11 +111,14 @@ std::string row_cipher::seal(std::string text, std::string_view place) const {
   return out;
 }
 
-result<std::string> row_cipher::open(std::string_view bytes, std::string_view place) const {
+result<std::string> row_cipher::open(std::string_view bytes, const row_place& at_place) const {
   if (!is_on())
     return std::string{bytes};
-  if (!bytes.starts_with('e') || bytes.size() < sealed_header_size + tag_size)
+  const auto is_of_before = bytes.starts_with(sealed_before);
+  if ((!is_of_before && !bytes.starts_with(sealed_today)) ||
+      bytes.size() < sealed_header_size + tag_size)
     return error{errc::parse_failed, "a row is not encrypted"};
+  const auto place = is_of_before ? at_place.text_of_before() : at_place.text();
   const auto size = bytes.size() - sealed_header_size - tag_size;
   auto out = std::string(size, '\0');
   auto tag = std::string{bytes.substr(bytes.size() - tag_size)};
@@ -112,7 +135,8 @@ result<std::string> row_cipher::open(std::string_view bytes, std::string_view pl
       EVP_CIPHER_CTX_ctrl(at.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(tag_size), tag.data()) !=
           1 ||
       EVP_DecryptFinal_ex(at.get(), to + size, &length) != 1)
-    return error{errc::parse_failed, "an encrypted row is damaged, or of another key"};
+    return error{errc::parse_failed,
+                 "an encrypted row is damaged, of another place or of another key"};
   return out;
 }
 

@@ -14,8 +14,8 @@ using namespace detail;
 
 namespace {
 
-std::string place_of_output(std::string_view scope, std::string_view key) {
-  return "output/" + std::string{scope} + '/' + std::string{key};
+row_place place_of_output(std::string_view scope, std::string_view key) {
+  return {"output", scope, key};
 }
 
 } // namespace

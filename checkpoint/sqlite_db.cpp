@@ -197,6 +197,10 @@ std::int64_t database::pragma(const char* sql) {
   return s.step() ? s.number(0) : 0;
 }
 
+bool database::is_read_only() const noexcept {
+  return sqlite3_db_readonly(at_.get(), "main") == 1;
+}
+
 std::int64_t database::last_row() const noexcept {
   return sqlite3_last_insert_rowid(at_.get());
 }
@@ -205,11 +209,11 @@ std::int64_t database::changes() const noexcept {
   return sqlite3_changes64(at_.get());
 }
 
-std::string database::to_row(std::string text, std::string_view place) const {
+std::string database::to_row(std::string text, const row_place& place) const {
   return cipher_.seal(pack_row(std::move(text)), place);
 }
 
-result<std::string> database::from_row(std::string_view bytes, std::string_view place) const {
+result<std::string> database::from_row(std::string_view bytes, const row_place& place) const {
   if (!cipher_.is_on())
     return unpack_row(bytes);
   const auto open = cipher_.open(bytes, place);

@@ -74,6 +74,8 @@ public:
   void exec_patiently(const char* sql);
   [[nodiscard]] statement prepare(std::string_view sql);
   [[nodiscard]] std::int64_t pragma(const char* sql);
+  /// Whether the file, or its folder, refuses to be written.
+  [[nodiscard]] bool is_read_only() const noexcept;
   [[nodiscard]] std::int64_t last_row() const noexcept;
   [[nodiscard]] std::int64_t changes() const noexcept;
   /// What `act` reads is of one moment, and what it writes is all there or nothing of it.
@@ -103,8 +105,8 @@ public:
   [[nodiscard]] const row_cipher& cipher() const noexcept { return cipher_; }
   /// A row as it stands in a table: compressed where that is shorter, then encrypted. The place
   /// names it, and no other row is read there.
-  [[nodiscard]] std::string to_row(std::string text, std::string_view place) const;
-  [[nodiscard]] result<std::string> from_row(std::string_view bytes, std::string_view place) const;
+  [[nodiscard]] std::string to_row(std::string text, const row_place& place) const;
+  [[nodiscard]] result<std::string> from_row(std::string_view bytes, const row_place& place) const;
 
 private:
   static void close(sqlite3*) noexcept;

@@ -57,7 +57,7 @@ saver_error threads_damaged(const database& db, std::string_view why) {
 }
 
 std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
-                     std::string_view id, std::string_view place) {
+                     std::string_view id, const row_place& place) {
   auto text = db.from_row(s.bytes(column), place);
   if (!text)
     throw damaged(db, key, id, text.error().text);
@@ -65,18 +65,6 @@ std::string unpacked(const database& db, statement& s, int column, const thread_
 }
 
 } // namespace
-
-std::string place_of_point(std::string_view id) {
-  return "point/" + std::string{id};
-}
-
-std::string place_of_task(std::string_view point_id) {
-  return "task/" + std::string{point_id};
-}
-
-std::string place_of_effect(std::string_view thread_id, std::string_view key) {
-  return "effect/" + std::string{key} + '/' + std::string{thread_id};
-}
 
 sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout,
                              row_cipher cipher)
@@ -195,7 +183,7 @@ stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
   if (s.number(9) != static_cast<std::int64_t>(sum))
     throw damaged(db_, key, out.head.id, "its checksum does not fit");
   auto row = naming(db_, key, out.head.id, [&] {
-    return parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(out.head.id)));
+    return parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(key, out.head.id)));
   });
   if (!row.is_object())
     throw damaged(db_, key, out.head.id, "its row is no object");
@@ -243,7 +231,7 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
       if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
         throw damaged(db_, key, id, "the checksum of a task does not fit");
       // Errors were once written as they came: bytes that are no text do not cost the thread.
-      const auto text = valid_utf8(unpacked(db_, tasks_, 1, key, id, place_of_task(id)));
+      const auto text = valid_utf8(unpacked(db_, tasks_, 1, key, id, place_of_task(key, id)));
       out.push_back({s->number(2), naming(db_, key, id, [&] { return parse_row(text); })});
     }
   }

@@ -17,9 +17,15 @@
 namespace superstep::detail {
 
 /// Which row it is that stands there, for who encrypts it. @{
-[[nodiscard]] std::string place_of_point(std::string_view id);
-[[nodiscard]] std::string place_of_task(std::string_view point_id);
-[[nodiscard]] std::string place_of_effect(std::string_view thread_id, std::string_view key);
+[[nodiscard]] inline row_place place_of_point(const thread_key& of, std::string_view id) {
+  return {"point", id, of.thread_id, of.ns, true};
+}
+[[nodiscard]] inline row_place place_of_task(const thread_key& of, std::string_view point_id) {
+  return {"task", point_id, of.thread_id, of.ns, true};
+}
+[[nodiscard]] inline row_place place_of_effect(std::string_view thread_id, std::string_view key) {
+  return {"effect", key, thread_id};
+}
 /// @}
 
 /// The text of a layout by its number, and the other way round. @{

@@ -43,8 +43,13 @@ ALTER TABLE items ADD COLUMN until INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE items ADD COLUMN meaning BLOB;
 CREATE INDEX items_by_end ON items (until) WHERE until > 0;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+)sql",
+                                  R"sql(
+-- Rows are encrypted for their thread, too, and a file says when it is not encrypted (check_key).
 )sql"};
 constexpr auto version_of_today = static_cast<std::int64_t>(steps.size());
+/// Files from this version on have the tables of today, and can be read as they are.
+constexpr auto version_to_read = std::int64_t{2};
 
 [[noreturn]] void refuse(const database& db, saver_errc code, const std::string& why) {
   throw saver_error{make_error_code(code),
@@ -67,35 +72,55 @@ std::int64_t version_of(database& db) {
 
 /// What is kept encrypted, to know the key again by.
 constexpr auto proof = std::string_view{"superstep"};
-constexpr auto proof_place = std::string_view{"fact/key"};
+constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 
 [[noreturn]] void refuse_key(const database& db, const std::string& why) {
   refuse(db, saver_errc::wrong_key, why);
 }
 
+[[noreturn]] void refuse_plain(const database& db) {
+  refuse_key(db, "the file is not encrypted, and a key is given: export its threads into a new "
+                 "file that is");
+}
+
+/// Whether the file says with which key it is encrypted, or that it is not; refuses another one.
+bool has_its_key(database& db) {
+  auto find = db.prepare("SELECT name, value FROM facts WHERE name IN ('key', 'plain') ORDER BY 1");
+  if (!find.step())
+    return false;
+  if (find.text(0) == "plain" && db.cipher().is_on())
+    refuse_plain(db);
+  if (find.text(0) == "plain")
+    return true;
+  if (!db.cipher().is_on())
+    refuse_key(db, "the file is encrypted, and no key is given");
+  if (const auto found = db.cipher().open(find.bytes(1), proof_place); !found || *found != proof)
+    refuse_key(db, "the file is encrypted with another key");
+  return true;
+}
+
+/// Who writes to a file first says which it is, so that no other one writes otherwise: not even
+/// into a file whose tables are still empty.
+void say_key(database& db) {
+  const auto* rows = "SELECT EXISTS (SELECT 1 FROM points) OR EXISTS (SELECT 1 FROM items) OR "
+                     "EXISTS (SELECT 1 FROM outputs) OR EXISTS (SELECT 1 FROM effects)";
+  if (db.cipher().is_on() && db.pragma(rows) != 0)
+    refuse_plain(db);
+  const auto sealed = db.cipher().seal(std::string{proof}, proof_place);
+  auto add = db.prepare("INSERT INTO facts (name, value) VALUES (?1, ?2)");
+  add.bind_text(1, db.cipher().is_on() ? "key" : "plain");
+  add.bind_bytes(2, sealed);
+  add.run();
+}
+
 /// A file is encrypted from its beginning with one key, or not at all.
 void check_key(database& db) {
-  auto find = db.prepare("SELECT value FROM facts WHERE name = 'key'");
-  if (find.step()) {
-    if (!db.cipher().is_on())
-      refuse_key(db, "the file is encrypted, and no key is given");
-    if (const auto found = db.cipher().open(find.bytes(0), proof_place); !found || *found != proof)
-      refuse_key(db, "the file is encrypted with another key");
+  if (has_its_key(db) || (db.is_read_only() && !db.cipher().is_on()))
     return;
-  }
-  if (!db.cipher().is_on())
-    return;
-  if (db.pragma("SELECT (SELECT count(*) FROM points) + (SELECT count(*) FROM items) + "
-                "(SELECT count(*) FROM outputs) + (SELECT count(*) FROM effects)") != 0)
-    refuse_key(db, "the file is not encrypted, and a key is given: export its threads into a new "
-                   "file that is");
-  find.reset();
-  const auto sealed = db.cipher().seal(std::string{proof}, proof_place);
-  auto add = db.prepare("INSERT OR IGNORE INTO facts (name, value) VALUES ('key', ?1)");
-  add.bind_bytes(1, sealed);
-  add.run();
-  if (db.changes() == 0) // another process was first
-    check_key(db);
+  db.in_transaction("BEGIN IMMEDIATE", [&] {
+    if (!has_its_key(db)) // another process may have been first
+      say_key(db);
+  });
 }
 
 } // namespace
@@ -103,7 +128,7 @@ void check_key(database& db) {
 void open_schema(database& db) {
   auto version = std::int64_t{0};
   db.in_transaction("BEGIN", [&] { version = version_of(db); });
-  if (version == version_of_today)
+  if (version == version_of_today || (version >= version_to_read && db.is_read_only()))
     return;
   db.in_transaction("BEGIN IMMEDIATE", [&] {
     // Another process may be at it as well: look again.

@@ -83,8 +83,13 @@ vectors read_vectors(std::string_view bytes) {
   return out;
 }
 
-std::string place_of_item(std::string_view ns, std::string_view key) {
-  return "item/" + std::string{ns} + '/' + std::string{key};
+row_place place_of_item(std::string_view ns, std::string_view key) {
+  return {"item", ns, key};
+}
+
+/// The vectors of an item, which stood at its own place once.
+row_place place_of_meaning(std::string_view ns, std::string_view key) {
+  return {"item", ns, key, "meaning"};
 }
 
 struct found_item {
@@ -143,9 +148,8 @@ public:
     const auto meaning =
         meaning_of(options_.embed, options_.fields, value, put); // outside the lock
     const auto ttl = put.ttl.value_or(options_.ttl).count();
-    const auto place = place_of_item(ns, key);
-    const auto row = db_.cipher().seal(to_text(value), place);
-    const auto found = db_.cipher().seal(written(meaning), place);
+    const auto row = db_.cipher().seal(to_text(value), place_of_item(ns, key));
+    const auto found = db_.cipher().seal(written(meaning), place_of_meaning(ns, key));
     const auto lock = std::scoped_lock{mutex_};
     auto s = statement_use{put_};
     s->bind_bytes(1, ns);
@@ -203,8 +207,9 @@ public:
 private:
   [[nodiscard]] std::int64_t now() const { return in_ms(options_.time->now()); }
 
-  [[nodiscard]] std::string opened(std::string_view bytes, const found_item& of) const {
-    auto text = db_.cipher().open(bytes, place_of_item(of.ns, of.key));
+  [[nodiscard]] std::string opened(std::string_view bytes, const found_item& of,
+                                   const row_place& place) const {
+    auto text = db_.cipher().open(bytes, place);
     if (!text)
       throw saver_error{make_error_code(saver_errc::corrupt),
                         "item '" + of.key + "' of the store in '" + db_.path() +
@@ -215,7 +220,8 @@ private:
   [[nodiscard]] found_item read(const statement& s) const {
     auto out =
         found_item{std::string{s.bytes(0)}, std::string{s.text(1)}, {}, s.number(3), s.number(4)};
-    out.value = std::move(parse_row(opened(s.bytes(2), out)).as_object());
+    out.value =
+        std::move(parse_row(opened(s.bytes(2), out, place_of_item(out.ns, out.key))).as_object());
     return out;
   }
 
@@ -239,7 +245,9 @@ private:
       if (!fits(query.filter, item.value, no_number::is_left_out))
         continue;
       if (wanted != nullptr && !s->is_null(5))
-        item.score = score(*wanted, read_vectors(opened(s->bytes(5), item)), item);
+        item.score = score(
+            *wanted, read_vectors(opened(s->bytes(5), item, place_of_meaning(item.ns, item.key))),
+            item);
       if (wanted != nullptr || skipped++ >= query.offset)
         out.push_back(std::move(item));
     }
