@@ -68,6 +68,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
     const auto [space, is_new] = spaces.emplace(p.ns, 0);
     if (is_new)
       space->second = add_thread(db, thread_id, p.ns);
+    const auto key = thread_key{std::string{thread_id}, p.ns};
     const auto own = static_cast<std::int64_t>(p.row.size());
     auto size = row_size{own, own};
     if (!p.base.empty()) {
@@ -75,7 +76,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
       size = {base.chain + own, base.whole + own};
     }
     sizes[{p.ns, p.head.id}] = size;
-    const auto row = db.to_row(p.row, place_of_point(p.head.id));
+    const auto row = db.to_row(p.row, place_of_point(key, p.head.id));
     point.bind(1, space->second);
     point.bind_text(2, p.head.id);
     point.bind_text(3, p.head.parent);
@@ -93,7 +94,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
     point.bind_bytes(12, row);
     point.run();
     for (const auto& t : p.tasks) {
-      const auto text = db.to_row(t.row, place_of_task(p.head.id));
+      const auto text = db.to_row(t.row, place_of_task(key, p.head.id));
       task.bind(1, space->second);
       task.bind_text(2, p.head.id);
       task.bind(3, layouts[t.layout]);
@@ -250,7 +251,7 @@ private:
 
   void make_whole(const thread_key& key, std::int64_t no, const std::string& id) {
     const auto whole = reader_.whole_row(key, id);
-    const auto row = db_.to_row(to_text(whole.row), place_of_point(id));
+    const auto row = db_.to_row(to_text(whole.row), place_of_point(key, id));
     auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
                          "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
     s.bind(1, no);

@@ -387,7 +387,7 @@ void sqlite_writer::insert_point(job& j) {
       j.row += (i == 0 ? "" : ",") + j.tasks[i];
     j.row += "]}";
   }
-  const auto row = db_.to_row(std::move(j.row), place_of_point(j.head.id));
+  const auto row = db_.to_row(std::move(j.row), place_of_point(j.at->key, j.head.id));
   const auto sum =
       checksum_of({j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
   auto s = statement_use{add_point_};
@@ -418,7 +418,7 @@ void sqlite_writer::insert_point(job& j) {
 
 void sqlite_writer::insert_tasks(const job& j) {
   for (const auto& task : j.tasks) {
-    const auto row = db_.to_row(task, place_of_task(j.head.id));
+    const auto row = db_.to_row(task, place_of_task(j.at->key, j.head.id));
     auto s = statement_use{add_tasks_};
     s->bind(1, j.at->thread_no);
     s->bind_text(2, j.head.id);
