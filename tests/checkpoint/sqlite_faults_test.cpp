@@ -375,6 +375,19 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
   s->check(key);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_of_version_2_that_cannot_be_written_is_read) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto path = folder.file();
+  (void)maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  static_cast<void>(ask_sql(path, "DELETE FROM facts; PRAGMA user_version = 2"));
+  const auto before = bytes_of(path);
+  const auto closed = permissions{path, read_only_file};
+  const auto counting = permissions_count{};
+  BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST((bytes_of(path) == before));
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_told_when_a_file_in_it_is_opened) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
