@@ -33,18 +33,22 @@ void add_calls(json::object& into, std::string_view key, const std::vector<Call>
   into[key] = std::move(list);
 }
 
-/// Writes the members of one object, commas in between. The keys are ours and need no escapes.
+/// Writes the members of one object, commas in between. Keys of our own need no escapes.
 class object_writer {
 public:
   explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }
 
   std::string& key(std::string_view name) {
-    if (!first_)
-      out_ += ',';
-    first_ = false;
+    separate();
     out_ += '"';
     out_ += name;
     out_ += "\":";
+    return out_;
+  }
+  std::string& foreign_key(std::string_view name) {
+    separate();
+    append_quoted(out_, name);
+    out_ += ':';
     return out_;
   }
   void text(std::string_view name, std::string_view value) { append_quoted(key(name), value); }
@@ -65,6 +69,12 @@ public:
   void close() { out_ += '}'; }
 
 private:
+  void separate() {
+    if (!first_)
+      out_ += ',';
+    first_ = false;
+  }
+
   std::string& out_;
   bool first_ = true;
 };
@@ -109,6 +119,8 @@ void append_usage(std::string& out, const token_usage& u) {
   w.key("total_tokens") += std::to_string(u.total_tokens);
   w.object_unless_empty("input_token_details", u.input_details);
   w.object_unless_empty("output_token_details", u.output_details);
+  for (const auto& [key, value] : u.others)
+    append_text(w.foreign_key({key.data(), key.size()}), value);
   w.close();
 }
 
@@ -144,7 +156,7 @@ json::object to_json(const message& m) {
     o["content"] = m.content;
   if (m.type == message_type::chat)
     o["role"] = m.role;
-  if (!m.name.empty())
+  if (!m.name.empty() || m.type == message_type::function)
     o["name"] = m.name;
   if (!m.id.empty())
     o["id"] = m.id;
@@ -152,7 +164,7 @@ json::object to_json(const message& m) {
   add_calls(o, "invalid_tool_calls", m.invalid_tool_calls);
   if (m.usage)
     o["usage_metadata"] = to_json(*m.usage);
-  if (!m.tool_call_id.empty())
+  if (!m.tool_call_id.empty() || m.type == message_type::tool)
     o["tool_call_id"] = m.tool_call_id;
   if (m.is_error)
     o["status"] = "error";
@@ -174,13 +186,15 @@ void append_json(std::string& out, const message& m) {
     w.text("content", m.content);
   if (m.type == message_type::chat)
     w.text("role", m.role);
-  w.text_unless_empty("name", m.name);
+  if (!m.name.empty() || m.type == message_type::function)
+    w.text("name", m.name);
   w.text_unless_empty("id", m.id);
   append_calls(w, "tool_calls", m.tool_calls);
   append_calls(w, "invalid_tool_calls", m.invalid_tool_calls);
   if (m.usage)
     append_usage(w.key("usage_metadata"), *m.usage);
-  w.text_unless_empty("tool_call_id", m.tool_call_id);
+  if (!m.tool_call_id.empty() || m.type == message_type::tool)
+    w.text("tool_call_id", m.tool_call_id);
   if (m.is_error)
     w.text("status", "error");
   if (!m.artifact.is_null())

@@ -22,29 +22,48 @@ std::int64_t rest(std::int64_t a, std::int64_t b) {
   return std::max(a - b, std::int64_t{0});
 }
 
-result<std::int64_t> count_in(const json::object& details, json::string_view key) {
-  const auto* value = details.if_contains(key);
-  if (!value || value->is_null())
-    return 0;
-  if (!value->is_int64())
-    return fault_at("usage", "the detail \"" + std::string{key} + "\" must be an integer");
-  return value->get_int64();
-}
+/// As deep as parse_json() reads.
+constexpr auto depth_max = 200;
 
-result<json::object> combined(const json::object& a, const json::object& b, operation f) {
+/// What is absent counts nothing.
+result<json::value> combined(std::string_view key, const json::value* a, const json::value* b,
+                             operation f, int depth);
+
+result<json::object> combined(const json::object& a, const json::object& b, operation f,
+                              int depth = 0) {
+  if (depth > depth_max)
+    return error{errc::too_large, "cannot add usage: it is nested too deeply"};
   auto out = a;
   for (const auto& member : b)
     out.emplace(member.key(), nullptr);
   for (auto& member : out) {
-    const auto x = count_in(a, member.key());
-    if (!x)
-      return x.error();
-    const auto y = count_in(b, member.key());
-    if (!y)
-      return y.error();
-    member.value() = f(*x, *y);
+    auto sum =
+        combined(member.key(), a.if_contains(member.key()), b.if_contains(member.key()), f, depth);
+    if (!sum)
+      return std::move(sum).error();
+    member.value() = *std::move(sum);
   }
   return out;
+}
+
+result<json::value> combined(std::string_view key, const json::value* a, const json::value* b,
+                             operation f, int depth) {
+  const auto is_absent = [](const json::value* v) { return v == nullptr || v->is_null(); };
+  const auto is = [&](const json::value* v, json::kind kind) {
+    return is_absent(v) || v->kind() == kind;
+  };
+  if (is_absent(a) && is_absent(b))
+    return json::value{};
+  if (is(a, json::kind::int64) && is(b, json::kind::int64))
+    return json::value(f(is_absent(a) ? 0 : a->get_int64(), is_absent(b) ? 0 : b->get_int64()));
+  if (!is(a, json::kind::object) || !is(b, json::kind::object))
+    return fault_at("usage", "the detail \"" + std::string{key} + "\" must be an integer");
+  const auto none = json::object{};
+  auto inner = combined(is_absent(a) ? none : a->get_object(),
+                        is_absent(b) ? none : b->get_object(), f, depth + 1);
+  if (!inner)
+    return std::move(inner).error();
+  return json::value(*std::move(inner));
 }
 
 result<token_usage> combined(const token_usage& a, const token_usage& b, operation f) {
@@ -54,8 +73,23 @@ result<token_usage> combined(const token_usage& a, const token_usage& b, operati
   auto output = combined(a.output_details, b.output_details, f);
   if (!output)
     return std::move(output).error();
-  return token_usage{f(a.input_tokens, b.input_tokens), f(a.output_tokens, b.output_tokens),
-                     f(a.total_tokens, b.total_tokens), *std::move(input), *std::move(output)};
+  auto others = combined(a.others, b.others, f);
+  if (!others)
+    return std::move(others).error();
+  return token_usage{f(a.input_tokens, b.input_tokens),
+                     f(a.output_tokens, b.output_tokens),
+                     f(a.total_tokens, b.total_tokens),
+                     *std::move(input),
+                     *std::move(output),
+                     *std::move(others)};
+}
+
+bool is_known(json::string_view key) {
+  for (const auto* name : {"input_tokens", "output_tokens", "total_tokens", "input_token_details",
+                           "output_token_details"})
+    if (key == name)
+      return true;
+  return false;
 }
 
 } // namespace
@@ -76,6 +110,8 @@ json::object to_json(const token_usage& u) {
     o["input_token_details"] = u.input_details;
   if (!u.output_details.empty())
     o["output_token_details"] = u.output_details;
+  for (const auto& [key, value] : u.others)
+    o.emplace(key, value);
   return o;
 }
 
@@ -98,6 +134,9 @@ result<token_usage> usage_from_json(const json::value& value, std::string_view p
                                      std::pair{"output_token_details", &usage.output_details}})
     if (const auto* given = from->if_contains(key); given && given->is_object())
       *details = given->get_object();
+  for (const auto& [key, other] : *from)
+    if (!is_known(key))
+      usage.others.emplace(key, other);
   return usage;
 }
 

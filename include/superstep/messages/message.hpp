@@ -39,13 +39,14 @@ struct invalid_tool_call {
 };
 
 /// Tokens of one model answer. `input_details` and `output_details` hold the provider's finer
-/// counts (cache_read, reasoning, …) by name.
+/// counts (cache_read, reasoning, …) by name, `others` what a provider tells beside all these.
 struct token_usage {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t total_tokens = 0;
   json::object input_details;
   json::object output_details;
+  json::object others = {};
 
   friend bool operator==(const token_usage&, const token_usage&) = default;
 };
