@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "blocks/block_parts.hpp"
 #include "fault_at.hpp"
 #include "kept_calls.hpp"
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_json.hpp>
+#include <superstep/messages/python_text.hpp>
 #include <superstep/messages/token_usage.hpp>
 
 #include <cmath>
@@ -94,27 +96,46 @@ private:
     if (key == "content")
       read_content(value);
     else if (key == "id")
-      read_text(key, value, to_.id);
+      read_id(key, value, to_.id);
     else if (key == "name")
       read_text(key, value, to_.name);
     else if (key == "additional_kwargs" || key == "response_metadata")
       read_metadata(key, value);
     else if (to_.type == message_type::ai && key == "tool_calls")
       read_calls(key, value);
-    else if (to_.type == message_type::ai && key == "invalid_tool_calls")
+    else if (is_written_message(message_type::ai) && key == "invalid_tool_calls")
       read_invalid_calls(key, value);
-    else if (to_.type == message_type::ai && key == "usage_metadata")
+    else if (is_written_message(message_type::ai) && key == "usage_metadata")
       read_usage(key, value);
     else if (to_.type == message_type::chat && key == "role")
       read_text(key, value, to_.role);
     else if (to_.type == message_type::tool && key == "tool_call_id")
-      read_text(key, value, to_.tool_call_id);
+      read_id(key, value, to_.tool_call_id);
     else if (to_.type == message_type::tool && key == "status")
       read_status(key, value);
     else if (to_.type == message_type::tool && key == "artifact")
       to_.artifact = value;
-    else if (!value.is_null())
+    else if (!value.is_null() && !is_of_old(key, value))
       to_.additional_kwargs[key] = value;
+  }
+
+  /// A message as to_json() writes it, which has members that servers do not know.
+  [[nodiscard]] bool is_written_message(message_type type) const {
+    return to_.type == type && role_key_ == "type";
+  }
+
+  /// Older writers marked each message that is no example.
+  [[nodiscard]] bool is_of_old(std::string_view key, const json::value& value) const {
+    return (to_.type == message_type::human || to_.type == message_type::ai) && key == "example" &&
+           value == false;
+  }
+
+  /// Some servers number what others name.
+  void read_id(std::string_view key, const json::value& value, std::string& into) {
+    if (value.is_number())
+      into = python_literal(value);
+    else
+      read_text(key, value, into);
   }
 
   void read_text(std::string_view key, const json::value& value, std::string& into) {
@@ -125,16 +146,27 @@ private:
   }
 
   void read_content(const json::value& value) {
-    if (const auto* blocks = value.if_array()) {
-      for (auto i = std::size_t{0}; i < blocks->size(); ++i)
-        if (!(*blocks)[i].is_string() && !(*blocks)[i].is_object())
-          return fail(item_path("content", i), "a block must be a string or an object");
-      to_.blocks = *blocks;
-    } else if (value.is_string() || value.is_null()) {
+    if (const auto* blocks = value.if_array())
+      read_blocks(*blocks);
+    else if (value.is_string() || value.is_null())
       read_text("content", value, to_.content);
-    } else {
+    else if (to_.type == message_type::tool)
+      to_.content = python_literal(value);
+    else
       fail("content", "must be a string, a list of blocks or null");
-    }
+  }
+
+  /// What a tool returned may be anything; a model is told its text.
+  void read_blocks(const json::array& blocks) {
+    if (blocks.empty() && role_key_ == "role")
+      return;
+    auto& list = to_.blocks.emplace(blocks);
+    for (auto i = std::size_t{0}; i < list.size(); ++i)
+      if (auto& block = list[i]; !block.is_string() && !block.is_object()) {
+        if (to_.type != message_type::tool)
+          return fail(item_path("content", i), "a block must be a string or an object");
+        block = python_literal(block);
+      }
   }
 
   void read_metadata(std::string_view key, const json::value& value) {
@@ -148,6 +180,8 @@ private:
   }
 
   void read_status(std::string_view key, const json::value& value) {
+    if (value.is_null() && role_key_ == "role")
+      return;
     const auto* status = value.if_string();
     if (!status || (*status != "error" && *status != "success"))
       return fail(key, "must be \"success\" or \"error\"");
@@ -241,6 +275,9 @@ private:
     if (value.is_null())
       return;
     auto usage = usage_from_json(value, member_path(path_, key));
+    for (const auto* count : {"input_tokens", "output_tokens", "total_tokens"})
+      if (usage && !blocks::member(value.get_object(), count))
+        return fail(key, "must have `" + std::string{count} + '`');
     if (usage)
       to_.usage = *std::move(usage);
     else if (!fault_)
@@ -254,14 +291,18 @@ private:
     if (!spoken && !calls && to_.type != message_type::remove)
       fault_ = fault_at(path_,
                         "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
-    else if (to_.type == message_type::tool && to_.tool_call_id.empty())
+    else if (to_.type == message_type::tool && !blocks::member(from_, "tool_call_id"))
       fail("tool_call_id", "a tool message must name the call it answers");
-    else if (to_.type == message_type::function && to_.name.empty())
+    else if (to_.type == message_type::function && !blocks::member(from_, "name"))
       fail("name", "a function message must name its function");
     else if (to_.type == message_type::chat && to_.role.empty())
       fail("role", "a chat message must name its role");
     else if (to_.type == message_type::remove && to_.id.empty())
       fail("id", "a remove message must name the message to delete");
+    if (to_.type == message_type::remove) {
+      to_.content.clear();
+      to_.blocks.reset();
+    }
   }
 
   const json::object& from_;
