@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "argument_json.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace superstep {
@@ -27,6 +29,17 @@ std::string with_breaks_escaped(std::string_view text) {
   return out;
 }
 
+/// A number too large for a double is read as infinite, which JSON cannot say.
+bool holds_infinity(const json::value& v) {
+  if (const auto* number = v.if_double())
+    return std::isinf(*number);
+  if (const auto* list = v.if_array())
+    return std::any_of(list->begin(), list->end(), holds_infinity);
+  const auto* object = v.if_object();
+  return object && std::any_of(object->begin(), object->end(),
+                               [](const auto& member) { return holds_infinity(member.value()); });
+}
+
 } // namespace
 
 result<json::value> parse_argument_json(std::string_view text) {
@@ -38,7 +51,7 @@ result<json::value> parse_argument_json(std::string_view text) {
   options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more
   auto ec = boost::system::error_code{};
   auto again = json::parse(with_breaks_escaped(text), ec, {}, options);
-  if (ec)
+  if (ec || holds_infinity(again))
     return parsed; // the error about what the model really wrote
   return again;
 }

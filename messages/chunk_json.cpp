@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fault_at.hpp"
+#include "kept_calls.hpp"
 
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -56,6 +57,11 @@ result<tool_call_chunk> call_from_json(const json::value& value, std::string_vie
   if (const auto* index = from->if_contains("index"))
     call.index = *index;
   return call;
+}
+
+bool has_items(const json::object& o, std::string_view key) {
+  const auto* value = o.if_contains(key);
+  return value && value->is_array() && !value->get_array().empty();
 }
 
 /// So that a chunk made with whole calls adds up with others.
@@ -120,8 +126,14 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
   if (!part)
     return std::move(part).error();
   chunk.part = *std::move(part);
-  if (chunk.call_chunks.empty())
+  const auto has_calls = has_items(rest, "tool_calls") || has_items(rest, "invalid_tool_calls");
+  if (chunk.call_chunks.empty() && has_calls) {
+    // Its calls stand as they were given; only what is added to the pieces is read again.
     chunk.call_chunks = pieces_of_calls(chunk.part);
+    return chunk;
+  }
+  if (chunk.call_chunks.empty() && chunk.part.type == message_type::ai)
+    chunk.call_chunks = pieces_of_kept_calls(chunk.part.additional_kwargs);
   read_calls(chunk);
   return chunk;
 }

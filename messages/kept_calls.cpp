@@ -12,6 +12,12 @@ namespace {
 
 using namespace blocks;
 
+/// Arguments that say there are none: a tool without parameters is called with `null` or `[]`.
+bool says_none(const json::value& args) {
+  const auto* list = args.if_array();
+  return args.is_null() || args == "" || (list && list->empty());
+}
+
 void add_call(message& to, const json::object& call, const json::object& function) {
   auto id = std::string{text_in(call, "id")};
   auto name = std::string{text_in(function, "name")};
@@ -19,6 +25,8 @@ void add_call(message& to, const json::object& call, const json::object& functio
   auto args = parse_json(text);
   if (args && args->is_object())
     to.tool_calls.push_back({std::move(id), std::move(name), std::move(args->get_object())});
+  else if (args && says_none(*args))
+    to.tool_calls.push_back({std::move(id), std::move(name), {}});
   else
     to.invalid_tool_calls.push_back({std::move(id), std::move(name), std::string{text}, {}});
 }
@@ -35,6 +43,27 @@ void read_kept_calls(message& m) {
     if (const auto* function = call ? object_in(*call, "function") : nullptr)
       add_call(m, *call, *function);
   }
+}
+
+std::vector<tool_call_chunk> pieces_of_kept_calls(const json::object& kwargs) {
+  const auto text = [](const json::object& from, std::string_view key) {
+    const auto* value = member(from, key);
+    return value && value->is_string() ? std::optional{std::string{value->get_string()}}
+                                       : std::nullopt;
+  };
+  auto out = std::vector<tool_call_chunk>{};
+  const auto* kept = kwargs.if_contains("tool_calls");
+  const auto* list = kept ? kept->if_array() : nullptr;
+  for (auto i = std::size_t{0}; list && i < list->size(); ++i) {
+    const auto* call = (*list)[i].if_object();
+    const auto* function = call ? object_in(*call, "function") : nullptr;
+    if (!function || function->empty())
+      continue;
+    const auto* index = call->if_contains("index");
+    out.push_back({text(*function, "name"), text(*function, "arguments"), text(*call, "id"),
+                   index ? *index : json::value{}});
+  }
+  return out;
 }
 
 } // namespace superstep

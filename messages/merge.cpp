@@ -41,9 +41,7 @@ void merge_text(json::string_view key, json::string& into, const json::string& m
 }
 
 result<> merge_integer(json::string_view key, json::value& into, const json::value& more) {
-  if (key == "index")
-    return {};
-  if (key == "created" || key == "timestamp") {
+  if (key == "index" || key == "created" || key == "timestamp") {
     into = more;
     return {};
   }

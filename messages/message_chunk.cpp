@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "argument_json.hpp"
+
 #include <superstep/base/assert.hpp>
 #include <superstep/messages/merge.hpp>
 #include <superstep/messages/message_chunk.hpp>
@@ -145,38 +147,52 @@ result<> append(message_chunk& into, message_chunk more) {
 
 namespace {
 
+void complete_call(json::object& block, const std::vector<tool_call>& calls) {
+  const auto* id = block.if_contains("id");
+  const auto call = std::find_if(calls.begin(), calls.end(), [&](const tool_call& c) {
+    return id && *id == json::value(c.id);
+  });
+  if (call == calls.end())
+    return;
+  auto whole = json::object{
+      {"type", "tool_call"}, {"name", call->name}, {"args", call->args}, {"id", call->id}};
+  if (const auto* extras = block.if_contains("extras"))
+    whole["extras"] = *extras;
+  block = std::move(whole);
+}
+
+/// A call that the provider ran has no other place than its block, so its text is read there.
+void complete_server_call(json::object& block) {
+  auto& text = block["args"];
+  if (!text.is_string() && !text.is_null())
+    return;
+  auto args = text.is_null() || text == "" ? result<json::value>{json::object{}}
+                                           : parse_argument_json(text.get_string());
+  if (!args || !args->is_object())
+    return;
+  text = *std::move(args);
+  block["type"] = "server_tool_call";
+}
+
 /// Blocks in the standard form stand for their calls, so at the end they become calls as well.
 void complete_blocks(message& m) {
   const auto* version = m.response_metadata.if_contains("output_version");
   if (!version || *version != "v1" || !m.blocks)
     return;
-  for (auto& block : *m.blocks) {
-    auto* object = block.if_object();
-    const auto* type = object ? object->if_contains("type") : nullptr;
-    const auto* id = object ? object->if_contains("id") : nullptr;
-    if (!type || *type != "tool_call_chunk" || !id)
-      continue;
-    const auto call = std::find_if(m.tool_calls.begin(), m.tool_calls.end(),
-                                   [&](const tool_call& c) { return *id == json::value(c.id); });
-    if (call == m.tool_calls.end())
-      continue;
-    auto whole = json::object{
-        {"type", "tool_call"}, {"name", call->name}, {"args", call->args}, {"id", call->id}};
-    if (const auto* extras = object->if_contains("extras"))
-      whole["extras"] = *extras;
-    *object = std::move(whole);
+  for (auto& element : *m.blocks) {
+    auto* block = element.if_object();
+    const auto* type = block ? block->if_contains("type") : nullptr;
+    if (type && *type == "tool_call_chunk")
+      complete_call(*block, m.tool_calls);
+    else if (type && (*type == "server_tool_call_chunk" || *type == "server_tool_call"))
+      complete_server_call(*block);
   }
 }
 
-} // namespace
-
-void read_calls(message_chunk& chunk) {
-  if (chunk.call_chunks.empty())
-    return;
-  auto& m = chunk.part;
+void read_pieces(message& m, const std::vector<tool_call_chunk>& pieces) {
   m.tool_calls.clear();
   m.invalid_tool_calls.clear();
-  for (const auto& call : chunk.call_chunks) {
+  for (const auto& call : pieces) {
     const auto text = call.args.value_or("");
     auto args = text.empty() ? result<json::value>{json::object{}} : parse_partial_json(text);
     if (args && args->is_object())
@@ -185,8 +201,15 @@ void read_calls(message_chunk& chunk) {
     else
       m.invalid_tool_calls.push_back({call.id.value_or(""), call.name.value_or(""), text, {}});
   }
+}
+
+} // namespace
+
+void read_calls(message_chunk& chunk) {
+  if (!chunk.call_chunks.empty())
+    read_pieces(chunk.part, chunk.call_chunks);
   if (chunk.is_last)
-    complete_blocks(m);
+    complete_blocks(chunk.part);
 }
 
 message to_message(message_chunk chunk) {

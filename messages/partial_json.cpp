@@ -50,6 +50,22 @@ bool is_hex_digit(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+constexpr auto half_length = std::string_view{"\\ud83d"}.size();
+
+/// Whether a string that goes on ends with the first half of a character beyond the basic plane.
+bool ends_in_half_character(std::string_view text) {
+  if (text.size() < half_length)
+    return false;
+  const auto at = text.size() - half_length;
+  const auto half = text.substr(at);
+  const auto is_high = half[0] == '\\' && half[1] == 'u' && (half[2] == 'd' || half[2] == 'D') &&
+                       std::string_view{"89abAB"}.find(half[3]) != std::string_view::npos &&
+                       is_hex_digit(half[4]) && is_hex_digit(half[5]);
+  const auto last_other = text.substr(0, at).find_last_not_of('\\');
+  const auto escapes = at - (last_other == std::string_view::npos ? 0 : last_other + 1);
+  return is_high && escapes % 2 == 0; // else the backslash is itself escaped
+}
+
 /// Walks a text by JSON's grammar and finds the longest beginning that becomes JSON when the
 /// brackets open at the very end of the text are closed.
 ///
@@ -218,6 +234,8 @@ result<json::value> parse_partial_json(std::string_view text) {
   if (!open)
     return json::value{};
   auto closed = std::string{text.substr(0, text.size() - (open->in_escape ? 1 : 0))};
+  if (open->in_string && ends_in_half_character(closed))
+    closed.resize(closed.size() - half_length);
   if (open->in_string)
     closed += '"';
   const auto length = beginning_finder{closed, open->brackets}.find();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/messages/merge.hpp>
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/token_usage.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,6 +33,15 @@ message_chunk call_piece(std::string args, int index) {
   auto chunk = ai_chunk("");
   chunk.call_chunks.push_back({std::nullopt, std::move(args), std::nullopt, index});
   return chunk;
+}
+
+message_chunk chunk_of(const std::string& members) {
+  return chunk_from_json(*parse_json(R"({"type":"AIMessageChunk","content":"",)" + members + '}'))
+      .value();
+}
+
+token_usage usage(std::string_view members) {
+  return usage_from_json(*parse_json(members)).value();
 }
 
 } // namespace
@@ -141,6 +152,52 @@ BOOST_AUTO_TEST_CASE(a_chunk_is_written_and_read_back) {
   const auto again = chunk_from_json(to_json(chunk));
   BOOST_REQUIRE(again.has_value());
   BOOST_TEST((*again == chunk));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_provider_counts_beside_the_rest_adds_at_any_depth) {
+  const auto sum = add_usage(usage(R"({"tools":1,"more":{"a":2}})"), usage(R"({"more":{"b":3}})"));
+  BOOST_REQUIRE(sum.has_value());
+  BOOST_TEST(to_text(sum->others) == R"({"tools":1,"more":{"a":2,"b":3}})");
+  BOOST_TEST(add_usage(usage(R"({"tools":"many"})"), usage("{}")).has_error());
+}
+
+BOOST_AUTO_TEST_CASE(of_two_indexes_the_later_counts) {
+  auto members = json::object{{"index", 1}, {"n", 1}};
+  merge_members(members, {{"index", 2}, {"n", 2}}).value();
+  BOOST_TEST(to_text(members) == R"({"index":2,"n":3})");
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_a_server_sent_in_pieces_keep_their_index) {
+  auto sum = chunk_of(R"("additional_kwargs":{"tool_calls":[
+      {"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":"}}]})");
+  append(sum, chunk_of(R"("additional_kwargs":{"tool_calls":[
+      {"index":0,"function":{"arguments":" 1}"}}]})"))
+      .value();
+  const auto m = to_message(sum);
+  BOOST_TEST(m.invalid_tool_calls.empty());
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"a":1})");
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_chunk_stays_one_until_something_is_added) {
+  auto chunk = chunk_of(R"("invalid_tool_calls":[{"name":"f","args":"{","id":"c","error":"e"}])");
+  BOOST_TEST(chunk.part.tool_calls.empty());
+  BOOST_TEST(chunk.part.invalid_tool_calls.size() == 1U);
+  BOOST_REQUIRE(chunk.call_chunks.size() == 1U);
+  BOOST_TEST(*chunk.call_chunks[0].args == "{");
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_the_provider_ran_is_whole_at_the_end) {
+  auto chunk = block_chunk(
+      {{"type", "server_tool_call_chunk"}, {"id", "s"}, {"args", R"({"q":)"}, {"index", 0}});
+  chunk.part.response_metadata["output_version"] = "v1";
+  append(chunk,
+         block_chunk({{"type", "server_tool_call_chunk"}, {"args", R"("x"})"}, {"index", 0}}))
+      .value();
+  BOOST_TEST(to_text(to_message(chunk).blocks->at(0).at("type")) == R"("server_tool_call_chunk")");
+  chunk.is_last = true;
+  BOOST_TEST(to_text(*to_message(chunk).blocks) ==
+             R"([{"type":"server_tool_call","id":"s","args":{"q":"x"},"index":0}])");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

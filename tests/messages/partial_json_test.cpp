@@ -29,6 +29,9 @@ const auto texts = std::vector<text_case>{
     {"a backslash that escapes nothing is dropped", R"({"a": "x\)", R"({"a":"x"})"},
     {"an escape that is not whole takes its member with it", R"({"a": 1, "b": "\u00)",
      R"({"a":1})"},
+    {"half a character is no text yet", R"({"a": "x\ud83d)", R"({"a":"x"})"},
+    {"half a character and the beginning of its other half", R"({"a": "x\ud83d\)", R"({"a":"x"})"},
+    {"what only looks like half a character", R"({"a": "\\ud83d)", R"({"a":"\\ud83d"})"},
     {"a key alone is cut", R"({"a": 1, "b)", R"({"a":1})"},
     {"a colon without a value is cut", R"({"a": 1, "b":)", R"({"a":1})"},
     {"a word that is not whole is cut", R"({"a": 1, "b": tru)", R"({"a":1})"},
@@ -40,6 +43,7 @@ const auto texts = std::vector<text_case>{
     {"the brackets of an earlier part stand for those cut", R"({"a": [1], "b" [)", R"({"a":[1]})"},
     {"a bracket that closes another kind", "{]", "null"},
     {"a comma before a bracket", "[1,]", ""},
+    {"a number beyond all numbers", R"({"a": 1e400})", ""},
     {"no JSON at all", "nope", ""},
     {"nothing", "", ""},
 };
