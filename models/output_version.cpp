@@ -5,6 +5,7 @@
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/output_version.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -45,22 +46,42 @@ result<message> standardized(message answer) {
   return answer;
 }
 
+std::int64_t chunk_standardizer::free_index(std::int64_t wanted) {
+  if (taken_.contains(wanted))
+    wanted = std::max(*taken_.rbegin(), wanted) + 1;
+  taken_.insert(wanted);
+  return wanted;
+}
+
+void chunk_standardizer::number(json::object& block) {
+  const auto type = providers::type_of(block);
+  const auto* index = block.if_contains("index");
+  if (!index || index->is_null()) {
+    // A piece of the same kind as the one before goes on with it.
+    if (type != std::exchange(last_type_, type))
+      index_ = free_index(taken_.empty() ? 0 : *taken_.rbegin() + 1);
+    block["index"] = index_;
+  } else if (index->is_int64()) {
+    const auto [place, is_new] = given_.emplace(index->get_int64(), 0);
+    if (is_new)
+      place->second = free_index(place->first);
+    block["index"] = place->second;
+    last_type_.clear();
+  } // else a text, which no other block has
+}
+
 result<message_chunk> chunk_standardizer::standardize(message_chunk piece) {
   auto blocks = content_blocks(piece);
   if (!blocks)
     return std::move(blocks).error();
-  for (auto& element : *blocks) {
-    auto* block = element.if_object();
-    if (block == nullptr)
-      continue;
-    // A piece of the same kind as the one before goes on with it.
-    const auto type = providers::type_of(*block);
-    if (type != last_type_) {
-      last_type_ = type;
-      ++index_;
-    }
-    block->emplace("index", index_);
-  }
+  // A text of nothing is no block, and would keep the next one from being the first.
+  const auto is_silence = [](const json::value& block) {
+    return block == json::value{{"type", "text"}, {"text", ""}};
+  };
+  blocks->erase(std::remove_if(blocks->begin(), blocks->end(), is_silence), blocks->end());
+  for (auto& element : *blocks)
+    if (auto* block = element.if_object())
+      number(*block);
   piece.part.blocks = *std::move(blocks);
   piece.part.content.clear();
   // Texts of metadata concatenate when pieces are added, so only one of them says it.

@@ -18,6 +18,15 @@ bool has_type(const json::value& block, std::string_view type) {
   return object && type_of(*object) == type;
 }
 
+std::string_view provider_of(const message& m) {
+  return text_in(m.response_metadata, "model_provider");
+}
+
+/// The text of a chat completion has its calls beside it, and these need no id to be told apart.
+bool is_chat_completion(const message& m) {
+  return !m.blocks && provider_of(m) == "openai";
+}
+
 void add_calls(json::array& into, const message& m) {
   for (const auto& call : m.tool_calls) {
     const auto is_there = [&](const json::value& block) {
@@ -25,7 +34,7 @@ void add_calls(json::array& into, const message& m) {
       return object && is_one_of(type_of(*object), {"tool_call", "tool_call_chunk"}) &&
              text_in(*object, "id") == call.id;
     };
-    if (!call.id.empty() && std::none_of(into.begin(), into.end(), is_there))
+    if (call.id.empty() ? is_chat_completion(m) : std::none_of(into.begin(), into.end(), is_there))
       into.push_back(call_block(call));
   }
 }
@@ -42,7 +51,7 @@ void add_reasoning(json::array& into, const message& m) {
 result<json::array> standard_blocks(const source& from) {
   const auto& m = from.whole;
   auto out = json::array{};
-  const auto provider = text_in(m.response_metadata, "model_provider");
+  const auto provider = provider_of(m);
   if (!m.blocks) {
     if (!m.content.empty())
       out.push_back(json::object{{"type", "text"}, {"text", m.content}});
@@ -73,10 +82,39 @@ result<json::array> blocks_of(const source& from) {
   return out;
 }
 
+/// Pieces of calls that no block stands for: beside a text, or without any content.
+bool has_bare_pieces(const message_chunk& chunk) {
+  const auto& m = chunk.part;
+  if (chunk.is_last || chunk.call_chunks.empty())
+    return false;
+  if (m.blocks)
+    return m.blocks->empty();
+  const auto are_read = !m.tool_calls.empty() || !m.invalid_tool_calls.empty();
+  return m.content.empty() || is_chat_completion(m) || !are_read;
+}
+
+void put_pieces(json::array& blocks, const std::vector<tool_call_chunk>& calls) {
+  const auto is_call = [](const json::value& block) {
+    return has_type(block, "tool_call") || has_type(block, "invalid_tool_call");
+  };
+  blocks.erase(std::remove_if(blocks.begin(), blocks.end(), is_call), blocks.end());
+  for (const auto& call : calls)
+    blocks.push_back(call_chunk_block(call));
+}
+
+/// An answer of Anthropic's that says nothing is a text that says nothing.
+void add_silence(json::array& blocks, const message& m) {
+  if (blocks.empty() && !m.blocks && m.type == message_type::ai && provider_of(m) == "anthropic")
+    blocks.push_back(json::object{{"type", "text"}, {"text", ""}});
+}
+
 } // namespace
 
 result<json::array> content_blocks(const message& m) {
-  return blocks_of({m});
+  auto out = blocks_of({m});
+  if (out)
+    add_silence(*out, m);
+  return out;
 }
 
 result<json::array> content_blocks(const message_chunk& chunk) {
@@ -85,18 +123,12 @@ result<json::array> content_blocks(const message_chunk& chunk) {
   if (from.is_chunk && chunk.call_chunks.size() == 1)
     from.piece = &chunk.call_chunks.front();
   auto out = blocks_of(from);
-  const auto& m = chunk.part;
-  const auto is_empty = m.blocks ? m.blocks->empty() : m.content.empty();
-  if (!out || !from.is_chunk || !is_empty || chunk.call_chunks.empty())
+  if (!out)
     return out;
-  // Nothing but calls, and these are not whole yet.
-  auto pieces = json::array{};
-  for (auto& block : *out)
-    if (!has_type(block, "tool_call") && !has_type(block, "invalid_tool_call"))
-      pieces.push_back(std::move(block));
-  for (const auto& call : chunk.call_chunks)
-    pieces.push_back(call_chunk_block(call));
-  return pieces;
+  if (has_bare_pieces(chunk))
+    put_pieces(*out, chunk.call_chunks);
+  add_silence(*out, chunk.part);
+  return out;
 }
 
 message message_of_blocks(message_type type, json::array blocks) {

@@ -54,11 +54,11 @@ void copy_unless(json::object& into, const json::object& from,
 
 /// Call and result stand next to each other in a list, so the result's index is one more.
 void add_pair(json::array& into, const json::object& block, json::object call, json::object result,
-              std::string_view mark) {
+              std::string_view mark, std::string_view result_mark) {
   if (const auto* index = block.if_contains("index"); index && index->is_int64()) {
     const auto at = index->get_int64();
-    call["index"] = "lc_" + std::string{mark} + "c_" + std::to_string(at);
-    result["index"] = "lc_" + std::string{mark} + "r_" + std::to_string(at + 1);
+    call["index"] = "lc_" + std::string{mark} + '_' + std::to_string(at);
+    result["index"] = "lc_" + std::string{result_mark} + '_' + std::to_string(at + 1);
   }
   into.push_back(std::move(call));
   if (!result.empty())
@@ -79,7 +79,7 @@ void add_web_search(json::array& into, const json::object& block) {
   call["args"] = std::move(args);
   copy_unless(call, block, {"type", "id", "action", "status", "index"});
   add_status(result, block);
-  add_pair(into, block, std::move(call), std::move(result), "ws");
+  add_pair(into, block, std::move(call), std::move(result), "wsc", "wsr");
 }
 
 void add_file_search(json::array& into, const json::object& block) {
@@ -90,7 +90,7 @@ void add_file_search(json::array& into, const json::object& block) {
   auto result = server_result(block);
   add_output(result, block, "results");
   add_status(result, block);
-  add_pair(into, block, std::move(call), std::move(result), "fs");
+  add_pair(into, block, std::move(call), std::move(result), "fsc", "fsr");
 }
 
 void add_code_interpreter(json::array& into, const json::object& block) {
@@ -102,7 +102,7 @@ void add_code_interpreter(json::array& into, const json::object& block) {
   if (const auto* outputs = block.if_contains("outputs"))
     result["output"] = *outputs;
   add_status(result, block);
-  add_pair(into, block, std::move(call), std::move(result), "ci");
+  add_pair(into, block, std::move(call), std::move(result), "cic", "cir");
 }
 
 void add_mcp_call(json::array& into, const json::object& block) {
@@ -120,7 +120,7 @@ void add_mcp_call(json::array& into, const json::object& block) {
   auto result = server_result(block);
   add_output(result, block, "output");
   add_error(result, block);
-  add_pair(into, block, std::move(call), std::move(result), "mcp");
+  add_pair(into, block, std::move(call), std::move(result), "mcp", "mcpr");
 }
 
 void add_mcp_list(json::array& into, const json::object& block) {
@@ -130,7 +130,7 @@ void add_mcp_list(json::array& into, const json::object& block) {
   auto result = server_result(block);
   add_output(result, block, "tools");
   add_error(result, block);
-  add_pair(into, block, std::move(call), std::move(result), "ml");
+  add_pair(into, block, std::move(call), std::move(result), "mlt", "mltr");
 }
 
 } // namespace

@@ -30,6 +30,11 @@ bool read_openai_input(const json::object& block, std::size_t position, json::ob
   const auto* inner = object_in(block, type);
   if (!inner)
     return false;
+  // What is missing a part is no such input; nobody should take it for one.
+  const auto needs = [&](std::string_view key) { return !text_in(*inner, key).empty(); };
+  if ((type == "image_url" && !needs("url")) ||
+      (type == "input_audio" && (!needs("data") || !needs("format"))))
+    return false;
   if (type == "image_url") {
     out = made("image", position);
     const auto url = text_in(*inner, "url");

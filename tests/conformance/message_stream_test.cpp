@@ -115,3 +115,65 @@ BOOST_AUTO_TEST_CASE(a_stream_of_events_gives_the_same_message_however_its_bytes
     }
   }
 }
+
+namespace {
+
+/// The pieces that a caller is told when it asks for standard blocks, added up.
+message told_as_blocks(provider_api api, std::string_view bytes) {
+  auto sum = std::optional<message_chunk>{};
+  const auto add = [&](const message_chunk& piece) {
+    if (sum)
+      append(*sum, piece).value();
+    else
+      sum = piece;
+  };
+  auto answer = models::answer_stream{api, models::wire_request{}, output_version::v1, add,
+                                      models::answer_stream::bounds{}};
+  BOOST_TEST_REQUIRE(!answer.feed(bytes));
+  BOOST_TEST_REQUIRE(!answer.end());
+  (void)answer.finish().value();
+  return to_message(std::move(sum).value());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(text_and_call_of_one_event_are_two_standard_blocks) {
+  const auto chat = told_as_blocks(
+      provider_api::openai_chat,
+      "data: "
+      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"look\",\"tool_calls\":[{\"index\":0,"
+      "\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":\"}}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":"
+      "{\"arguments\":\"1}\"}}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n"
+      "data: [DONE]\n\n");
+  BOOST_TEST(to_text(*chat.blocks) ==
+             R"([{"type":"text","text":"look","index":0},)"
+             R"({"type":"tool_call","name":"f","args":{"x":1},"id":"a"}])");
+  const auto ollama = told_as_blocks(
+      provider_api::ollama,
+      R"({"message":{"content":"look","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}}]},"done":true})"
+      "\n");
+  BOOST_REQUIRE(ollama.blocks->size() == 2U);
+  BOOST_TEST(to_text(ollama.blocks->at(0)) == R"({"type":"text","text":"look","index":0})");
+  BOOST_TEST(to_text(ollama.blocks->at(1).at("args")) == R"({"x":1})");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_told_as_standard_blocks_adds_up_to_whole_calls) {
+  auto calls = 0;
+  for (const auto& c : recorded_streams()) {
+    auto luck = std::minstd_rand{1};
+    if (streamed(c, bytes_of(c), luck, 100).as_object().contains("wrong"))
+      continue;
+    const auto m = told_as_blocks(api_of(c), bytes_of(c));
+    for (const auto& call : m.tool_calls) {
+      const auto is_its = [&](const json::value& block) {
+        return block.at("type") == "tool_call" && block.at("id") == json::value(call.id) &&
+               block.at("args") == json::value(call.args);
+      };
+      BOOST_TEST(std::count_if(m.blocks->begin(), m.blocks->end(), is_its) == 1, c.id);
+      ++calls;
+    }
+  }
+  BOOST_TEST(calls > 10);
+}

@@ -35,11 +35,26 @@ const auto cases = std::vector<block_case>{
     {"a document of Anthropic's",
      R"({"type":"human","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AA"},"title":"T"}]})",
      R"([{"type":"file","base64":"AA","mime_type":"application/pdf","extras":{"title":"T"}}])"},
+    {"a picture of chat completions without a link",
+     R"({"type":"human","content":[{"type":"image_url","image_url":{"detail":"low"}}]})",
+     R"([{"type":"non_standard","value":{"type":"image_url","image_url":{"detail":"low"}}}])"},
+    {"a sound of chat completions without a format",
+     R"({"type":"human","content":[{"type":"input_audio","input_audio":{"data":"AA"}}]})",
+     R"([{"type":"non_standard","value":{"type":"input_audio","input_audio":{"data":"AA"}}}])"},
     {"what nobody knows", R"({"type":"human","content":[{"type":"odd","x":1}]})",
      R"([{"type":"non_standard","value":{"type":"odd","x":1}}])"},
     {"calls that are no block come last",
      R"({"type":"ai","content":"x","tool_calls":[{"name":"f","args":{},"id":"c"}]})",
      R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{},"id":"c"}])"},
+    {"a call without an id of chat completions",
+     R"({"type":"ai","content":"x","tool_calls":[{"name":"f","args":{},"id":null}],"response_metadata":{"model_provider":"openai"}})",
+     R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{},"id":""}])"},
+    {"an answer of Anthropic's that says nothing",
+     R"({"type":"ai","content":"","response_metadata":{"model_provider":"anthropic"}})",
+     R"([{"type":"text","text":""}])"},
+    {"tools that OpenAI listed",
+     R"({"type":"ai","content":[{"type":"mcp_list_tools","id":"m","tools":[1],"index":0}],"response_metadata":{"model_provider":"openai"}})",
+     R"([{"type":"server_tool_call","name":"mcp_list_tools","id":"m","args":{},"index":"lc_mlt_0"},{"type":"server_tool_result","tool_call_id":"m","output":[1],"status":"success","index":"lc_mltr_1"}])"},
     {"reasoning beside the text comes first",
      R"({"type":"ai","content":"x","additional_kwargs":{"reasoning_content":"r"}})",
      R"([{"type":"reasoning","reasoning":"r"},{"type":"text","text":"x"}])"},
@@ -70,6 +85,16 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_goes_on_has_pieces_of_calls) {
   chunk.call_chunks = {{"f", "{", "c", 0}};
   const auto piece = R"({"type":"tool_call_chunk","name":"f","args":"{","id":"c","index":0})";
   BOOST_TEST(to_text(content_blocks(chunk).value()) == '[' + std::string{piece} + ']');
+}
+
+BOOST_AUTO_TEST_CASE(pieces_of_calls_stand_beside_the_text_of_a_chunk) {
+  auto chunk = message_chunk{};
+  chunk.part = ai_message("x");
+  chunk.call_chunks = {{"f", "{", "c", 0}};
+  const auto blocks = content_blocks(chunk).value();
+  BOOST_REQUIRE(blocks.size() == 2U);
+  BOOST_TEST(blocks[0].at("type").as_string() == "text");
+  BOOST_TEST(blocks[1].at("type").as_string() == "tool_call_chunk");
 }
 
 BOOST_AUTO_TEST_CASE(a_message_is_made_of_blocks_and_has_their_calls) {

@@ -5,6 +5,8 @@
 #include <superstep/messages/message_chunk.hpp>
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -24,15 +26,21 @@ enum class output_version : std::uint8_t { v0, v1 };
 /// `response_metadata.output_version`. One that is marked already stays as it is.
 [[nodiscard]] result<message> standardized(message answer);
 
-/// The same for the pieces of one stream, in their order: blocks without an index get one, so that
-/// the pieces add up block by block.
+/// The same for the pieces of one stream, in their order: every block gets an index of its own, so
+/// that the pieces add up block by block. Indexes that the provider gave stay unless another block
+/// has them: in a chat completion the calls are counted, and the text beside them is not.
 class chunk_standardizer {
 public:
   [[nodiscard]] result<message_chunk> standardize(message_chunk piece);
 
 private:
+  void number(json::object& block);
+  std::int64_t free_index(std::int64_t wanted);
+
   std::string last_type_;
-  std::int64_t index_ = -1;
+  std::int64_t index_ = -1;                    ///< of the last block that had none
+  std::map<std::int64_t, std::int64_t> given_; ///< the provider's indexes, and what they became
+  std::set<std::int64_t> taken_;
   bool is_first_ = true;
 };
 
