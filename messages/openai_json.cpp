@@ -174,8 +174,7 @@ result<message> from_openai(const json::object& from) {
 
 std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::string name,
                                                            std::string_view arguments) {
-  const auto blank = arguments.find_first_not_of(" \t\r\n") == std::string_view::npos;
-  if (blank || arguments == "null")
+  if (arguments.empty() || arguments == "null")
     return tool_call{std::move(id), std::move(name), {}};
   auto parsed = parse_argument_json(arguments);
   if (parsed && parsed->is_object())

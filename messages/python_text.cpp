@@ -2,6 +2,8 @@
 #include <superstep/messages/python_text.hpp>
 #include <superstep/messages/spaced_json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
@@ -59,13 +61,39 @@ void append_json_text(std::string& out, std::string_view text, charset c) {
     append_quoted(out, text);
 }
 
+struct code_range {
+  std::uint32_t first, last;
+};
+
+/// What Python does not print beyond ASCII: controls, spaces and breaks but the common space, marks
+/// of format and private characters, as far as Unicode assigns them.
+constexpr auto unprinted = std::array<code_range, 27>{{
+    {0x80, 0xa0},       {0xad, 0xad},       {0x600, 0x605},       {0x61c, 0x61c},
+    {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},       {0x8e2, 0x8e2},
+    {0x1680, 0x1680},   {0x180e, 0x180e},   {0x2000, 0x200f},     {0x2028, 0x202f},
+    {0x205f, 0x2064},   {0x2066, 0x206f},   {0x3000, 0x3000},     {0xe000, 0xf8ff},
+    {0xfeff, 0xfeff},   {0xfff9, 0xfffb},   {0x110bd, 0x110bd},   {0x110cd, 0x110cd},
+    {0x13430, 0x13438}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},   {0xe0001, 0xe0001},
+    {0xe0020, 0xe007f}, {0xf0000, 0xffffd}, {0x100000, 0x10fffd},
+}};
+
+bool is_unprinted(std::uint32_t code) {
+  if (code < 0x7f)
+    return code < 0x20;
+  return code == 0x7f || std::any_of(unprinted.begin(), unprinted.end(), [&](const auto& r) {
+           return r.first <= code && code <= r.last;
+         });
+}
+
 /// Python prefers single quotes, unless the text has those and no double ones.
 void append_python_text(std::string& out, std::string_view text) {
   const auto has = [&](char c) { return text.find(c) != std::string_view::npos; };
   const auto quote = has('\'') && !has('"') ? '"' : '\'';
   out += quote;
-  for (const auto c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (auto i = std::size_t{0}; i < text.size();) {
+    const auto begin = i;
+    const auto code = next_code_point(text, i);
+    const auto c = text[begin];
     if (c == '\\' || c == quote)
       (out += '\\') += c;
     else if (c == '\n')
@@ -74,10 +102,10 @@ void append_python_text(std::string& out, std::string_view text) {
       out += "\\t";
     else if (c == '\r')
       out += "\\r";
-    else if (byte < 0x20 || byte == 0x7f)
-      append_hex(out, "\\x%02x", byte);
+    else if (is_unprinted(code))
+      append_hex(out, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
     else
-      out += c;
+      out += text.substr(begin, i - begin);
   }
   out += quote;
 }

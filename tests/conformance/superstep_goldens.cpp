@@ -53,7 +53,9 @@ int main(int argc, char** argv) {
   while (std::getline(file, line)) {
     if (line.empty())
       continue;
-    const auto recorded = parse_lenient_json(line);
+    auto recorded = parse_json(line); // exact numbers
+    if (!recorded)
+      recorded = parse_lenient_json(line); // half characters, repeated keys
     if (!recorded || !recorded->is_object() || !recorded->get_object().contains("id")) {
       std::cerr << "not a case: " << line.substr(0, 200) << '\n';
       return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/message.hpp>
 #include <superstep/messages/pretty_text.hpp>
+#include <superstep/messages/python_text.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -51,4 +52,8 @@ BOOST_AUTO_TEST_CASE(a_message_is_printed_for_people) {
                  .ends_with("look\n[image]\n\n"
                             "================================ Human Message "
                             "=================================\n\nand?"));
+}
+
+BOOST_AUTO_TEST_CASE(what_python_does_not_print_it_escapes) {
+  BOOST_TEST(python_text("é \u00a0\u200b\U000e0001😀") == R"('é \xa0\u200b\U000e0001😀')");
 }

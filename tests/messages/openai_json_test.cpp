@@ -87,6 +87,11 @@ BOOST_AUTO_TEST_CASE(arguments_that_are_no_json_are_kept_with_what_is_wrong) {
   BOOST_TEST(m->invalid_tool_calls[0].error.starts_with("not valid JSON"));
 }
 
+BOOST_AUTO_TEST_CASE(arguments_of_nothing_but_space_are_no_json) {
+  BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "  ")));
+  BOOST_TEST(std::holds_alternative<tool_call>(parse_tool_call("c", "f", "")));
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_refused) {
   for (const auto* text :
        {R"({"role":"user","content":"x"})", R"({"content":3})", R"({"content":"","tool_calls":{}})",
