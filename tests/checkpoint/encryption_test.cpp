@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(rows_of_another_thread_are_not_read) {
   const auto alice = ss::thread_key{"alice", ""};
   for (const auto& of : {alice, ss::thread_key{"bob", ""}, ss::thread_key{"alice", "sub"}}) {
     (void)maker(layout, of).put(*s, 1, nullptr, {add_log({of.thread_id})});
-    s->put_task(of, id_of(1), ended("a", 1));
+    s->put_task(of, named(1, layout), ended("a", 1));
   }
   s.reset();
   const auto take_from = [&](const std::string& table, const std::string& whose) {
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_is_copied_or_pruned_is_read_where_it_stands_now) {
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {add_log({"one"})});
   (void)m.put(*s, 2, first, {add_log({"two"})});
-  s->put_task(key, id_of(2), ended("a", 1));
+  s->put_task(key, named(2, layout), ended("a", 1));
   s->import_thread("copy", s->export_thread("t"));
   (void)s->prune({});
   s = open(folder.file(), usual_key);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(encrypted_rows_of_version_2_are_read_and_gone_on_from) {
   auto s = open(folder.file(), usual_key);
   auto m = maker{layout};
   (void)m.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, id_of(1), ended("a", 0));
+  s->put_task(key, named(1, layout), ended("a", 0));
   s->put_effect("t", "one", ss::effect_note{true, "other"});
   s.reset();
   open_store(folder.file(), usual_key)->put({"u"}, "k", {}, {.index = std::vector<std::string>{}});

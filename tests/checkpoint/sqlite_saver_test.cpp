@@ -199,18 +199,18 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_threa
                         is_refused);
   auto wrote = ended("a", 1);
   wrote.output->writes.push_back(set_any(json::object{{"\xed\xa0\x80", 1}}));
-  BOOST_CHECK_EXCEPTION(s->put_task(key, id_of(1), wrote), ss::saver_error, is_refused);
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), wrote), ss::saver_error, is_refused);
   auto asked = ss::task_record{};
   asked.task = "a";
   asked.asked.emplace().push_back({"id", "caf\xe9?"});
   const auto is_named = with_words(ss::saver_errc::not_storable, {"'t'", "task 'a'", "UTF-8"});
-  BOOST_CHECK_EXCEPTION(s->put_task(key, id_of(1), asked), ss::saver_error, is_named);
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
   asked.asked.reset();
   asked.answers = {"\xff"};
-  BOOST_CHECK_EXCEPTION(s->put_task(key, id_of(1), asked), ss::saver_error, is_named);
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
   asked.answers.clear();
   asked.resume = json::value("\xff");
-  BOOST_CHECK_EXCEPTION(s->put_task(key, id_of(1), asked), ss::saver_error, is_named);
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
   const auto strange = test_layout{}.last<int>("n\xff").done();
   BOOST_CHECK_EXCEPTION((void)maker(strange, {"u", ""}).put(*s, 1, nullptr, {}), ss::saver_error,
                         with_code(ss::saver_errc::not_storable));
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_kept_whatever_the_bytes_of_its_text) {
   failed.task = "a";
   failed.error = "cannot open caf\xe9.txt";
   failed.cause = std::make_exception_ptr(std::runtime_error{failed.error});
-  s->put_task(key, id_of(1), failed);
+  s->put_task(key, named(1, layout), failed);
   s = open(folder.file());
   const auto tasks = s->load(key, "", layout)->tasks;
   BOOST_TEST_REQUIRE(tasks.size() == 1U);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(an_error_that_was_once_written_as_it_came_is_read) {
   const auto layout = usual_layout();
   auto s = open(folder.file());
   (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, id_of(1), ended("a", 1));
+  s->put_task(key, named(1, layout), ended("a", 1));
   s.reset();
   write_task_row(folder.file(), "{\"t\":\"a\",\"e\":\"caf\xe9\"}");
   s = open(folder.file());
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_says_the_file_the_thread_and_what_to_do
   const auto layout = usual_layout();
   auto s = open(folder.file());
   (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, id_of(1), ended("a", 1));
+  s->put_task(key, named(1, layout), ended("a", 1));
   s.reset();
   const auto is_told = with_words(ss::saver_errc::corrupt,
                                   {folder.file(), "'t'", id_of(1), "older", "begin a new thread"});
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   auto wrote = ended("a", 1);
   wrote.output->writes.push_back(set_any(nested(996))); // with what stands around it: 1,000
-  s->put_task(key, id_of(1), wrote);
+  s->put_task(key, named(1, layout), wrote);
   (void)m.put(*s, 2, first, {set_n(2)});
   s = open(folder.file());
   BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_
   s->import_thread("copy", s->export_thread("t"));
   auto deeper = ended("a", 1);
   deeper.output->writes.push_back(set_any(nested(997)));
-  BOOST_CHECK_EXCEPTION(s->put_task(key, id_of(1), deeper), ss::saver_error,
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), deeper), ss::saver_error,
                         with_code(ss::saver_errc::not_storable));
 }
 
