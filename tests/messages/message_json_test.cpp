@@ -157,6 +157,17 @@ BOOST_AUTO_TEST_CASE(a_list_is_written_and_read_back) {
   BOOST_TEST((*again == list));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_stored_comes_back_equal_with_counts_and_ids_that_few_have) {
+  auto answer = ai_message("x", {{"c", "f", {}}});
+  answer.usage = token_usage{1, 2, 3, {}, {}, {{"tools", 4}, {"\"", json::object{{"a", 5}}}}};
+  const auto list = message_list{answer, tool_message("r", "", "f")};
+  auto text = std::string{};
+  stored_form<message_list>::write(text, list, 0);
+  auto again = message_list{};
+  BOOST_REQUIRE(stored_form<message_list>::read(*parse_json(text), again).has_value());
+  BOOST_TEST((again == list));
+}
+
 BOOST_AUTO_TEST_CASE(one_message_makes_a_list_of_one) {
   const auto list = messages_from_json(*parse_json(R"("hi")"));
   BOOST_REQUIRE(list.has_value());
