@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/merge.hpp>
 #include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/token_usage.hpp>
 
@@ -185,6 +186,15 @@ BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_chunk_stays_one_until_something_is_add
   BOOST_TEST(chunk.part.invalid_tool_calls.size() == 1U);
   BOOST_REQUIRE(chunk.call_chunks.size() == 1U);
   BOOST_TEST(*chunk.call_chunks[0].args == "{");
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_stored_chunk_is_no_call_of_its_message) {
+  const auto m = message_from_dict(*parse_json(
+      R"({"type":"AIMessageChunk","data":{"content":"","invalid_tool_calls":[{"name":"f","args":"{","id":"c","error":"e"}]}})"));
+  BOOST_REQUIRE(m.has_value());
+  BOOST_TEST(m->tool_calls.empty());
+  BOOST_REQUIRE(m->invalid_tool_calls.size() == 1U);
+  BOOST_TEST(m->invalid_tool_calls[0].args == "{");
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_the_provider_ran_is_whole_at_the_end) {
