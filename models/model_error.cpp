@@ -29,7 +29,7 @@ public:
     case model_errc::timed_out:
       return "the model server did not answer in time";
     case model_errc::bad_answer:
-      return "the answer is no chat completion";
+      return "the answer of the model server cannot be used";
     case model_errc::missing_turn:
       return "the recording has no such turn";
     case model_errc::bad_configuration:

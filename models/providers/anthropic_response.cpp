@@ -22,7 +22,10 @@ void complete_block(json::object& block) {
 
 bool is_lone_text(const json::array& blocks) {
   const auto* block = blocks.size() == 1 ? blocks.front().if_object() : nullptr;
-  return block && type_of(*block) == "text" && !member(*block, "citations");
+  if (!block || type_of(*block) != "text")
+    return false;
+  const auto* citations = array_in(*block, "citations");
+  return !member(*block, "citations") || (citations && citations->empty());
 }
 
 } // namespace
@@ -46,6 +49,8 @@ token_usage read_usage(const json::object& usage) {
   out.input_tokens =
       count_in(usage, "input_tokens") + created + count_in(usage, "cache_read_input_tokens");
   out.output_tokens = count_in(usage, "output_tokens");
+  if (const auto* details = object_in(usage, "output_tokens_details"))
+    put_as(out.output_details, "reasoning", *details, "thinking_tokens");
   out.total_tokens = out.input_tokens + out.output_tokens;
   return out;
 }
@@ -134,7 +139,8 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
   block_type_ = given ? type_of(*given) : "";
   const auto is_whole = block_type_.find("tool_use") != std::string::npos ||
                         block_type_.find("tool_result") != std::string::npos ||
-                        is_one_of(block_type_, {"document", "redacted_thinking", "compaction"});
+                        is_one_of(block_type_, {"document", "redacted_thinking"}) ||
+                        (block_type_ == "compaction" && member(*given, "content"));
   if (!given || !is_whole)
     return given ? start_text(*given, event) : std::nullopt;
   auto block = *given;
@@ -173,6 +179,10 @@ std::optional<message_chunk> event_reader::delta(const json::object& event) cons
     block["type"] = "thinking";
     block.emplace("thinking", "");
     return chunk_of_block(std::move(block), event);
+  }
+  if (type == "compaction_delta") {
+    block["type"] = "compaction";
+    return chunk_of_block(without_nulls(block), event);
   }
   if (type != "input_json_delta")
     return std::nullopt;

@@ -49,6 +49,14 @@ json::object only(const json::object& from, std::initializer_list<std::string_vi
   return out;
 }
 
+json::object without_nulls(const json::object& from) {
+  auto out = json::object{};
+  for (const auto& [key, value] : from)
+    if (!value.is_null())
+      out[key] = value;
+  return out;
+}
+
 void put_all(json::object& into, const json::object& from) {
   for (const auto& [key, value] : from)
     into[key] = value;
@@ -66,6 +74,15 @@ bool is_standard(const message& m) {
 
 std::string_view provider_of(const message& m) {
   return text_in(m.response_metadata, "model_provider");
+}
+
+json::object bound_parameters(const provider_question& q) {
+  auto out = json::object{};
+  for (const auto& [key, value] : q.binding)
+    if (!is_one_of(std::string_view{key.data(), key.size()},
+                   {"tool_choice", "parallel_tool_calls", "strict"}))
+      out[key] = value;
+  return out;
 }
 
 std::string_view name_of_tool(const json::value& tool) {
@@ -98,6 +115,8 @@ std::optional<error> error_in(const json::object& answer) {
   auto text = object ? std::string{text_in(*object, "message")} : std::string{};
   if (text.empty())
     text = to_text(*fault);
+  else if (const auto code = text_in(*object, "code"); !code.empty())
+    text = std::string{code} + ": " + text;
   return bad_answer("the provider answered with an error: " + text.substr(0, length_max));
 }
 

@@ -30,6 +30,8 @@ namespace superstep::providers {
 /// The members of `from` with these names, as far as it has them.
 [[nodiscard]] json::object only(const json::object& from,
                                 std::initializer_list<std::string_view> keys);
+/// Its members that are not null.
+[[nodiscard]] json::object without_nulls(const json::object& from);
 /// Every member of `from`, over what is there.
 void put_all(json::object& into, const json::object& from);
 /// A parameter that is there and not null, under a name of the provider's.
@@ -39,6 +41,9 @@ void put_as(json::object& into, std::string_view name, const json::object& from,
 /// Whether the content is in the standard form (response_metadata.output_version "v1").
 [[nodiscard]] bool is_standard(const message& m);
 [[nodiscard]] std::string_view provider_of(const message& m);
+
+/// What is bound beside the tools: parameters like those of the model.
+[[nodiscard]] json::object bound_parameters(const provider_question& q);
 
 /// The name of a tool in whichever form, or "".
 [[nodiscard]] std::string_view name_of_tool(const json::value& tool);

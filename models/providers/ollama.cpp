@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/json_parts.hpp"
+#include "models/providers/openai_content.hpp"
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/python_text.hpp>
 #include <superstep/messages/spaced_json.hpp>
 #include <superstep/models/providers/ollama.hpp>
 
@@ -25,6 +27,12 @@ std::string_view image_data(std::string_view url) {
   if (url.find("://") != std::string_view::npos)
     return {};
   return comma == std::string_view::npos ? url : url.substr(comma + 1);
+}
+
+/// What no block says is shown to the model as others show it.
+std::string python_text_of(const json::value& value) {
+  const auto* text = value.if_string();
+  return text ? std::string{*text} : python_literal(value);
 }
 
 /// The content of one message: text, and images apart from it.
@@ -57,10 +65,16 @@ private:
       (text_ += '\n') += text_in(block, "text");
       return {};
     }
-    // Calls are sent beside the content, and reasoning of the standard form is not sent back.
     const auto standard = m_.type == message_type::ai && is_standard(m_);
-    if (type == "tool_use" || (standard && (is_one_of(type, {"tool_call", "reasoning"}) ||
-                                            type.starts_with("server_tool_"))))
+    if (standard && type == "non_standard") {
+      const auto* value = member(block, "value");
+      (text_ += '\n') += value ? python_text_of(*value) : "";
+      return {};
+    }
+    // Calls are sent beside the content. Of an answer in the standard form, whoever gave it, only
+    // texts and images are sent back.
+    if (type == "tool_use" ||
+        (standard && !is_one_of(type, {"image", "image_url"}) && !block.contains("source_type")))
       return {};
     if (type == "image_url") {
       const auto* inner = object_in(block, "image_url");
@@ -133,21 +147,31 @@ json::object read_arguments(const json::value* arguments, std::string_view name)
   return out;
 }
 
+void add_parameters(json::object& body, const json::object& parameters) {
+  for (const auto& [key, value] : parameters) {
+    if (value.is_null())
+      continue;
+    const auto name = std::string_view{key.data(), key.size()};
+    if (name == "reasoning")
+      body["think"] = value;
+    else if (is_one_of(name, {"format", "keep_alive", "logprobs", "top_logprobs"}) ||
+             (name == "options" && value.is_object())) // its own form, instead of the others
+      body[key] = value;
+    else
+      body["options"].get_object()[name == "max_tokens" ? json::string_view{"num_predict"} : key] =
+          value;
+  }
+}
+
 } // namespace
 
 result<provider_request> make_request(provider_question q) {
   auto body = json::object{{"model", q.model}, {"stream", true}};
-  auto& options = body["options"].emplace_object();
-  for (const auto& [key, value] : q.parameters) {
-    if (value.is_null())
-      continue;
-    if (key == "reasoning")
-      body["think"] = value;
-    else if (key == "format" || key == "keep_alive")
-      body[key] = value;
-    else
-      options[key == "max_tokens" ? json::string_view{"num_predict"} : key] = value;
-  }
+  body["options"].emplace_object();
+  add_parameters(body, q.parameters);
+  add_parameters(body, bound_parameters(q));
+  for (auto& tool : q.tools)
+    tool = openai_tool(std::move(tool));
   body["tools"] = std::move(q.tools);
   auto& messages = body["messages"].emplace_array();
   for (const auto& m : q.messages) {
@@ -192,6 +216,7 @@ chunk_result line_reader::read(const json::object& line) {
       chunk.call_chunks.push_back(
           {std::string{name}, to_spaced_json(args, charset::ascii), next_id(line), nullptr});
     }
+  put_as(m.response_metadata, "logprobs", line, "logprobs");
   if (!is_done)
     return std::optional{std::move(chunk)};
   for (const auto& [key, value] : line)

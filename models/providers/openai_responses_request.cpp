@@ -3,6 +3,7 @@
 #include "models/providers/openai_content.hpp"
 #include "models/providers/responses_items.hpp"
 
+#include <superstep/messages/spaced_json.hpp>
 #include <superstep/models/providers/openai_responses.hpp>
 
 #include <algorithm>
@@ -53,10 +54,28 @@ result<json::array> input_blocks(const json::array& content) {
 
 /// Items that stand in a list of an answer's blocks and go back as they came.
 bool is_item(std::string_view type) {
-  return is_one_of(type,
-                   {"reasoning", "compaction", "function_call", "web_search_call",
-                    "file_search_call", "computer_call", "custom_tool_call",
-                    "code_interpreter_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"});
+  return is_one_of(type, {"reasoning", "compaction", "function_call", "web_search_call",
+                          "file_search_call", "computer_call", "custom_tool_call",
+                          "code_interpreter_call", "mcp_call", "mcp_list_tools",
+                          "mcp_approval_request", "tool_search_call", "tool_search_output",
+                          "apply_patch_call", "apply_patch_call_output"});
+}
+
+/// What a tool's result may be made of. Everything else goes out as its text.
+bool is_result_block(const json::value& element) {
+  const auto* block = element.if_object();
+  return !block || is_one_of(type_of(*block), {"input_text", "input_image", "input_file", "text",
+                                               "image_url", "file"});
+}
+
+/// Items of OpenAI's that the standard form has no block for stand in one that holds them.
+void unwrap(json::array& blocks) {
+  for (auto& element : blocks)
+    if (auto* block = element.if_object(); block && type_of(*block) == "non_standard")
+      if (auto* value = block->if_contains("value"); value && value->is_object()) {
+        auto inner = std::move(*value);
+        element = std::move(inner);
+      }
 }
 
 class input_writer {
@@ -67,6 +86,8 @@ public:
     auto content = openai_content(m, openai_api::responses);
     if (!content)
       return std::move(content).error();
+    if (auto* list = content->if_array())
+      unwrap(*list);
     if (m.type == message_type::tool)
       return add_result(m, *std::move(content));
     auto item = json::object{{"role", openai_role(m)}};
@@ -89,7 +110,10 @@ public:
 
 private:
   result<> add_result(const message& m, json::value content) {
-    if (const auto* list = content.if_array()) {
+    const auto* list = content.if_array();
+    if (list && !std::all_of(list->begin(), list->end(), is_result_block)) {
+      content = to_spaced_json(content);
+    } else if (list) {
       auto blocks = input_blocks(*list);
       if (!blocks)
         return std::move(blocks).error();
@@ -113,11 +137,13 @@ private:
     if (const auto* list = content->if_array()) {
       for (const auto& element : *list)
         add_block(element);
-    } else if (calls.empty() || *content != "") {
+    } else if (*content != "" ||
+               (calls.empty() && !m.additional_kwargs.contains("function_call"))) {
       add_text({{"text", *content}});
     }
+    const auto content_end = input_.size();
     for (const auto& call : calls)
-      add_call(call.get_object());
+      add_call(call.get_object(), content_end);
     return {};
   }
 
@@ -147,9 +173,11 @@ private:
     if (type_of(block) == "refusal") {
       part = only(block, {"type", "refusal"});
     } else {
-      const auto* annotations = array_in(block, "annotations");
       part = json::object{{"type", "output_text"}, {"text", text_in(block, "text")}};
-      part["annotations"] = annotations ? *annotations : json::array{};
+      auto& annotations = part["annotations"].emplace_array();
+      if (const auto* given = array_in(block, "annotations"))
+        for (const auto& a : *given)
+          annotations.push_back(a.is_object() ? own_annotation(a.get_object()) : a);
     }
     const auto id = text_in(block, "id");
     for (auto i = first_; i < input_.size() && !id.empty(); ++i) {
@@ -167,13 +195,14 @@ private:
     input_.push_back(std::move(item));
   }
 
-  /// Unless the content had it as an item.
-  void add_call(const json::object& call) {
-    const auto id = text_in(call, "id");
-    for (auto i = first_; i < input_.size(); ++i) {
+  /// Unless the content, which ends there, had it as an item. Calls are not compared with each
+  /// other: two without an id are two.
+  void add_call(const json::object& call, std::size_t content_end) {
+    for (auto i = first_; i < content_end; ++i) {
       const auto& item = input_[i].get_object();
-      if (is_one_of(type_of(item), {"function_call", "custom_tool_call"}) &&
-          text_in(item, "call_id") == id)
+      const auto* id = item.if_contains("call_id");
+      if (is_one_of(type_of(item), {"function_call", "custom_tool_call"}) && id &&
+          *id == call.at("id"))
         return;
     }
     const auto& function = call.at("function").as_object();
@@ -187,6 +216,25 @@ private:
   std::size_t first_ = 0; ///< item of the answer that is being added
 };
 
+/// What chat completions have as members of their own: how the answer's text is to be.
+json::object& text_part(json::object& body) {
+  auto& text = body["text"];
+  if (!text.is_object())
+    text = json::object{};
+  return text.get_object();
+}
+
+/// The form that chat completions ask for, without the object around the schema.
+json::value answer_form(const json::value& form) {
+  const auto* given = form.if_object();
+  const auto* schema = given ? object_in(*given, "json_schema") : nullptr;
+  if (!schema)
+    return form;
+  auto out = *schema;
+  out["type"] = "json_schema";
+  return out;
+}
+
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -196,10 +244,16 @@ void add_parameters(json::object& body, const json::object& parameters) {
     else if (key == "stop")
       continue; // Responses has none
     else if (key == "reasoning_effort")
-      body["reasoning"] = json::object{{"effort", value}};
+      body.emplace("reasoning", json::object{{"effort", value}});
     else if (key == "verbosity")
-      body["text"] = json::object{{"verbosity", value}};
-    else if ((key == "model_kwargs" || key == "extra_body") && value.is_object())
+      text_part(body)["verbosity"] = value;
+    else if (key == "response_format")
+      text_part(body)["format"] = answer_form(value);
+    else if (key == "text" && value.is_object())
+      put_all(text_part(body), value.get_object());
+    else if (key == "model_kwargs" && value.is_object())
+      add_parameters(body, value.get_object());
+    else if (key == "extra_body" && value.is_object())
       put_all(body, value.get_object());
     else
       body[key] = value;
@@ -234,9 +288,8 @@ result<provider_request> make_request(provider_question q) {
     tool = flat(openai_tool(std::move(tool)));
   if (!q.tools.empty())
     body["tools"] = std::move(q.tools);
-  for (const auto& [key, value] : q.binding)
-    if (key != "tool_choice" && key != "strict" && !value.is_null())
-      body[key] = value;
+  add_parameters(body, bound_parameters(q));
+  put_as(body, "parallel_tool_calls", q.binding, "parallel_tool_calls");
   if (*choice)
     body["tool_choice"] = flat(**std::move(choice));
   return provider_request{"/v1/responses", std::move(body)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/json_parts.hpp"
+#include "models/providers/responses_items.hpp"
 
 #include <superstep/messages/openai_json.hpp>
 #include <superstep/models/providers/openai_responses.hpp>
@@ -12,14 +13,6 @@ namespace {
 
 using namespace providers;
 
-json::object without_nulls(const json::object& item) {
-  auto out = json::object{};
-  for (const auto& [key, value] : item)
-    if (!value.is_null())
-      out[key] = value;
-  return out;
-}
-
 /// The texts and refusals of a message item, each a block that remembers the item.
 void add_message(json::array& blocks, const json::object& item) {
   const auto* content = array_in(item, "content");
@@ -31,9 +24,11 @@ void add_message(json::array& blocks, const json::object& item) {
       continue;
     auto block = json::object{};
     if (type_of(*part) == "output_text") {
-      const auto* annotations = array_in(*part, "annotations");
       block = json::object{{"type", "text"}, {"text", text_in(*part, "text")}};
-      block["annotations"] = annotations ? *annotations : json::array{};
+      auto& annotations = block["annotations"].emplace_array();
+      if (const auto* given = array_in(*part, "annotations"))
+        for (const auto& a : *given)
+          annotations.push_back(a.is_object() ? annotation_of(a.get_object()) : a);
     } else if (type_of(*part) == "refusal") {
       block = only(*part, {"type", "refusal"});
     } else {
@@ -45,18 +40,24 @@ void add_message(json::array& blocks, const json::object& item) {
   }
 }
 
-void add_call(message& m, const json::object& item) {
+result<> add_call(message& m, const json::object& item) {
   auto id = std::string{text_in(item, "call_id")};
   auto name = std::string{text_in(item, "name")};
   if (type_of(item) == "custom_tool_call") {
     m.tool_calls.push_back({std::move(id), std::move(name), {{"__arg1", text_in(item, "input")}}});
-    return;
+    return {};
   }
-  auto read = parse_tool_call(std::move(id), std::move(name), text_in(item, "arguments"));
-  if (auto* good = std::get_if<tool_call>(&read))
+  const auto text = text_in(item, "arguments");
+  auto read = parse_tool_call(std::move(id), std::move(name), text);
+  if (auto* good = std::get_if<tool_call>(&read)) {
     m.tool_calls.push_back(std::move(*good));
-  else
-    m.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+    return {};
+  }
+  if (parse_json(text)) // JSON, but no object: nothing a tool could be called with
+    return bad_answer("output: the arguments of a call must be a JSON object, got " +
+                      std::string{text.substr(0, 200)});
+  m.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+  return {};
 }
 
 } // namespace
@@ -102,7 +103,8 @@ result<message> read_response(const json::object& answer) {
     }
     blocks.push_back(without_nulls(*item));
     if (is_one_of(type, {"function_call", "custom_tool_call"}))
-      add_call(m, *item);
+      if (auto added = add_call(m, *item); !added)
+        return std::move(added).error();
   }
   auto& metadata = m.response_metadata;
   for (const auto* key : {"created_at", "id", "incomplete_details", "metadata", "object", "status",

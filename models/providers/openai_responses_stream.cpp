@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/json_parts.hpp"
+#include "models/providers/responses_items.hpp"
 
 #include <superstep/models/providers/openai_responses.hpp>
 
@@ -30,8 +31,13 @@ error failure_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (auto fault = answer ? error_in(*answer) : error_in(event))
     return *std::move(fault);
-  const auto text = text_in(event, "message");
-  return bad_answer("the stream ended with an error: " + std::string{text.substr(0, 500)});
+  // An event says it itself; an answer that failed may say no more than that.
+  auto text = std::string{text_in(event, "code")};
+  for (const auto said : {text_in(event, "message"), answer ? text_in(*answer, "id") : ""})
+    if (!said.empty())
+      (text += text.empty() ? "" : ": ") += said.substr(0, 500);
+  return bad_answer("the stream ended with an error: " +
+                    (text.empty() ? std::string{"nothing was said about it"} : text));
 }
 
 } // namespace
@@ -56,17 +62,33 @@ message_chunk event_reader::chunk_of_block(json::object block) const {
 std::optional<message_chunk> event_reader::start_item(const json::object& event) {
   const auto* item = object_in(event, "item");
   const auto type = item ? type_of(*item) : std::string_view{};
+  if (type == "message" && member(*item, "phase"))
+    return start_message(event, *item);
   if (!is_one_of(type, {"function_call", "custom_tool_call", "reasoning"}))
     return std::nullopt; // texts come with their deltas, the rest when it is whole
   move_to(event, "");
+  if (type == "reasoning") {
+    auto block = without_nulls(*item);
+    block.erase("encrypted_content"); // whole at the item's end; here it would double
+    return chunk_of_block(std::move(block));
+  }
   if (type != "function_call")
-    return type == "reasoning" ? std::optional{chunk_of_block(*item)} : std::nullopt;
+    return std::nullopt;
   auto chunk =
       chunk_of_block(only(*item, {"type", "id", "call_id", "name", "arguments", "namespace"}));
   chunk.call_chunks.push_back({std::string{text_in(*item, "name")},
                                std::string{text_in(*item, "arguments")},
                                std::string{text_in(*item, "call_id")}, index_});
   return chunk;
+}
+
+/// What part of the answer a text is stands in the item only, not with its deltas.
+std::optional<message_chunk> event_reader::start_message(const json::object& event,
+                                                         const json::object& item) {
+  auto first_part = event;
+  first_part["content_index"] = 0;
+  move_to(first_part, "content_index");
+  return chunk_of_block({{"type", "text"}, {"text", ""}, {"phase", item.at("phase")}});
 }
 
 std::optional<message_chunk> event_reader::end_item(const json::object& event) {
@@ -80,6 +102,12 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
                                  std::string{text_in(*item, "call_id")}, index_});
     return chunk;
   }
+  if (type == "reasoning" && !text_in(*item, "encrypted_content").empty()) {
+    move_to(event, "");
+    auto block = only(*item, {"type", "id", "encrypted_content"});
+    block["summary"] = json::array{};
+    return chunk_of_block(std::move(block));
+  }
   if (!item || is_one_of(type, {"message", "function_call", "reasoning"}))
     return std::nullopt; // said by the deltas
   move_to(event, "");
@@ -92,14 +120,14 @@ std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   if (type == "response.output_text.delta")
     return chunk_of_block({{"type", "text"}, {"text", text_in(event, "delta")}});
   if (type == "response.output_text.done")
-    return chunk_of_block({{"type", "text"}, {"id", text_in(event, "item_id")}});
+    return chunk_of_block({{"type", "text"}, {"text", ""}, {"id", text_in(event, "item_id")}});
   if (type == "response.refusal.done")
     return chunk_of_block({{"type", "refusal"}, {"refusal", text_in(event, "refusal")}});
   const auto* annotation = object_in(event, "annotation");
   if (type != "response.output_text.annotation.added" || !annotation)
     return std::nullopt;
   auto block = json::object{{"type", "text"}};
-  block["annotations"] = json::array{*annotation};
+  block["annotations"] = json::array{annotation_of(*annotation)};
   return chunk_of_block(std::move(block));
 }
 

@@ -130,7 +130,25 @@ json::object server_call(const json::object& block, const json::array& all) {
   return out;
 }
 
+void rename(json::object& annotation, std::string_view from, std::string_view to) {
+  if (type_of(annotation) != "file_citation" || !annotation.contains(from))
+    return;
+  auto place = std::move(annotation[from]);
+  annotation.erase(from);
+  annotation[to] = std::move(place);
+}
+
 } // namespace
+
+json::object annotation_of(json::object given) {
+  rename(given, "index", "file_index");
+  return given;
+}
+
+json::object own_annotation(json::object annotation) {
+  rename(annotation, "file_index", "index");
+  return annotation;
+}
 
 json::array responses_blocks(const json::array& standard, const message& m) {
   auto out = json::array{};

@@ -2,6 +2,9 @@
 #include "models/http/answer_stream.hpp"
 
 #include <superstep/models/model_error.hpp>
+#include <superstep/models/providers/anthropic.hpp>
+#include <superstep/models/providers/ollama.hpp>
+#include <superstep/models/providers/openai_responses.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -173,3 +176,138 @@ BOOST_AUTO_TEST_CASE(what_a_server_says_about_its_failure_is_found) {
   BOOST_TEST(read_fault(R"({"error":"model 'm' not found"})").text == "model 'm' not found");
   BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
 }
+
+BOOST_AUTO_TEST_SUITE(what_providers_answer)
+
+namespace {
+
+json::object object_of(std::string_view text) {
+  return parse_json(text).value().as_object();
+}
+
+/// The events of a stream, added up.
+template <class Reader>
+message added_up(Reader reader, std::initializer_list<std::string_view> events) {
+  auto sum = std::optional<message_chunk>{};
+  for (const auto event : events) {
+    auto piece = reader.read(object_of(event)).value();
+    if (piece && sum)
+      append(*sum, *std::move(piece)).value();
+    else if (piece)
+      sum = std::move(piece);
+  }
+  return to_message(std::move(sum).value());
+}
+
+constexpr auto text_begins = std::string_view{
+    R"({"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":"a"})"};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(two_citations_of_one_place_stay_two) {
+  constexpr auto cited = std::string_view{
+      R"({"type":"response.output_text.annotation.added","item_id":"m","output_index":0,"content_index":0,)"
+      R"("annotation":{"type":"file_citation","file_id":"f","filename":"n","index":3}})"};
+  const auto streamed = added_up(openai_responses::event_reader{}, {text_begins, cited, cited});
+  const auto whole = openai_responses::read_response(object_of(
+      R"({"output":[{"type":"message","id":"m","content":[{"type":"output_text","text":"a","annotations":[)"
+      R"({"type":"file_citation","file_id":"f","filename":"n","index":3},)"
+      R"({"type":"file_citation","file_id":"f","filename":"n","index":3}]}]}]})"));
+  for (const auto* m : {&streamed, &*whole}) {
+    const auto annotations = m->blocks->at(0).at("annotations").as_array();
+    BOOST_REQUIRE(annotations.size() == 2U);
+    BOOST_TEST(annotations.at(1).at("file_id").as_string() == "f");
+    BOOST_TEST(annotations.at(1).at("file_index").as_int64() == 3);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(encrypted_reasoning_of_a_stream_is_kept_once) {
+  const auto m = added_up(
+      openai_responses::event_reader{},
+      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r","summary":[],"encrypted_content":"EN"}})",
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"summary_index":0,"delta":"hm"})",
+       R"({"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"ENC"}})"});
+  BOOST_REQUIRE(m.blocks->size() == 1U);
+  BOOST_TEST(m.blocks->at(0).at("encrypted_content").as_string() == "ENC");
+  BOOST_TEST(m.blocks->at(0).at("summary").as_array().size() == 1U);
+  BOOST_TEST(m.blocks->at(0).at("id").as_string() == "r");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_encrypted_adds_no_member) {
+  const auto m = added_up(
+      openai_responses::event_reader{},
+      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r","summary":[],"encrypted_content":null}})"});
+  BOOST_TEST(!m.blocks->at(0).as_object().contains("encrypted_content"));
+}
+
+BOOST_AUTO_TEST_CASE(a_streamed_text_keeps_its_phase) {
+  const auto m = added_up(
+      openai_responses::event_reader{},
+      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m","phase":"commentary","content":[]}})",
+       text_begins});
+  BOOST_REQUIRE(m.blocks->size() == 1U);
+  BOOST_TEST(m.blocks->at(0).at("phase").as_string() == "commentary");
+  BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(a_streamed_compaction_is_kept) {
+  const auto m = added_up(
+      anthropic::event_reader{false},
+      {R"({"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}})",
+       R"({"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"zip"}})"});
+  BOOST_REQUIRE(m.blocks->size() == 1U);
+  BOOST_TEST(m.blocks->at(0).at("type").as_string() == "compaction");
+  BOOST_TEST(m.blocks->at(0).at("content").as_string() == "zip");
+}
+
+BOOST_AUTO_TEST_CASE(a_lone_text_without_citations_is_a_text) {
+  for (const auto* citations : {"null", "[]"}) {
+    const auto m = anthropic::read_response(object_of(
+        R"({"content":[{"type":"text","text":"a","citations":)" + std::string{citations} + "}]}"));
+    BOOST_TEST(m->content == "a");
+    BOOST_TEST(!m->blocks.has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tokens_of_thinking_are_counted) {
+  const auto usage = anthropic::read_usage(object_of(
+      R"({"input_tokens":3,"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}})"));
+  BOOST_TEST(usage.output_tokens == 4);
+  BOOST_TEST(usage.output_details.at("reasoning").as_int64() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(likelihoods_of_all_lines_add_up) {
+  const auto m = added_up(ollama::line_reader{},
+                          {R"({"message":{"content":"a"},"done":false,"logprobs":[{"token":"a"}]})",
+                           R"({"message":{"content":"b"},"done":false,"logprobs":[{"token":"b"}]})",
+                           R"({"message":{"content":""},"done":true,"done_reason":"stop"})"});
+  BOOST_REQUIRE(m.response_metadata.at("logprobs").as_array().size() == 2U);
+  BOOST_TEST(m.response_metadata.at("logprobs").at(1).at("token").as_string() == "b");
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_are_json_but_no_object_are_a_bad_answer) {
+  const auto read = [](std::string_view arguments) {
+    return openai_responses::read_response(
+        object_of(R"({"output":[{"type":"function_call","call_id":"c","name":"f","arguments":")" +
+                  std::string{arguments} + R"("}]})"));
+  };
+  BOOST_TEST(read("[1]").has_error());
+  BOOST_TEST(read("{bad")->invalid_tool_calls.size() == 1U);
+  BOOST_TEST(read("{}")->tool_calls.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_fails_says_what_it_knows) {
+  const auto text_of_failure = [](std::string_view event) {
+    return openai_responses::event_reader{}.read(object_of(event)).error().text;
+  };
+  BOOST_TEST(text_of_failure(R"({"type":"error","code":"c1","message":"slow"})").find("c1: slow") !=
+             std::string::npos);
+  const auto failed = text_of_failure(
+      R"({"type":"response.failed","response":{"error":{"code":"c2","message":"broken"}}})");
+  BOOST_TEST(failed.find("c2: broken") != std::string::npos, failed);
+  const auto silent = text_of_failure(R"({"type":"response.failed","response":{"id":"resp_1"}})");
+  BOOST_TEST(silent.find("error: resp_1") != std::string::npos, silent);
+  BOOST_TEST(text_of_failure(R"({"type":"error"})").find("error: :") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

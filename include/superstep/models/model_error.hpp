@@ -17,7 +17,7 @@ enum class model_errc {
   server_error,      ///< the server failed (5xx), at every attempt
   unreachable,       ///< no connection, or one that broke, at every attempt
   timed_out,         ///< no answer in time, at every attempt
-  bad_answer,        ///< an answer that is no chat completion
+  bad_answer,        ///< an answer that cannot be read or used
   missing_turn,      ///< the recording has no such row, or fewer turns than were asked for
   bad_configuration, ///< an option, key variable or file of the model cannot be used
 };

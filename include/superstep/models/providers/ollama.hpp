@@ -9,8 +9,9 @@
 /// Ollama's chat.
 namespace superstep::ollama {
 
-/// `POST /api/chat`, streamed. Parameters become `options`, but for `format`, `keep_alive` and
-/// `reasoning`, which is sent as `think`. Images are split out of content and must be base64.
+/// `POST /api/chat`, streamed. Parameters become `options`, but for `format`, `keep_alive`,
+/// `logprobs`, `top_logprobs` and `reasoning`, which is sent as `think`. Images are split out of
+/// content and must be base64.
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// Reads the lines of one answer in their order.
