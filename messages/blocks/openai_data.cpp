@@ -104,6 +104,8 @@ result<json::object> to_openai_data_block(const json::object& block, openai_api 
   if (!has_base64(block))
     return refused("audio must be given by `base64`");
   const auto mime_type = text_in(block, "mime_type");
+  if (mime_type.empty())
+    return refused("audio needs a `mime_type`");
   const auto format = mime_type.substr(mime_type.rfind('/') + 1);
   return json::object{
       {"type", "input_audio"},

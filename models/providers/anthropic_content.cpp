@@ -19,13 +19,18 @@ json::object tool_use(std::string_view id, std::string_view name, json::value in
   return block;
 }
 
+json::value object_of(std::string_view text) {
+  auto parsed = parse_json(text);
+  return parsed && parsed->is_object() ? *std::move(parsed) : json::value(json::object{});
+}
+
 /// The input of a call as an answer gave it; a stream leaves it empty and sends it as text.
 json::value input_of(const json::object& block) {
-  const auto* input = object_in(block, "input");
-  if (input && !input->empty())
+  const auto* input = member(block, "input");
+  const auto* object = input ? input->if_object() : nullptr;
+  if (input && *input != "" && !(object && object->empty()))
     return *input;
-  auto parsed = parse_json(text_in(block, "partial_json"));
-  return parsed && parsed->is_object() ? *std::move(parsed) : json::value(json::object{});
+  return object_of(text_in(block, "partial_json"));
 }
 
 /// Members that the API knows; streams and the standard form add others, which it refuses.
@@ -48,10 +53,12 @@ std::optional<json::object> known_members(const json::object& block) {
 }
 
 /// Citations of the standard form as Anthropic had them; those of others cannot be sent.
-json::array citations_of(const json::array& annotations) {
+json::array citations_of(const json::array& annotations, bool is_own) {
   auto out = json::array{};
   for (const auto& annotation : annotations) {
     const auto* from = annotation.if_object();
+    if (from && is_own && type_of(*from) == "non_standard_annotation" && object_in(*from, "value"))
+      out.push_back(*object_in(*from, "value"));
     const auto* extras = from ? object_in(*from, "extras") : nullptr;
     if (!from || type_of(*from) != "citation" || !from->contains("cited_text") ||
         (!extras && !from->contains("url")))
@@ -109,7 +116,7 @@ json::object own_form(const json::object& block, const message& m) {
   const auto is_own = provider_of(m) == "anthropic";
   if (type == "text" && array_in(block, "annotations")) {
     auto out = only(block, {"type", "text", "cache_control"});
-    if (auto citations = citations_of(*array_in(block, "annotations")); !citations.empty())
+    if (auto citations = citations_of(*array_in(block, "annotations"), is_own); !citations.empty())
       out["citations"] = std::move(citations);
     return out;
   }
@@ -121,10 +128,19 @@ json::object own_form(const json::object& block, const message& m) {
       put_as(out, "signature", *extras, "signature");
     return out;
   }
-  if (type == "tool_call") {
+  if (is_one_of(type, {"tool_call", "tool_call_chunk"})) {
     const auto* args = block.if_contains("args");
-    return tool_use(text_in(block, "id"), text_in(block, "name"),
-                    args ? *args : json::value(json::object{}));
+    auto input = args ? *args : json::value(json::object{});
+    if (type == "tool_call_chunk" && !input.is_object())
+      input = object_of(text_in(block, "args"));
+    return tool_use(text_in(block, "id"), text_in(block, "name"), std::move(input));
+  }
+  if (type == "invalid_tool_call") {
+    // Whose arguments cannot be read: the result that says so refers to it.
+    const auto id = text_in(block, "id");
+    const auto name = text_in(block, "name");
+    return is_own && !id.empty() && !name.empty() ? tool_use(id, name, json::object{})
+                                                  : json::object{};
   }
   if (type == "server_tool_call" && is_own)
     return own_server_call(block);
@@ -170,7 +186,8 @@ private:
     const auto from_elsewhere = m_.type != message_type::ai || provider_of(m_) != "anthropic";
     if (block.empty() || (from_elsewhere && is_one_of(type, {"reasoning", "function_call"})))
       return {};
-    if (type == "image_url" || is_data_block(block))
+    if (is_one_of(type, {"image_url", "input_audio"}) || is_data_block(block) ||
+        (type == "file" && object_in(block, "file")))
       return add_data(block);
     if (type == "tool_use")
       return add_tool_use(block);
@@ -220,13 +237,15 @@ private:
     return {};
   }
 
-  bool has_call(std::string_view id) const {
-    return std::any_of(blocks_.begin(), blocks_.end(), [&](const json::value& b) {
-      return type_of(b.get_object()) == "tool_use" && text_in(b.get_object(), "id") == id;
-    });
-  }
-
+  /// Calls are compared with what the content had, not with each other: two without an id are two.
   void add_calls() {
+    const auto content_end = blocks_.size();
+    const auto has_call = [&](std::string_view id) {
+      const auto end = blocks_.begin() + static_cast<std::ptrdiff_t>(content_end);
+      return std::any_of(blocks_.begin(), end, [&](const json::value& b) {
+        return type_of(b.get_object()) == "tool_use" && text_in(b.get_object(), "id") == id;
+      });
+    };
     for (const auto& c : m_.tool_calls)
       if (!has_call(c.id))
         blocks_.push_back(tool_use(c.id, c.name, c.args));

@@ -53,8 +53,11 @@ std::string_view file_of(const json::object& block) {
 
 result<json::object> source_of(const json::object& block) {
   const auto type = type_of(block);
-  if (type == "text-plain" || text_in(block, "source_type") == "text")
+  if (type == "text-plain" || text_in(block, "source_type") == "text") {
+    if (!member(block, "text"))
+      return refused("a document of plain text needs its `text`");
     return text_source(block);
+  }
   if (block.contains("url"))
     return type == "image" ? source_of_url(text_in(block, "url"))
                            : json::object{{"type", "url"}, {"url", block.at("url")}};
@@ -69,10 +72,30 @@ result<json::object> source_of(const json::object& block) {
   return refused("it needs `url`, `base64` or `file_id`");
 }
 
+/// OpenAI's file, as the standard form has it.
+json::object standard_file(const json::object& block) {
+  const auto& file = block.at("file").get_object();
+  auto out = block;
+  out.erase("file");
+  put_as(out, "file_id", file, "file_id");
+  constexpr auto encoding = std::string_view{";base64,"};
+  const auto data = text_in(file, "file_data");
+  const auto comma = data.starts_with("data:") ? data.find(encoding) : std::string_view::npos;
+  if (comma == std::string_view::npos) {
+    put_as(out, "base64", file, "file_data");
+    return out;
+  }
+  out["mime_type"] = data.substr(5, comma - 5);
+  out["base64"] = data.substr(comma + encoding.size());
+  return out;
+}
+
 } // namespace
 
 result<json::object> anthropic_data_block(const json::object& block) {
   const auto type = type_of(block);
+  if (type == "file" && object_in(block, "file"))
+    return anthropic_data_block(standard_file(block));
   if (type == "image_url") {
     const auto* inner = object_in(block, "image_url");
     const auto url = text_in(inner ? *inner : block, inner ? "url" : "image_url");

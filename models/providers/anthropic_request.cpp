@@ -108,10 +108,8 @@ public:
     auto content = content_of(m);
     if (!content)
       return std::move(content).error();
-    if (m.type == message_type::system) {
-      add_system(*std::move(content));
-      return {};
-    }
+    if (m.type == message_type::system)
+      return add_system(*std::move(content));
     const auto is_user = m.type != message_type::ai;
     const auto follows = std::exchange(is_new_turn_, false) == false;
     if (is_user && follows && !turns_.empty() && turns_.back().is_user)
@@ -122,7 +120,8 @@ public:
   }
 
   void write(json::object& body) && {
-    if (!system_.is_null())
+    if (const auto* blocks = system_.if_array();
+        !system_.is_null() && (!blocks || !blocks->empty()))
       body["system"] = std::move(system_);
     auto& messages = body["messages"].emplace_array();
     for (auto i = std::size_t{0}; i < turns_.size(); ++i) {
@@ -139,12 +138,18 @@ public:
   }
 
 private:
-  void add_system(json::value content) {
+  result<> add_system(json::value content) {
     is_new_turn_ = true; // what it stood between stays apart
+    if (const auto* blocks = content.if_array())
+      for (const auto& block : *blocks)
+        if (const auto type = type_of(block.as_object()); type != "text")
+          return bad_request("Anthropic takes text only in a system message, got type \"" +
+                             std::string{type} + '"');
     if (system_.is_null())
       system_ = std::move(content);
     else
       add_to_turn(system_, std::move(content));
+    return {};
   }
 
   json::value system_;
@@ -197,11 +202,8 @@ result<> add_tools(json::object& body, const provider_question& q) {
   return {};
 }
 
-} // namespace
-
-result<provider_request> make_request(provider_question q) {
-  auto body = json::object{{"model", q.model}};
-  for (const auto& [key, value] : q.parameters) {
+void add_parameters(json::object& body, const json::object& parameters) {
+  for (const auto& [key, value] : parameters) {
     if (value.is_null())
       continue;
     if (key == "stop")
@@ -211,10 +213,14 @@ result<provider_request> make_request(provider_question q) {
     else
       body[key] = value;
   }
-  for (const auto& [key, value] : q.binding)
-    if (!is_one_of(std::string_view{key.data(), key.size()},
-                   {"tool_choice", "parallel_tool_calls", "strict"}))
-      body[key] = value;
+}
+
+} // namespace
+
+result<provider_request> make_request(provider_question q) {
+  auto body = json::object{{"model", q.model}};
+  add_parameters(body, q.parameters);
+  add_parameters(body, bound_parameters(q));
   auto messages = conversation{};
   for (const auto& m : q.messages)
     if (auto added = messages.add(m); !added)

@@ -91,9 +91,8 @@ result<provider_request> make_request(provider_question q) {
     tool = openai_tool(std::move(tool));
   if (!q.tools.empty())
     body["tools"] = std::move(q.tools);
-  for (const auto& [key, value] : q.binding)
-    if (key != "tool_choice" && key != "strict" && !value.is_null())
-      body[key] = value;
+  add_parameters(body, bound_parameters(q));
+  put_as(body, "parallel_tool_calls", q.binding, "parallel_tool_calls");
   if (*choice)
     body["tool_choice"] = **std::move(choice);
   return provider_request{"/v1/chat/completions", std::move(body)};
