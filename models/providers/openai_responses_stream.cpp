@@ -42,8 +42,27 @@ error failure_of(const json::object& event) {
 
 } // namespace
 
+/// Where the item of an event stands among the items. After tools that the provider ran, the API
+/// may count an item's last event further than its first: the first decides, or two items would
+/// become one block.
+std::int64_t event_reader::place_of(const json::object& event) {
+  constexpr auto places_max = std::size_t{10'000};
+  const auto given = count_in(event, "output_index");
+  const auto* item = object_in(event, "item");
+  auto id = item ? text_in(*item, "id") : std::string_view{};
+  if (id.empty())
+    id = text_in(event, "item_id");
+  if (id.empty() || !event.contains("output_index"))
+    return given;
+  if (const auto known = places_.find(id); known != places_.end())
+    return known->second;
+  if (places_.size() < places_max)
+    places_.emplace(id, given);
+  return given;
+}
+
 void event_reader::move_to(const json::object& event, std::string_view part_key) {
-  const auto item = count_in(event, "output_index");
+  const auto item = place_of(event);
   const auto has_part = !part_key.empty() && event.contains(part_key);
   const auto part = has_part ? count_in(event, part_key) : part_;
   if (item != item_ || part != part_)
@@ -145,6 +164,7 @@ std::optional<message_chunk> event_reader::add_reasoning(const json::object& eve
 
 chunk_result event_reader::read(const json::object& event) {
   const auto type = type_of(event);
+  place_of(event);
   if (type == "error" || type == "response.failed")
     return failure_of(event);
   if (type == "response.completed" || type == "response.incomplete")

@@ -250,6 +250,17 @@ BOOST_AUTO_TEST_CASE(a_streamed_text_keeps_its_phase) {
   BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
 }
 
+BOOST_AUTO_TEST_CASE(an_item_that_is_counted_anew_at_its_end_stays_where_it_began) {
+  const auto m = added_up(
+      openai_responses::event_reader{},
+      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"web_search_call","id":"w"}})",
+       R"({"type":"response.output_item.done","output_index":1,"item":{"type":"web_search_call","id":"w"}})",
+       R"({"type":"response.output_text.delta","item_id":"m","output_index":1,"content_index":0,"delta":"a"})"});
+  BOOST_REQUIRE(m.blocks->size() == 2U);
+  BOOST_TEST(m.blocks->at(0).at("id").as_string() == "w");
+  BOOST_TEST(m.blocks->at(1).at("text").as_string() == "a");
+}
+
 BOOST_AUTO_TEST_CASE(a_streamed_compaction_is_kept) {
   const auto m = added_up(
       anthropic::event_reader{false},

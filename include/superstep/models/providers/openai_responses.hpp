@@ -4,7 +4,10 @@
 #include <superstep/models/providers/provider_format.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 /// OpenAI's Responses.
@@ -33,12 +36,14 @@ private:
   [[nodiscard]] std::optional<message_chunk> add_text(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_reasoning(const json::object& event);
   [[nodiscard]] message_chunk chunk_of_block(json::object block) const;
+  std::int64_t place_of(const json::object& event);
   /// The index of the block that an event belongs to: the next one when its item or part is new.
   void move_to(const json::object& event, std::string_view part_key);
 
   std::int64_t index_ = -1;
   std::int64_t item_ = -1;
   std::int64_t part_ = -1;
+  std::map<std::string, std::int64_t, std::less<>> places_; ///< of items, by their ids
 };
 
 } // namespace superstep::openai_responses
