@@ -34,9 +34,9 @@ public:
   }
   /// An edit counts once it is on the disk: nobody is there to be told later that it is not.
   void settle() {
-    auto saved = std::promise<void>{};
-    if (keeper_.when_saved(key_, [&saved] { saved.set_value(); }))
-      saved.get_future().wait();
+    const auto saved = std::make_shared<std::promise<void>>(); // whoever sets it may still be at it
+    if (keeper_.when_saved(key_, [saved] { saved->set_value(); }))
+      saved->get_future().wait();
     keeper_.check(key_);
   }
 
