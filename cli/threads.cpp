@@ -14,6 +14,8 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace superstep::cli {
 
@@ -31,6 +33,7 @@ struct threads_arguments {
   std::size_t keep_last = 1;
   std::int64_t older_than_hours = 0;
   bool whole_threads = false;
+  bool says_which = false; ///< prune: a thread or an age is given
 };
 
 /// Looking at a path that does not exist must not make a database there.
@@ -78,7 +81,26 @@ int history(const threads_arguments& given) {
   return 0;
 }
 
+/// A file that holds threads, or belongs to one that does, must not be written over: neither this
+/// one nor another one, by whatever name.
+void check_output(const threads_arguments& given) {
+  auto ignored = std::error_code{};
+  auto is_of_database = false;
+  for (const auto* ending : {"", "-wal", "-shm", "-lease", "-journal"})
+    is_of_database =
+        is_of_database || std::filesystem::equivalent(given.file, given.database + ending, ignored);
+  constexpr auto magic = std::string_view{"SQLite format 3"};
+  auto start = std::string(magic.size(), '\0');
+  if (auto in = std::ifstream{given.file, std::ios::binary}; in)
+    in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (is_of_database || start == magic)
+    throw std::runtime_error{given.file + ": is a database, or belongs to one; a thread is not "
+                                          "written over it: choose another name for the output"};
+}
+
 int export_one(const threads_arguments& given) {
+  if (!given.file.empty())
+    check_output(given);
   auto saver = open(given);
   auto bytes = std::string{};
   if (given.form == "superstep") {
@@ -118,6 +140,9 @@ int fork(const threads_arguments& given) {
 }
 
 int prune(const threads_arguments& given) {
+  if (given.whole_threads && !given.says_which)
+    throw std::runtime_error{"--whole-threads removes threads with all that they hold: say which, "
+                             "with --thread or --older-than-hours (0: all of them)"};
   auto saver = open(given);
   auto what = prune_options{};
   what.thread_id = given.thread;
@@ -130,16 +155,23 @@ int prune(const threads_arguments& given) {
 
 using arguments_ptr = std::shared_ptr<threads_arguments>;
 
+/// A variable of a shell that is not set is no name: it would mean all threads, or another file.
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return text.empty() ? "is empty" : std::string{}; }, ""};
+}
+
 CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given, const char* name,
                    const char* text, int (*run)(const threads_arguments&)) {
   auto& verb = *threads.add_subcommand(name, text);
-  verb.add_option("DATABASE", given->database, "The file of the threads")->required();
+  verb.add_option("DATABASE", given->database, "The file of the threads")
+      ->required()
+      ->check(not_empty());
   verb.callback([given, run, &chosen] { chosen = [given, run] { return run(*given); }; });
   return verb;
 }
 
 CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
-  verb.add_option("THREAD", given->thread, "The id of the thread")->required();
+  verb.add_option("THREAD", given->thread, "The id of the thread")->required()->check(not_empty());
   return verb;
 }
 
@@ -192,17 +224,24 @@ void add_threads(CLI::App& program, action& chosen) {
   form(imported);
   auto& forked = with_thread(
       add_verb(threads, chosen, given, "fork", "A copy under another name", fork), given);
-  forked.add_option("TO", given->to, "The id of the copy")->required();
+  forked.add_option("TO", given->to, "The id of the copy")->required()->check(not_empty());
   at(forked, "The copy ends with this checkpoint");
   auto& pruned = add_verb(threads, chosen, given, "prune", "Forgets old checkpoints", prune);
-  pruned.add_option("--thread", given->thread, "This one instead of all");
+  auto* const which =
+      pruned.add_option("--thread", given->thread, "This one instead of all")->check(not_empty());
   pruned.add_option("--keep", given->keep_last, "The newest so many stay")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
-  pruned.add_option("--older-than-hours", given->older_than_hours, "Younger ones stay")
-      ->check(CLI::NonNegativeNumber);
+  constexpr auto hours_max = std::int64_t{24} * 366 * 10'000;
+  auto* const age =
+      pruned.add_option("--older-than-hours", given->older_than_hours, "Younger ones stay")
+          ->check(CLI::Range(std::int64_t{0}, hours_max));
   pruned.add_flag("--whole-threads", given->whole_threads,
                   "Threads whose newest checkpoint is old enough go as a whole");
+  pruned.callback([given, which, age, &chosen] {
+    given->says_which = which->count() > 0 || age->count() > 0;
+    chosen = [given] { return prune(*given); };
+  });
 }
 
 } // namespace superstep::cli
