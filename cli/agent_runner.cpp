@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent_runner.hpp"
 
+#include <superstep/base/digest.hpp>
 #include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/messages/message_json.hpp>
 #include <superstep/models/model_error.hpp>
 
 #include <algorithm>
@@ -30,6 +32,16 @@ class nothing_running final : public running_row {
 public:
   void cancel() noexcept override {}
 };
+
+/// The thread of a row: with what it asks. A row of another input, which may be in a job that is
+/// forced to go on, must not go on where the old one stopped.
+std::string thread_of(const row_request& request) {
+  auto text = to_text(request.parameters) + '\n';
+  for (const auto& m : request.messages)
+    append_text(text, to_json(m));
+  constexpr auto digits = std::size_t{16};
+  return request.job + '/' + request.key + '/' + digest_text(text).substr(0, digits);
+}
 
 row_outcome refused(std::string kind, std::string text) {
   auto out = row_outcome{};
@@ -144,6 +156,8 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
                                       "'; it has: messages"));
     return std::make_unique<nothing_running>();
   }
+  if (keeper_)
+    request.config.thread_id = thread_of(request);
   const auto context = context_for(request);
   request.config.context = context;
   const auto messages = request.messages.size();
@@ -215,7 +229,6 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
   if (!keeper_)
     return out;
   auto& config = request.config;
-  config.thread_id = request.job + '/' + request.key;
   auto& kept = config.thread.emplace();
   kept.when = durability::sync; // what a step did is not done again
   kept.checkpointer = keeper_;

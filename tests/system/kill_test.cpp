@@ -180,6 +180,27 @@ BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
     BOOST_TEST(!std::filesystem::exists(job.folder / "out.threads.db" + ending));
 }
 
+BOOST_AUTO_TEST_CASE(a_begun_row_whose_input_has_changed_starts_over) {
+  auto job = cli_job{};
+  write_own_job(job, 1);
+  job.write("agent.yaml", noting_agent(job));
+  auto child = process{job.arguments({"--checkpoints", "--set", "model.latency_ms=300"})};
+  while (!child.wait_for(milliseconds{5}) && all_effects(job).empty())
+    continue;
+  child.send(SIGKILL);
+  BOOST_TEST_REQUIRE(child.wait().signal == SIGKILL);
+  BOOST_TEST(std::filesystem::exists(job.folder / "out.threads.db"));
+  auto input = job.read("in.jsonl");
+  input.replace(input.find("note row-0"), 10, "note other");
+  job.write("in.jsonl", input);
+  const auto end = job.run({"--checkpoints", "--force"});
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  const auto out = job.read("out.jsonl");
+  BOOST_TEST(out.find("note other") != std::string::npos, out);
+  BOOST_TEST(out.find("note row-0") == std::string::npos, out);
+  BOOST_TEST(effects_of(job).at("row-0") == 3); // one of the row as it was
+}
+
 BOOST_AUTO_TEST_CASE(a_journaled_command_is_not_run_twice) {
   auto job = cli_job{};
   write_own_job(job, 60);
