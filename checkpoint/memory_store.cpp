@@ -17,6 +17,13 @@ namespace {
 using detail::vectors;
 using time_point = std::chrono::system_clock::time_point;
 
+/// When what is put now expires, or the last moment there is.
+time_point end_of(time_point now, std::chrono::milliseconds ttl) {
+  using ticks = time_point::duration;
+  const auto left = std::chrono::floor<std::chrono::milliseconds>(time_point::max() - now);
+  return ttl > left ? time_point::max() : now + std::chrono::duration_cast<ticks>(ttl);
+}
+
 struct kept_item {
   std::string key;
   json::object value;
@@ -60,7 +67,7 @@ struct memory_store::impl {
 
   void renew(kept_item& item, time_point now) const {
     if (options.reading_renews && item.ttl.count() > 0)
-      item.end = now + item.ttl;
+      item.end = end_of(now, item.ttl);
   }
 
   struct found_item {
@@ -109,11 +116,13 @@ std::optional<json::object> memory_store::get(const store_namespace& ns, std::st
 void memory_store::put(const store_namespace& ns, std::string_view key, json::object value,
                        const store_put_options& options) {
   detail::check_target(ns);
+  const auto ttl = options.ttl.value_or(impl_->options.ttl);
+  detail::check_item(ns, key, value, ttl);
   auto item = kept_item{std::string{key}, std::move(value)};
   item.meaning =
       detail::meaning_of(impl_->options.embed, impl_->options.fields, item.value, options);
-  item.ttl = options.ttl.value_or(impl_->options.ttl);
-  item.end = impl_->options.time->now() + item.ttl;
+  item.ttl = ttl;
+  item.end = end_of(impl_->options.time->now(), ttl);
   const auto lock = std::scoped_lock{impl_->mutex};
   auto& space = impl_->spaces[ns];
   if (space.number == 0)

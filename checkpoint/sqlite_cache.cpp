@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "point_codec.hpp"
 #include "sqlite_db.hpp"
+#include "store_labels.hpp"
 #include "thread_text.hpp"
 
 #include <superstep/checkpoint/sqlite_cache.hpp>
@@ -74,7 +75,7 @@ public:
       put_.bind_text(1, scope);
       put_.bind_text(2, key);
       put_.bind_text(3, layout);
-      put_.bind(4, ttl ? now() + ttl->count() : 0);
+      put_.bind(4, ttl ? later_by(now(), ttl->count()) : 0);
       put_.bind_bytes(5, row);
       put_.run();
       shrink_.bind(1, static_cast<std::int64_t>(options_.entries_max));

@@ -159,13 +159,15 @@ public:
     else
       s->bind_text(3, row);
     s->bind(4, ttl);
-    s->bind(5, ttl > 0 ? now() + ttl : 0);
+    s->bind(5, ttl > 0 ? later_by(now(), ttl) : 0);
     if (meaning.empty())
       s->bind_null(6);
     else
       s->bind_bytes(6, found);
     (void)s->step();
   }
+
+  [[nodiscard]] milliseconds usual_ttl() const noexcept { return options_.ttl; }
 
   void erase(const std::string& ns, std::string_view key) {
     const auto lock = std::scoped_lock{mutex_};
@@ -211,17 +213,24 @@ private:
                                    const row_place& place) const {
     auto text = db_.cipher().open(bytes, place);
     if (!text)
-      throw saver_error{make_error_code(saver_errc::corrupt),
-                        "item '" + of.key + "' of the store in '" + db_.path() +
-                            "': " + text.error().text};
+      throw damaged(of, text.error().text);
     return std::move(*text);
+  }
+
+  [[nodiscard]] saver_error damaged(const found_item& of, const std::string& why) const {
+    return {make_error_code(saver_errc::corrupt),
+            "item '" + of.key + "' of the store in '" + db_.path() + "': it is damaged (" + why +
+                "); nothing was overwritten, other items can be read: put it again, or erase it"};
   }
 
   [[nodiscard]] found_item read(const statement& s) const {
     auto out =
         found_item{std::string{s.bytes(0)}, std::string{s.text(1)}, {}, s.number(3), s.number(4)};
-    out.value =
-        std::move(parse_row(opened(s.bytes(2), out, place_of_item(out.ns, out.key))).as_object());
+    const auto text = opened(s.bytes(2), out, place_of_item(out.ns, out.key));
+    auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
+    if (!parsed || !parsed->is_object())
+      throw damaged(out, parsed ? "it is no object" : parsed.error().text);
+    out.value = std::move(parsed->get_object());
     return out;
   }
 
@@ -270,8 +279,9 @@ private:
     constexpr auto parts = 20;
     const auto at = now();
     const auto is_due = [&](const found_item& i) {
-      return options_.reading_renews && i.ttl > 0 && at + i.ttl - i.until >= i.ttl / parts &&
-             at + i.ttl > i.until;
+      const auto end = later_by(at, i.ttl);
+      return options_.reading_renews && i.ttl > 0 && end > i.until &&
+             end - i.until >= i.ttl / parts;
     };
     if (std::ranges::none_of(items, is_due))
       return;
@@ -281,7 +291,7 @@ private:
           continue;
         renew_.bind_bytes(1, i.ns);
         renew_.bind_text(2, i.key);
-        renew_.bind(3, at + i.ttl);
+        renew_.bind(3, later_by(at, i.ttl));
         renew_.run();
       }
     });
@@ -313,6 +323,7 @@ std::optional<json::object> sqlite_store::get(const store_namespace& ns, std::st
 void sqlite_store::put(const store_namespace& ns, std::string_view key, json::object value,
                        const store_put_options& options) {
   check_target(ns);
+  check_item(ns, key, value, options.ttl.value_or(impl_->usual_ttl()));
   impl_->put(joined(ns), key, value, options);
 }
 

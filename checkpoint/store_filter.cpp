@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 
@@ -27,12 +29,52 @@ std::optional<double> number_in(const json::value& v) {
   return read.ec == std::errc{} && read.ptr == end ? std::optional{number} : std::nullopt;
 }
 
+bool is_countable(const json::value& v) noexcept {
+  return v.is_number() || v.is_bool();
+}
+
+/// A boolean as the number that it is in Python.
+json::value as_number(const json::value& v) {
+  return v.is_bool() ? json::value(v.get_bool() ? 1 : 0) : v;
+}
+
+/// Whole numbers of any kind, and 64 bits of them, are compared as what they are.
+bool is_same_number(const json::value& a, const json::value& b) {
+  if (a.is_double() == b.is_double())
+    return a == b;
+  const auto& whole = a.is_double() ? b : a;
+  const auto d = a.is_double() ? a.get_double() : b.get_double();
+  constexpr auto limit = 18446744073709551616.0; // 2^64
+  if (!(d > -limit && d < limit) || d != std::trunc(d))
+    return false;
+  if (whole.is_uint64())
+    return d >= 0 && static_cast<std::uint64_t>(d) == whole.get_uint64();
+  constexpr auto half = limit / 2;
+  return d >= -half && d < half && static_cast<std::int64_t>(d) == whole.get_int64();
+}
+
+/// As Python compares: 1, 1.0 and true are one number, also within lists and objects.
+bool is_equal(const json::value& a, const json::value& b) {
+  if (is_countable(a) && is_countable(b))
+    return is_same_number(as_number(a), as_number(b));
+  if (a.is_array() && b.is_array())
+    return std::ranges::equal(a.get_array(), b.get_array(), is_equal);
+  if (!a.is_object() || !b.is_object())
+    return a == b;
+  const auto& other = b.get_object();
+  return a.get_object().size() == other.size() &&
+         std::ranges::all_of(a.get_object(), [&](const auto& m) {
+           const auto* found = other.if_contains(m.key());
+           return found != nullptr && is_equal(m.value(), *found);
+         });
+}
+
 bool compare(std::string_view op, const json::value& held, const json::value& wanted,
              no_number otherwise) {
   if (op == "$eq")
-    return held == wanted;
+    return is_equal(held, wanted);
   if (op == "$ne")
-    return held != wanted;
+    return !is_equal(held, wanted);
   const auto is_less = op == "$lt" || op == "$lte";
   if (!is_less && op != "$gt" && op != "$gte")
     throw std::invalid_argument{"Unsupported operator: " + std::string{op}};
@@ -72,7 +114,7 @@ bool fits_value(const json::value& wanted, const json::value& held, no_number ot
         return false;
     return true;
   }
-  return wanted == held;
+  return is_equal(wanted, held);
 }
 
 } // namespace

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store_labels.hpp"
 
+#include "point_codec.hpp"
+
+#include <superstep/base/utf8.hpp>
+
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,6 +42,39 @@ bool fits_ends(const store_namespace& ns, const namespace_query& query) {
          std::equal(query.suffix.rbegin(), query.suffix.rend(), ns.rbegin(), fits_label);
 }
 
+constexpr auto value_depth_max = row_depth_max;
+
+std::string_view unreadable(const json::value& v, std::size_t depth);
+
+/// Why it could not be read again; empty: it can.
+std::string_view unreadable(const json::object& members, std::size_t depth) {
+  if (depth > value_depth_max)
+    return "nests deeper than 1000 lists and objects";
+  for (const auto& [key, v] : members) {
+    if (!is_utf8(key))
+      return "has a field whose name is not UTF-8";
+    if (const auto why = unreadable(v, depth); !why.empty())
+      return why;
+  }
+  return {};
+}
+
+std::string_view unreadable(const json::value& v, std::size_t depth) {
+  if (const auto* text = v.if_string())
+    return is_utf8(*text) ? "" : "holds text that is not UTF-8";
+  if (const auto* members = v.if_object())
+    return unreadable(*members, depth + 1);
+  const auto* list = v.if_array();
+  if (list == nullptr)
+    return {};
+  if (depth >= value_depth_max)
+    return "nests deeper than 1000 lists and objects";
+  for (const auto& item : *list)
+    if (const auto why = unreadable(item, depth + 1); !why.empty())
+      return why;
+  return {};
+}
+
 } // namespace
 
 void check_labels(const store_namespace& ns) {
@@ -58,6 +96,23 @@ void check_target(const store_namespace& ns) {
   if (ns.front() == "langgraph")
     throw std::invalid_argument{"Root label for namespace cannot be \"langgraph\". Got: " +
                                 shown(ns)};
+}
+
+void check_item(const store_namespace& ns, std::string_view key, const json::object& value,
+                std::chrono::milliseconds ttl) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument{
+        valid_utf8("Item '" + std::string{key} + "' in " + shown(ns) + ' ' + why)};
+  };
+  if (ttl.count() < 0)
+    refuse("cannot be put for less than no time (" + std::to_string(ttl.count()) + " ms)");
+  if (const auto why = unreadable(value, 1); !why.empty())
+    refuse(std::string{why});
+}
+
+std::int64_t later_by(std::int64_t now, std::int64_t more) noexcept {
+  constexpr auto last = std::numeric_limits<std::int64_t>::max();
+  return now > 0 && more > last - now ? last : now + more;
 }
 
 std::vector<store_namespace> listed(std::vector<store_namespace> all,

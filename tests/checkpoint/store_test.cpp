@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/version_1.hpp"
 
+#include <superstep/checkpoint/saver_error.hpp>
 #include <superstep/checkpoint/sqlite_store.hpp>
 #include <superstep/checkpoint/store.hpp>
 
@@ -109,6 +111,12 @@ ss::store_put_options for_ever() {
   return out;
 }
 
+ss::store_put_options for_time(std::chrono::milliseconds ttl) {
+  auto out = ss::store_put_options{};
+  out.ttl = ttl;
+  return out;
+}
+
 ss::store_put_options without_index() {
   auto out = ss::store_put_options{};
   out.index.emplace();
@@ -156,6 +164,71 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_filter_compares_field_by_field, Place, stores) {
   BOOST_TEST(keys(s, where(R"({"in":{"k":1}})")) == "b");
   BOOST_TEST(keys(s, where(R"({"list":[1,2]})")) == "c");
   BOOST_TEST(keys(s, where(R"({"zz":null})")) == "abc");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_filter_knows_a_number_in_every_form, Place, stores) {
+  auto place = Place{};
+  ss::store& s = place.get();
+  s.put({"u"}, "a", {{"n", 1}, {"list", json::array{1, json::object{{"x", 2}}}}});
+  s.put({"u"}, "b", {{"n", 1.0}});
+  s.put({"u"}, "c", {{"n", true}});
+  s.put({"u"}, "d", {{"n", 1.5}});
+  s.put({"u"}, "e", {{"n", 9007199254740993}}); // as a double it would be one less
+  for (const auto* one : {R"({"n":1})", R"({"n":1.0})", R"({"n":{"$eq":1.0}})"})
+    BOOST_TEST(keys(s, where(one)) == "abc");
+  BOOST_TEST(keys(s, where(R"({"n":{"$ne":1.0}})")) == "de");
+  BOOST_TEST(keys(s, where(R"({"n":9007199254740992.0})")).empty());
+  BOOST_TEST(keys(s, where(R"({"n":1e300})")).empty());
+  BOOST_TEST(keys(s, where(R"({"list":[1.0,{"x":2.0}]})")) == "a");
+  BOOST_TEST(keys(s, where(R"({"list":{"$eq":[1.0,{"x":2.0}]}})")) == "a");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_could_not_be_read_again_is_refused, Place, stores) {
+  auto place = Place{};
+  ss::store& s = place.get();
+  const auto is_named = [](const std::invalid_argument& e) {
+    return std::string{e.what()}.find("'k'") != std::string::npos;
+  };
+  BOOST_CHECK_EXCEPTION(s.put({"a"}, "k", {{"v", "caf\xe9"}}), std::invalid_argument, is_named);
+  BOOST_CHECK_EXCEPTION(s.put({"a"}, "k", {{"\xff", 1}}), std::invalid_argument, is_named);
+  auto deep = json::value(1);
+  for (auto i = 0; i < 999; ++i)
+    deep = json::array{std::move(deep)};
+  s.put({"a"}, "deep", {{"v", deep}});
+  BOOST_TEST((s.get({"a"}, "deep")->at("v") == deep));
+  deep = json::array{std::move(deep)};
+  BOOST_CHECK_EXCEPTION(s.put({"a"}, "k", {{"v", deep}}), std::invalid_argument, is_named);
+  auto object = json::object{{"v", 1}};
+  for (auto i = 0; i < 999; ++i)
+    object = json::object{{"v", std::move(object)}};
+  s.put({"a"}, "deep", object);
+  BOOST_CHECK_EXCEPTION(s.put({"a"}, "k", {{"v", std::move(object)}}), std::invalid_argument,
+                        is_named);
+  BOOST_TEST(keys(s, {{"a"}, {}, 10, 0}) == "deep");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_item_is_there_for_the_longest_time_but_not_for_less_than_none,
+                              Place, stores) {
+  auto place = Place{};
+  ss::store& s = place.get();
+  s.put({"a"}, "k", {}, for_time(std::chrono::milliseconds::max()));
+  BOOST_TEST(s.get({"a"}, "k").has_value());
+  BOOST_TEST(s.get({"a"}, "k").has_value()); // its time has begun anew
+  BOOST_CHECK_THROW(s.put({"a"}, "k", {}, for_time(std::chrono::milliseconds{-5})),
+                    std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(an_item_that_cannot_be_read_is_named) {
+  const auto folder = temporary_folder{};
+  auto s = ss::sqlite_store{folder.file()};
+  s.put({"a"}, "bad", {});
+  static_cast<void>(ask_sql(folder.file(), "UPDATE items SET value = '{no'"));
+  const auto is_named = [&](const ss::saver_error& e) {
+    const auto text = std::string{e.what()};
+    return text.find("'bad'") != text.npos && text.find(folder.file()) != text.npos;
+  };
+  BOOST_CHECK_EXCEPTION((void)s.get({"a"}, "bad"), ss::saver_error, is_named);
+  BOOST_CHECK_EXCEPTION((void)s.search({}), ss::saver_error, is_named);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(bad_namespaces_and_operators_are_refused, Place, stores) {

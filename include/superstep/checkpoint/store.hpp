@@ -31,10 +31,10 @@ struct store_item {
 /// What a search wants: items below a namespace whose top-level fields fit.
 struct store_query {
   store_namespace prefix;
-  /// Every field must fit: a plain value by equality (a missing field reads as null), a list item
-  /// by item, an object member by member, or, with keys $eq $ne $gt $gte $lt $lte, by comparison.
-  /// The ordered ones compare numbers; items that hold none are an error of a memory_store and left
-  /// out by an sqlite_store, as in the reference.
+  /// Every field must fit: a plain value by equality (a missing field reads as null; 1, 1.0 and
+  /// true are one number, as in Python), a list item by item, an object member by member, or, with
+  /// keys $eq $ne $gt $gte $lt $lte, by comparison. The ordered ones compare numbers; items that
+  /// hold none are an error of a memory_store and left out by an sqlite_store, as in the reference.
   json::object filter;
   std::size_t limit = 10;
   std::size_t offset = 0;
@@ -56,7 +56,7 @@ struct store_put_options {
   /// Which places of the value are searched by meaning, instead of those of the store; an empty
   /// list: none.
   std::optional<std::vector<std::string>> index{};
-  /// How long the item is there, instead of the store's own; 0: for ever.
+  /// How long the item is there, instead of the store's own; 0: for ever. Not below it.
   std::optional<std::chrono::milliseconds> ttl{};
 };
 
@@ -69,7 +69,8 @@ class store_filter_error : public std::invalid_argument {
 ///
 /// What a body puts is there at once, also for its siblings of the same super-step, and stays when
 /// the body fails: it is no part of the state. Errors: std::invalid_argument for a bad namespace
-/// or filter, saying which.
+/// or filter, saying which, and for a value that could not be read again: of text that is not
+/// UTF-8, or deeper than 1,000 lists and objects.
 /// @par Threads
 /// All members may be called from any thread.
 class store {
