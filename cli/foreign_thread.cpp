@@ -5,6 +5,7 @@
 #include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -67,13 +68,36 @@ json::value to_message_form(const json::value& from) {
   return to_json(*m);
 }
 
-/// Messages in a value, in whatever form, as superstep has them.
-json::value with_messages(json::value from, int depth = 0) {
+bool is_nothing(const json::value& v) {
+  return v.is_null() || (v.is_object() && v.get_object().empty()) ||
+         (v.is_array() && v.get_array().empty()) || v == false;
+}
+
+/// The member that says what a message is, whatever it may be called by.
+bool is_message_like(const json::value& v) {
+  const auto* members = v.if_object();
+  return members != nullptr &&
+         (members->contains("lc") || members->contains("type") || members->contains("role"));
+}
+
+/// Whether the message has all that the object says, at the same places.
+bool has_all_of(const json::object& made, const json::object& given) {
+  return std::ranges::all_of(given, [&](const auto& m) {
+    const auto* found = made.if_contains(m.key());
+    return found != nullptr ? *found == m.value() : is_nothing(m.value());
+  });
+}
+
+/// Messages in a value, in whatever form, as superstep has them. What only looks like one, and
+/// would lose something or have it elsewhere, stays as it is; in a list of messages it is one, and
+/// what is not known of it goes where the reference puts it.
+json::value with_messages(json::value from, int depth = 0, bool is_among_messages = false) {
   if (depth > depth_max)
     return from;
   if (auto* list = from.if_array()) {
+    const auto are_messages = std::ranges::all_of(*list, is_message_like);
     for (auto& item : *list)
-      item = with_messages(std::move(item), depth + 1);
+      item = with_messages(std::move(item), depth + 1, are_messages);
     return from;
   }
   auto* members = from.if_object();
@@ -82,11 +106,12 @@ json::value with_messages(json::value from, int depth = 0) {
   if (auto made = constructed(*members); !made.empty())
     return to_message_form(json::value(std::move(made)));
   const auto type = text_in(*members, "type");
-  const auto is_one_of_ours = !type.empty() && (members->contains("content") || type == "remove") &&
-                              message_from_json(from).has_value();
-  if (is_one_of_ours)
-    return to_message_form(from);
-  if (!type.empty() && members->size() == 2 && object_in(*members, "data") != nullptr)
+  if (!type.empty() && (members->contains("content") || type == "remove"))
+    if (const auto m = message_from_json(from))
+      if (auto made = to_json(*m); is_among_messages || has_all_of(made, *members))
+        return made;
+  const auto* data = members->size() == 2 ? object_in(*members, "data") : nullptr;
+  if (!type.empty() && data != nullptr && (is_among_messages || text_in(*data, "type") == type))
     if (auto m = message_from_dict(from))
       return to_json(*m);
   for (auto& [key, v] : *members)
@@ -94,8 +119,16 @@ json::value with_messages(json::value from, int depth = 0) {
   return from;
 }
 
-bool is_internal(std::string_view channel) {
-  return channel.starts_with("__") || channel.find(':') != std::string_view::npos;
+/// The channels by which the reference runs its nodes, in its versions: `__start__`,
+/// `branch:to:node`, `branch:node:condition:node`, `join:a+b:node`, `start:node`. Other names with
+/// a colon are the user's.
+bool is_internal(std::string_view channel, const json::value& held) {
+  const auto colons = std::ranges::count(channel, ':');
+  return channel.starts_with("__") || channel.starts_with("branch:to:") ||
+         (channel.starts_with("branch:") && colons == 3) ||
+         (channel.starts_with("join:") && colons == 2) ||
+         (channel.starts_with("start:") && colons == 1 &&
+          (held.is_null() || held == json::value("__start__")));
 }
 
 } // namespace
@@ -142,7 +175,7 @@ std::string from_reference_form(std::string_view text) {
                              "with \"values\", nor a list of these"};
   auto taken = json::object{};
   for (const auto& [name, v] : *values)
-    if (!is_internal(name))
+    if (!is_internal(name, v))
       taken[name] = with_messages(v);
   auto step = std::int64_t{-1};
   if (const auto* metadata = object_in(top->get_object(), "metadata"))
