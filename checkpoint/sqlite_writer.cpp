@@ -215,19 +215,10 @@ void sqlite_writer::work() {
     for (const auto& j : batch)
       bytes += j.bytes();
     lock.unlock();
-    auto failed = std::optional<error>{};
-    try {
-      write_batch(batch);
-    } catch (const saver_error& e) {
-      failed = error{e.code(), e.what()};
-      db_.roll_back();
-    }
+    write(batch);
     lock.lock();
     queued_bytes_ -= bytes;
-    if (failed)
-      forget_numbers();
     auto done = std::vector<std::function<void()>>{};
-    finish(batch, failed);
     for (const auto& j : batch) {
       auto& waiting = j.of->waiting;
       const auto later = std::stable_partition(
@@ -251,21 +242,45 @@ void sqlite_writer::forget_numbers() {
   seen_version_ = -1;
 }
 
-void sqlite_writer::finish(std::vector<job>& batch, const std::optional<error>& failed) {
+/// What cannot be written for one thread must not be the end of the others: after a failure each
+/// is written by itself. Not when the file was busy, which all would wait for in turn.
+void sqlite_writer::write(std::span<job> batch) {
+  const auto begun = clock::now();
+  auto failed = try_to_write(batch);
+  if (!failed || batch.size() == 1 || clock::now() - begun >= options_.busy_timeout) {
+    finish(batch, failed);
+    return;
+  }
+  for (auto i = std::size_t{0}; i < batch.size(); ++i)
+    finish(batch.subspan(i, 1), try_to_write(batch.subspan(i, 1)));
+}
+
+std::optional<error> sqlite_writer::try_to_write(std::span<job> batch) {
+  try {
+    write_batch(batch);
+    return std::nullopt;
+  } catch (const saver_error& e) {
+    db_.roll_back();
+    forget_numbers();
+    for (auto& j : batch)
+      j.at->thread_no = 0;
+    return error{e.code(), e.what()};
+  }
+}
+
+void sqlite_writer::finish(std::span<job> batch, const std::optional<error>& failed) {
+  const auto lock = std::scoped_lock{mutex_};
   for (auto& j : batch) {
     auto& of = *j.of;
     of.saved = std::max(of.saved, j.number);
-    if (failed) {
-      j.at->thread_no = 0;
-      if (!of.failed)
-        of.failed = failed;
-    }
+    if (failed && !of.failed)
+      of.failed = failed;
     if (!of.failed && j.is_point)
       j.at->written = j.head.id;
   }
 }
 
-void sqlite_writer::write_batch(std::vector<job>& batch) {
+void sqlite_writer::write_batch(std::span<job> batch) {
   begin_.run();
   db_.make_room();
   check_heads(batch);
@@ -284,7 +299,7 @@ void sqlite_writer::write_batch(std::vector<job>& batch) {
 
 /// Compare and set: a thread is written only where nobody else has written since we looked. All of
 /// a thread's rows are looked at before the first of them is written.
-void sqlite_writer::check_heads(std::vector<job>& batch) {
+void sqlite_writer::check_heads(std::span<job> batch) {
   {
     auto s = statement_use{version_}; // changes when another connection commits, not when we do
     version_now_ = s->step() ? s->number(0) : -1;
@@ -347,7 +362,7 @@ std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& 
   return no;
 }
 
-void sqlite_writer::insert(job& j) {
+void sqlite_writer::insert(const job& j) {
   if (j.effect) {
     insert_effect(j);
     return;
@@ -378,16 +393,17 @@ void sqlite_writer::check_base(const job& j) {
                           " was removed while a run went on from it; nothing was overwritten"};
 }
 
-void sqlite_writer::insert_point(job& j) {
+void sqlite_writer::insert_point(const job& j) {
   check_base(j);
+  auto text = j.row;      // the job may have to be written once more
   if (!j.tasks.empty()) { // the row ends with a brace
-    j.row.pop_back();
-    j.row += j.row.size() > 1 ? ",\"r\":[" : "\"r\":[";
+    text.pop_back();
+    text += text.size() > 1 ? ",\"r\":[" : "\"r\":[";
     for (auto i = std::size_t{0}; i < j.tasks.size(); ++i)
-      j.row += (i == 0 ? "" : ",") + j.tasks[i];
-    j.row += "]}";
+      text += (i == 0 ? "" : ",") + j.tasks[i];
+    text += "]}";
   }
-  const auto row = db_.to_row(std::move(j.row), place_of_point(j.at->key, j.head.id));
+  const auto row = db_.to_row(std::move(text), place_of_point(j.at->key, j.head.id));
   const auto sum =
       checksum_of({j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
   auto s = statement_use{add_point_};

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -136,17 +137,19 @@ private:
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>&);
   void take_lingering(clock::time_point now);
   [[nodiscard]] std::vector<job> take_batch();
-  void write_batch(std::vector<job>&);
-  void check_heads(std::vector<job>&);
-  void insert(job&);
-  void insert_point(job&);
+  void write(std::span<job>);
+  [[nodiscard]] std::optional<error> try_to_write(std::span<job>);
+  void write_batch(std::span<job>);
+  void check_heads(std::span<job>);
+  void insert(const job&);
+  void insert_point(const job&);
   void check_base(const job&);
   void insert_tasks(const job&);
   void insert_effect(const job&);
   [[nodiscard]] std::int64_t thread_no(cursor&);
   [[nodiscard]] std::string head_of(std::int64_t thread_no);
   [[nodiscard]] std::int64_t layout_no(const std::shared_ptr<const std::string>&);
-  void finish(std::vector<job>&, const std::optional<error>& failed);
+  void finish(std::span<job>, const std::optional<error>& failed);
   void run_errand();
   [[nodiscard]] bool run_due(std::unique_lock<std::mutex>&);
   void forget_numbers();

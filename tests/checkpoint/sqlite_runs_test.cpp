@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <sqlite3.h>
+
 namespace ss = superstep;
 using namespace saver_contract;
 
@@ -160,6 +162,44 @@ BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
   wait_until_saved(*ours);
   ours->check(key);
   BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 8);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_of_one_thread_is_written_of_the_others) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto ours = open(folder.file());
+  const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
+  (void)maker{layout}.put(*ours, 2, first, {set_n(2)});
+  wait_until_saved(*ours);
+  ours = open(folder.file());
+  (void)ours->load(key, "", layout);
+  const auto old = ours->load(key, id_of(1), layout)->point; // to begin a branch at
+  (void)open(folder.file())
+      ->prune({.thread_id = "t", .keep_last = 1, .older_than = {}, .whole_threads = false});
+  auto others = std::vector<ss::thread_key>{};
+  auto* db = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
+  // While somebody else writes, all that is given goes into one transaction.
+  BOOST_REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  for (auto n = 0; n < 6; ++n) {
+    others.push_back({"other" + std::to_string(n), ""});
+    (void)maker{layout, others.back()}.put(*ours, 1, nullptr, {set_n(n)});
+    if (n == 3)
+      (void)maker{layout}.put(*ours, 3, old, {set_n(3)});
+  }
+  sqlite3_exec(db, "COMMIT", nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+  wait_until_saved(*ours);
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, [](const ss::saver_error& e) {
+    return has_code(e, ss::saver_errc::conflict);
+  });
+  for (const auto& other : others) {
+    wait_until_saved(*ours, other);
+    BOOST_CHECK_NO_THROW(ours->check(other));
+  }
+  ours = open(folder.file());
+  for (auto n = 0; n < 6; ++n)
+    BOOST_TEST(n_of(ours->load(others[static_cast<std::size_t>(n)], "", layout)->point) == n);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
