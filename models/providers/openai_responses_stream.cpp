@@ -2,6 +2,7 @@
 #include "models/providers/json_parts.hpp"
 #include "models/providers/responses_items.hpp"
 
+#include <superstep/messages/spaced_json.hpp>
 #include <superstep/models/providers/openai_responses.hpp>
 
 #include <utility>
@@ -21,6 +22,7 @@ chunk_result end_of(const json::object& event) {
   if (!whole)
     return std::move(whole).error();
   auto chunk = last_chunk();
+  chunk.part.blocks.emplace(); // as every piece of such an answer has a list
   chunk.part.usage = std::move(whole->usage);
   chunk.part.response_metadata = std::move(whole->response_metadata);
   chunk.part.response_metadata.erase("id"); // told by the first event
@@ -38,6 +40,12 @@ error failure_of(const json::object& event) {
       (text += text.empty() ? "" : ": ") += said.substr(0, 500);
   return bad_answer("the stream ended with an error: " +
                     (text.empty() ? std::string{"nothing was said about it"} : text));
+}
+
+message_chunk empty_piece() {
+  auto chunk = chunk_of("openai");
+  chunk.part.blocks.emplace();
+  return chunk;
 }
 
 } // namespace
@@ -81,7 +89,7 @@ message_chunk event_reader::chunk_of_block(json::object block) const {
 std::optional<message_chunk> event_reader::start_item(const json::object& event) {
   const auto* item = object_in(event, "item");
   const auto type = item ? type_of(*item) : std::string_view{};
-  if (type == "message" && member(*item, "phase"))
+  if (type == "message")
     return start_message(event, *item);
   if (!is_one_of(type, {"function_call", "custom_tool_call", "reasoning"}))
     return std::nullopt; // texts come with their deltas, the rest when it is whole
@@ -101,9 +109,11 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   return chunk;
 }
 
-/// What part of the answer a text is stands in the item only, not with its deltas.
-std::optional<message_chunk> event_reader::start_message(const json::object& event,
-                                                         const json::object& item) {
+/// What part of the answer a text is stands in the item only, not with its deltas. One that says
+/// nothing of it is told as a sign of life.
+message_chunk event_reader::start_message(const json::object& event, const json::object& item) {
+  if (!member(item, "phase"))
+    return empty_piece();
   auto first_part = event;
   first_part["content_index"] = 0;
   move_to(first_part, "content_index");
@@ -117,7 +127,8 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
     move_to(event, "");
     auto chunk = chunk_of_block(*item);
     auto args = json::object{{"__arg1", text_in(*item, "input")}};
-    chunk.call_chunks.push_back({std::string{text_in(*item, "name")}, to_text(args),
+    chunk.call_chunks.push_back({std::string{text_in(*item, "name")},
+                                 to_spaced_json(args, charset::ascii),
                                  std::string{text_in(*item, "call_id")}, index_});
     return chunk;
   }
@@ -170,8 +181,7 @@ chunk_result event_reader::read(const json::object& event) {
   if (type == "response.completed" || type == "response.incomplete")
     return end_of(event);
   if (type == "response.created") {
-    auto chunk = chunk_of("openai");
-    chunk.part.blocks.emplace();
+    auto chunk = empty_piece();
     if (const auto* answer = object_in(event, "response")) {
       chunk.part.id = text_in(*answer, "id");
       put_as(chunk.part.response_metadata, "id", *answer, "id");
@@ -187,6 +197,8 @@ chunk_result event_reader::read(const json::object& event) {
   if (type == "response.reasoning_summary_part.added" ||
       type == "response.reasoning_summary_text.delta")
     return add_reasoning(event);
+  if (type == "response.image_generation_call.partial_image")
+    return std::optional{empty_piece()};
   if (type != "response.function_call_arguments.delta")
     return std::optional<message_chunk>{};
   move_to(event, "");

@@ -261,6 +261,28 @@ BOOST_AUTO_TEST_CASE(an_item_that_is_counted_anew_at_its_end_stays_where_it_bega
   BOOST_TEST(m.blocks->at(1).at("text").as_string() == "a");
 }
 
+BOOST_AUTO_TEST_CASE(every_piece_of_an_answer_of_responses_has_a_list) {
+  auto reader = openai_responses::event_reader{};
+  for (
+      const auto* event :
+      {R"({"type":"response.created","response":{"id":"r"}})",
+       R"({"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}})",
+       R"({"type":"response.completed","response":{"id":"r","output":[]}})"}) {
+    const auto piece = reader.read(object_of(event)).value();
+    BOOST_REQUIRE(piece.has_value());
+    BOOST_TEST(piece->part.blocks.has_value(), event);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_text_of_a_free_tool_streams_as_its_arguments) {
+  const auto m = added_up(
+      openai_responses::event_reader{},
+      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"custom_tool_call","id":"t","call_id":"c","name":"f","input":""}})",
+       R"({"type":"response.output_item.done","output_index":0,"item":{"type":"custom_tool_call","id":"t","call_id":"c","name":"f","input":"x"}})"});
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(m.tool_calls.front().args.at("__arg1").as_string() == "x");
+}
+
 BOOST_AUTO_TEST_CASE(a_streamed_compaction_is_kept) {
   const auto m = added_up(
       anthropic::event_reader{false},

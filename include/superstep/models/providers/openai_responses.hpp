@@ -30,8 +30,7 @@ public:
 
 private:
   [[nodiscard]] std::optional<message_chunk> start_item(const json::object& event);
-  [[nodiscard]] std::optional<message_chunk> start_message(const json::object& event,
-                                                           const json::object& item);
+  [[nodiscard]] message_chunk start_message(const json::object& event, const json::object& item);
   [[nodiscard]] std::optional<message_chunk> end_item(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_text(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_reasoning(const json::object& event);
