@@ -9,12 +9,16 @@
 #include <random>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace superstep::detail {
 
 namespace {
 
+constexpr auto number_bytes = off_t{sizeof(std::uint64_t)};
 constexpr auto place_bits = 12U;
 constexpr auto places = thread_locks::place{1} << place_bits;
 
@@ -67,7 +71,7 @@ public:
   locked_lease(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,
                thread_locks::place place)
       : own_{std::move(own)}, locks_{std::move(locks)}, thread_id_{std::move(thread_id)},
-        place_{place} {}
+        place_{place}, seen_{not_looked} {}
   ~locked_lease() override { locks_->unlock(thread_id_); } // then the next run of this process
   [[nodiscard]] bool is_held() const noexcept override {
     if (!own_->is_held() || is_lost_.load(std::memory_order_acquire))
@@ -84,20 +88,34 @@ public:
   }
 
 private:
+  static constexpr auto not_looked = ~std::uint64_t{0};
+
   lease_ptr own_;
   std::shared_ptr<thread_locks> locks_;
   std::string thread_id_;
   thread_locks::place place_;
-  mutable std::atomic<std::uint64_t> seen_{0}; // 0: not yet
+  mutable std::atomic<std::uint64_t> seen_;
   mutable std::atomic<bool> is_lost_{false};
 };
 
 } // namespace
 
 thread_locks::thread_locks(const std::string& database)
-    : file_{::open(lock_file_of(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)} {}
+    : file_{::open(lock_file_of(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)} {
+  if (file_ < 0)
+    return;
+  using stat_type = struct stat;
+  auto now = stat_type{};
+  const auto has_number = ::fstat(file_, &now) == 0 && now.st_size >= number_bytes;
+  if (!has_number && ::ftruncate(file_, number_bytes) != 0)
+    return;
+  auto* const at = ::mmap(nullptr, number_bytes, PROT_READ, MAP_SHARED, file_, 0);
+  number_ = at == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(at);
+}
 
 thread_locks::~thread_locks() {
+  if (number_ != nullptr)
+    ::munmap(number_, number_bytes);
   if (file_ >= 0)
     ::close(file_);
 }
@@ -153,7 +171,7 @@ std::optional<thread_locks::place> thread_locks::take_over(const std::string& th
   // Not counted on: two that count at once might leave the number that somebody has seen. Where it
   // cannot be written, the other learns of it when it writes after us.
   auto random = std::random_device{};
-  const auto number = (std::uint64_t{random()} << 32U) | random() | 1U;
+  const auto number = (std::uint64_t{random()} << 31U) | random();
   [[maybe_unused]] const auto done = ::pwrite(file_, &number, sizeof number, 0);
   return at;
 }
@@ -171,10 +189,7 @@ void thread_locks::unlock(const std::string& thread_id) noexcept {
 }
 
 std::uint64_t thread_locks::takeovers() const noexcept {
-  auto number = std::uint64_t{0};
-  if (file_ < 0 || ::pread(file_, &number, sizeof number, 0) != sizeof number)
-    return 1;
-  return number;
+  return number_ == nullptr ? 0 : std::atomic_ref{*number_}.load(std::memory_order_acquire);
 }
 
 bool thread_locks::is_taken_over(const std::string& thread_id, place from) const noexcept {

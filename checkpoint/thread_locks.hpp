@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include <fcntl.h>
+#include <sys/types.h>
 
 namespace superstep::detail {
 
@@ -43,7 +43,7 @@ public:
   [[nodiscard]] std::optional<place> take_over(const std::string& thread_id);
   /// Once for each lock.
   void unlock(const std::string& thread_id) noexcept;
-  /// What changes with each take-over of a thread.
+  /// What changes with each take-over of a thread; costs nothing to ask.
   [[nodiscard]] std::uint64_t takeovers() const noexcept;
   /// Whether another process has taken a thread over from who has this place.
   [[nodiscard]] bool is_taken_over(const std::string& thread_id, place from) const noexcept;
@@ -57,6 +57,7 @@ private:
   [[nodiscard]] place after_others(off_t row, place from) const noexcept;
 
   int file_ = -1;
+  std::uint64_t* number_ = nullptr; // of the file, only read here; null: it cannot be
   std::mutex mutex_;
   std::map<std::string, own_locks, std::less<>> held_;
 };
