@@ -43,8 +43,9 @@ const char* advice(int code) noexcept {
   case SQLITE_READONLY:
   case SQLITE_PERM:
   case SQLITE_CANTOPEN:
-    return "the file or its folder cannot be written, or is not there: check its path and "
-           "permissions; what was saved before is safe, nothing was written";
+    return "the file, those beside it (-wal, -shm) or their folder cannot be written, or are not "
+           "there: check path and permissions of each; what was saved before is safe, nothing was "
+           "written";
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
     return "the file is damaged or no database: keep a copy, export the threads that can still be "

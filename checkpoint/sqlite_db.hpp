@@ -123,6 +123,10 @@ private:
                                         std::chrono::milliseconds busy_timeout,
                                         bool survives_power_loss, std::string_view key);
 
+/// The path, when it names a file that a saver's connections can share. Throws saver_error: SQLite
+/// makes another database for each of them of what has no name.
+[[nodiscard]] const std::string& shared_file(const std::string& path);
+
 /// Brings the file to the schema of today, in one transaction a version. Refuses files of others
 /// and of a later superstep, without writing to them.
 void open_schema(database&);

@@ -6,6 +6,7 @@
 #include <superstep/base/utf8.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace superstep::detail {
@@ -13,6 +14,7 @@ namespace superstep::detail {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
+constexpr auto limit_max = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
 constexpr auto columns = "no, id, parent, base, step, source, layout, chain, whole, sum, row";
 
 saver_error damaged(const database& db, const thread_key& key, std::string_view id,
@@ -130,6 +132,28 @@ void sqlite_reader::check_no_points(std::int64_t thread) {
   s.bind(1, thread);
   if (s.step())
     throw threads_damaged(db_, "checkpoints are missing from their index");
+}
+
+/// Who exports a thread may give up the file: what a damaged index hides must not be missing. The
+/// tables say how many rows there are; where they cannot be read either, each row that is needed
+/// tells so itself.
+void sqlite_reader::check_indexes(std::int64_t thread) {
+  const auto count = [&](const std::string& from) {
+    auto s = db_.prepare("SELECT count(*) FROM " + from + " WHERE thread = ?1");
+    s.bind(1, thread);
+    return s.step() ? s.number(0) : 0;
+  };
+  for (const auto& [table, index] :
+       {std::pair{"points", "points_by_id"}, std::pair{"tasks", "tasks_by_point"}}) {
+    auto in_table = std::int64_t{0};
+    try {
+      in_table = count(std::string{table} + " NOT INDEXED");
+    } catch (const saver_error&) {
+      continue;
+    }
+    if (in_table != count(std::string{table} + " INDEXED BY " + index))
+      throw threads_damaged(db_, std::string{"rows are missing from index "} + index);
+  }
 }
 
 sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
@@ -320,8 +344,8 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
   if (query.step)
     sql += " AND step = ?4";
   sql += " ORDER BY id DESC";
-  if (query.limit != 0)
-    sql += " LIMIT " + std::to_string(query.limit);
+  if (query.limit != 0) // a larger number would be none to SQLite
+    sql += " LIMIT " + std::to_string(std::min(query.limit, limit_max));
   auto s = db_.prepare(sql);
   s.bind(1, thread);
   if (!query.before.empty())
@@ -378,6 +402,7 @@ exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
   };
   for (const auto& [no, ns] : spaces) {
     const auto key = thread_key{std::string{thread_id}, ns};
+    check_indexes(no);
     auto s = db_.prepare(std::string{"SELECT "} + columns +
                          " FROM points WHERE thread = ?1 ORDER BY id");
     s.bind(1, no);

@@ -4,6 +4,8 @@
 #include <superstep/base/file_size_signal.hpp>
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 namespace superstep::detail {
 
@@ -125,6 +127,15 @@ void check_key(database& db) {
 
 } // namespace
 
+const std::string& shared_file(const std::string& path) {
+  if (path.empty() || path == ":memory:" || path.starts_with("file:"))
+    throw saver_error{make_error_code(saver_errc::failed),
+                      "checkpoints in '" + path +
+                          "': is no path of a file: give one, or use a memory_saver for threads "
+                          "that are not to last"};
+  return path;
+}
+
 void open_schema(database& db) {
   auto version = std::int64_t{0};
   db.in_transaction("BEGIN", [&] { version = version_of(db); });
@@ -139,9 +150,30 @@ void open_schema(database& db) {
   });
 }
 
+namespace {
+
+/// Who looks at a file that cannot be written makes SQLite's files beside it so, too: they would
+/// keep everybody from writing when the file itself is allowed to be. They get its rights back.
+void pass_on_rights(const std::string& path) noexcept {
+  namespace fs = std::filesystem;
+  auto failed = std::error_code{};
+  const auto own = fs::status(path, failed).permissions();
+  if (failed || (own & fs::perms::owner_write) == fs::perms::none)
+    return;
+  for (const auto* ending : {"-wal", "-shm"}) {
+    const auto beside = fs::status(path + ending, failed);
+    if (!failed && fs::is_regular_file(beside) &&
+        (beside.permissions() & fs::perms::owner_write) == fs::perms::none)
+      fs::permissions(path + ending, own, failed); // not ours to change: the error will say so
+  }
+}
+
+} // namespace
+
 database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
                           bool survives_power_loss, std::string_view key) {
   const auto is_an_error = file_size_signal_blocked{};
+  pass_on_rights(path);
   auto db = database{path, database::access::read_write, busy_timeout, row_cipher{key}};
   open_schema(db);
   db.exec_patiently("PRAGMA journal_mode = WAL");

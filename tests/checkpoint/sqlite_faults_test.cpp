@@ -274,6 +274,31 @@ BOOST_AUTO_TEST_CASE(a_thread_that_a_damaged_index_hides_is_not_taken_for_a_new_
   BOOST_TEST(hidden > 2);
 }
 
+BOOST_AUTO_TEST_CASE(an_export_of_which_an_index_hides_a_part_is_refused) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  for (const auto* index : {"points_by_id", "tasks_by_point"}) {
+    const auto path = folder.file(index);
+    auto m = maker{layout};
+    auto s = open(path);
+    const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+    s->put_task(key, id_of(1), ended("a", 1));
+    s.reset();
+    const auto before = bytes_of(path);
+    s = open(path);
+    (void)m.put(*s, 2, first, {set_n(2)});
+    s->put_task(key, id_of(2), ended("a", 1));
+    s.reset();
+    const auto page = place_of(path, index); // one page, as it was before
+    write_bytes(path, bytes_of(path).replace(page, page_bytes, before, page, page_bytes));
+    BOOST_CHECK_EXCEPTION((void)open(path)->export_thread("t"), ss::saver_error,
+                          told(ss::saver_errc::corrupt, {path, index, "REINDEX"}));
+    static_cast<void>(ask_sql(path, "REINDEX")); // as the error says
+    const auto exported = open(path)->export_thread("t");
+    BOOST_TEST(exported.find(id_of(2)) != std::string::npos);
+  }
+}
+
 /// Rows have checksums. The names of channels, which say where in a state a value goes, have none.
 BOOST_AUTO_TEST_CASE(a_changed_name_of_a_channel_is_noticed) {
   const auto folder = temporary_folder{};
@@ -373,6 +398,24 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
   (void)maker{layout}.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)});
   wait_until_saved(*s);
   s->check(key);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_was_looked_at_while_it_could_not_be_written_can_be_later) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto path = folder.file();
+  const auto first = maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  const auto counting = permissions_count{};
+  {
+    const auto closed = permissions{path, read_only_file};
+    BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+  }
+  BOOST_TEST((fs::status(path + "-shm").permissions() == read_only_file));
+  auto s = open(path);
+  (void)maker{layout}.put(*s, 2, first, {set_n(2)});
+  wait_until_saved(*s);
+  s->check(key);
+  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_version_2_that_cannot_be_written_is_read) {
