@@ -465,7 +465,7 @@ void sqlite_saver::impl::forget_older(std::string_view thread_id) {
 }
 
 sqlite_saver::sqlite_saver(std::string path, sqlite_saver_options options)
-    : impl_{std::make_shared<impl>(path, options)} {}
+    : impl_{std::make_shared<impl>(shared_file(path), options)} {}
 
 sqlite_saver::~sqlite_saver() = default;
 
