@@ -44,6 +44,14 @@ void append_point(std::string& out, const exported_point& p) {
   out += "]}\n";
 }
 
+json::value parse_line(std::string_view text, std::size_t number) {
+  auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
+  if (!parsed)
+    throw unreadable("line " + std::to_string(number) + " is no JSON (" + parsed.error().text +
+                     ')');
+  return std::move(*parsed);
+}
+
 std::string text_in(const json::object& line, const char* key) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_string())
@@ -101,7 +109,7 @@ std::vector<std::string_view> checked_lines(std::string_view text) {
   }
   if (lines.size() < 2)
     throw unreadable("it is empty");
-  const auto last = parse_row(lines.back());
+  const auto last = parse_line(lines.back(), lines.size());
   const auto body = text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
   lines.pop_back();
   if (!last.is_object() || !last.get_object().contains("sum"))
@@ -148,7 +156,7 @@ std::string write_thread(std::string_view thread_id, const exported_thread& thre
 
 exported_thread read_thread(std::string_view text) {
   const auto lines = checked_lines(text);
-  const auto first = parse_row(lines.front());
+  const auto first = parse_line(lines.front(), 1);
   if (!first.is_object() || !first.get_object().contains("superstep_thread"))
     throw unreadable("it does not start as one");
   if (const auto version = number_in(first.get_object(), "superstep_thread");
@@ -159,7 +167,7 @@ exported_thread read_thread(std::string_view text) {
                           "; nothing was imported"};
   auto out = exported_thread{};
   for (auto i = std::size_t{1}; i < lines.size(); ++i) {
-    const auto line = parse_row(lines[i]);
+    const auto line = parse_line(lines[i], i + 1);
     if (!line.is_object())
       throw unreadable("line " + std::to_string(i + 1) + " is no object");
     const auto& members = line.get_object();

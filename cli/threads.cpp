@@ -40,6 +40,9 @@ struct threads_arguments {
 sqlite_saver open(const threads_arguments& given, bool may_be_new = false) {
   if (!may_be_new && !std::filesystem::exists(given.database))
     throw std::runtime_error{given.database + ": there is no such file"};
+  if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
+      std::filesystem::file_size(given.database) == 0)
+    throw std::runtime_error{given.database + ": is empty, there are no threads in it"};
   auto options = sqlite_saver_options{};
   options.encryption_key = encryption_key_from_environment();
   return sqlite_saver{given.database, std::move(options)};
@@ -129,6 +132,7 @@ int import_one(const threads_arguments& given) {
   auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
   if (given.form != "superstep")
     bytes = from_reference_form(bytes);
+  bytes = cut_thread(bytes, {}); // what is no thread makes no database
   open(given, true).import_thread(given.thread, bytes);
   return 0;
 }
@@ -206,7 +210,9 @@ void add_threads(CLI::App& program, action& chosen) {
       add_verb(threads, chosen, given, "history", "Checkpoints, newest first", history), given);
   at(past, "Only older ones");
   ns(past);
-  past.add_option("--limit", given->limit, "At most so many; 0: all")->capture_default_str();
+  past.add_option("--limit", given->limit, "At most so many; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   const auto form = [&](CLI::App& verb) {
     verb.add_option("--form", given->form,
                     "langgraph: values and messages of one checkpoint, as its Python library has "
