@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -291,6 +292,26 @@ BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_
   deeper.output->writes.push_back(set_any(nested(997)));
   BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), deeper), ss::saver_error,
                         with_code(ss::saver_errc::not_storable));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused) {
+  for (const auto* path : {"", ":memory:", "file:threads.db?mode=memory"}) {
+    BOOST_CHECK_EXCEPTION((void)open(path), ss::saver_error,
+                          with_words(ss::saver_errc::failed, {"memory_saver"}));
+    BOOST_TEST(!std::filesystem::exists(std::string{path} + "-lease"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_list_is_all_of_it) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  (void)maker{layout}.put(*s, 1, nullptr, {});
+  auto query = ss::checkpoint_query{};
+  query.limit = std::numeric_limits<std::size_t>::max();
+  BOOST_TEST(s->list(key, query, layout).size() == 1U);
+  BOOST_TEST(s->history(key, query).size() == 1U);
+  BOOST_TEST(s->threads({}, query.limit).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_version_1_is_brought_up_to_date_and_gone_on_with) {
