@@ -31,9 +31,9 @@ public:
       deflateEnd(&stream_);
   }
 
-  /// Empty: it would not become shorter.
-  std::string pack(std::string_view text) {
-    auto out = std::string(text.size(), '\0');
+  /// Empty: it would have more bytes.
+  std::string pack(std::string_view text, std::size_t bytes_max) {
+    auto out = std::string(bytes_max, '\0');
     if (!is_ready_ || deflateReset(&stream_) != Z_OK)
       return {};
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
@@ -57,11 +57,15 @@ private:
 } // namespace
 
 std::string pack_row(std::string text) {
-  if (text.size() < packed_min)
+  // What is no JSON may begin as a packed row does, and is packed whatever its length.
+  constexpr auto room = std::size_t{64};
+  const auto must_be = text.starts_with('z');
+  if (text.size() < packed_min && !must_be)
     return text;
   thread_local auto for_short = deflater{few_tables};
   thread_local auto for_long = deflater{usual_tables};
-  auto packed = (text.size() < short_row ? for_short : for_long).pack(text);
+  auto packed = (text.size() < short_row ? for_short : for_long)
+                    .pack(text, must_be ? text.size() + text.size() / 8 + room : text.size());
   return packed.empty() ? std::move(text) : packed;
 }
 

@@ -282,12 +282,12 @@ BOOST_AUTO_TEST_CASE(an_export_of_which_an_index_hides_a_part_is_refused) {
     auto m = maker{layout};
     auto s = open(path);
     const auto first = m.put(*s, 1, nullptr, {set_n(1)});
-    s->put_task(key, id_of(1), ended("a", 1));
+    s->put_task(key, named(1, layout), ended("a", 1));
     s.reset();
     const auto before = bytes_of(path);
     s = open(path);
     (void)m.put(*s, 2, first, {set_n(2)});
-    s->put_task(key, id_of(2), ended("a", 1));
+    s->put_task(key, named(2, layout), ended("a", 1));
     s.reset();
     const auto page = place_of(path, index); // one page, as it was before
     write_bytes(path, bytes_of(path).replace(page, page_bytes, before, page, page_bytes));

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/row_bytes.hpp"
+#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/version_1.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ss = superstep;
+using namespace saver_contract;
+
+// What is written can be read again; what cannot says so when it is given.
+BOOST_AUTO_TEST_SUITE(row_text)
+
+namespace {
+
+std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
+  auto options = ss::sqlite_saver_options{};
+  options.survives_power_loss = false;
+  return std::make_unique<ss::sqlite_saver>(path, options);
+}
+
+/// The code, and parts of the text.
+auto with_words(ss::saver_errc code, std::vector<std::string> parts) {
+  return [code, parts = std::move(parts)](const ss::saver_error& e) {
+    const auto text = std::string{e.what()};
+    return has_code(e, code) && std::ranges::all_of(parts, [&](const std::string& part) {
+             return text.find(part) != std::string::npos;
+           });
+  };
+}
+
+/// Puts a row where the first of a task's is, with a checksum that fits.
+void write_task_row(const std::string& path, const std::string& row) {
+  const auto sum = ss::detail::checksum_of({id_of(1), row});
+  static_cast<void>(ask_sql(path, "UPDATE tasks SET row = CAST('" + row +
+                                      "' AS BLOB), sum = " + std::to_string(sum)));
+}
+
+json::value nested(std::size_t depth) {
+  auto v = json::value(1);
+  for (auto i = std::size_t{0}; i < depth; ++i)
+    v = json::array{std::move(v)};
+  return v;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_thread) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  const auto first = m.put(*s, 1, nullptr, {set_any("caf\xc3\xa9")});
+  const auto is_refused = with_words(ss::saver_errc::not_storable, {"'t'", "'any'", "UTF-8"});
+  BOOST_CHECK_EXCEPTION((void)m.put(*s, 2, first, {set_any("caf\xe9")}), ss::saver_error,
+                        is_refused);
+  auto wrote = ended("a", 1);
+  wrote.output->writes.push_back(set_any(json::object{{"\xed\xa0\x80", 1}}));
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), wrote), ss::saver_error, is_refused);
+  auto asked = ss::task_record{};
+  asked.task = "a";
+  asked.asked.emplace().push_back({"id", "caf\xe9?"});
+  const auto is_named = with_words(ss::saver_errc::not_storable, {"'t'", "task 'a'", "UTF-8"});
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
+  asked.asked.reset();
+  asked.answers = {"\xff"};
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
+  asked.answers.clear();
+  asked.resume = json::value("\xff");
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
+  const auto strange = test_layout{}.last<int>("n\xff").done();
+  BOOST_CHECK_EXCEPTION((void)maker(strange, {"u", ""}).put(*s, 1, nullptr, {}), ss::saver_error,
+                        with_words(ss::saver_errc::not_storable, {}));
+  s = open(folder.file()); // the thread stands where it stood, and goes on
+  BOOST_TEST(s->load(key, "", layout)->tasks.empty());
+  (void)m.put(*s, 2, first, {set_any("caf\xc3\xa9s")});
+  s = open(folder.file());
+  BOOST_TEST(*held<std::optional<json::value>>(s->load(key, "", layout)->point, 2) ==
+             json::value("caf\xc3\xa9s"));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_is_kept_whatever_the_bytes_of_its_text) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  const auto first = maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+  auto failed = ss::task_record{};
+  failed.task = "a";
+  failed.error = "cannot open caf\xe9.txt";
+  failed.cause = std::make_exception_ptr(std::runtime_error{failed.error});
+  s->put_task(key, named(1, layout), failed);
+  s = open(folder.file());
+  const auto tasks = s->load(key, "", layout)->tasks;
+  BOOST_TEST_REQUIRE(tasks.size() == 1U);
+  BOOST_TEST(tasks[0].error == "cannot open caf\xef\xbf\xbd.txt");
+  BOOST_CHECK_EXCEPTION(std::rethrow_exception(tasks[0].cause), ss::remembered_error,
+                        [&](const auto& e) { return e.what() == tasks[0].error; });
+  s->import_thread("copy", s->export_thread("t"));
+  BOOST_TEST(s->load({"copy", ""}, "", layout)->tasks.size() == 1U);
+  s->import_thread("caf\xe9", s->export_thread("t"));
+  s->import_thread("back", s->export_thread("caf\xe9")); // a thread's name is of any bytes
+}
+
+BOOST_AUTO_TEST_CASE(an_error_that_was_once_written_as_it_came_is_read) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+  s->put_task(key, named(1, layout), ended("a", 1));
+  s.reset();
+  write_task_row(folder.file(), "{\"t\":\"a\",\"e\":\"caf\xe9\"}");
+  s = open(folder.file());
+  BOOST_TEST(s->load(key, "", layout)->tasks.at(0).error == "caf\xef\xbf\xbd");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_says_the_file_the_thread_and_what_to_do) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
+  s->put_task(key, named(1, layout), ended("a", 1));
+  s.reset();
+  const auto is_told = with_words(ss::saver_errc::corrupt,
+                                  {folder.file(), "'t'", id_of(1), "older", "begin a new thread"});
+  for (const auto* row : {"{no JSON", R"({"t":1})", R"({"t":"a","o":{"w":[[77,1]]}})"}) {
+    write_task_row(folder.file(), row);
+    s = open(folder.file());
+    BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error, is_told);
+    BOOST_CHECK_EXCEPTION((void)s->list(key, {}, layout), ss::saver_error, is_told);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_after_them) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  auto m = maker{layout};
+  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+  auto wrote = ended("a", 1);
+  wrote.output->writes.push_back(set_any(nested(996))); // with what stands around it: 1,000
+  s->put_task(key, named(1, layout), wrote);
+  (void)m.put(*s, 2, first, {set_n(2)});
+  s = open(folder.file());
+  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
+  BOOST_TEST(s->load(key, id_of(1), layout)->tasks.size() == 1U);
+  s->import_thread("copy", s->export_thread("t"));
+  auto deeper = ended("a", 1);
+  deeper.output->writes.push_back(set_any(nested(997)));
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), deeper), ss::saver_error,
+                        with_words(ss::saver_errc::not_storable, {}));
+}
+
+/// A compressed row begins with a z.
+BOOST_AUTO_TEST_CASE(a_note_may_begin_with_any_letter) {
+  const auto folder = temporary_folder{};
+  for (const auto& key : {std::string{}, std::string(32, 'k')}) {
+    auto options = ss::sqlite_saver_options{};
+    options.encryption_key = key;
+    const auto path = folder.file(key.empty() ? "plain" : "encrypted");
+    auto s = std::make_unique<ss::sqlite_saver>(path, options);
+    for (const auto& text : {std::string{}, std::string{"z"}, std::string{"zero"},
+                             "z" + std::string(1'000, '0'), std::string{"f"}, std::string{"e"}}) {
+      s->put_effect("t", "e", ss::effect_note{true, text});
+      BOOST_TEST(s->find_effect("t", "e")->result == text);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
