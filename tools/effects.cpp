@@ -5,6 +5,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/digest.hpp>
 #include <superstep/base/utf8.hpp>
+#include <superstep/checkpoint/saver_error.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/tools/effects.hpp>
 

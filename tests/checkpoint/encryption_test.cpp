@@ -8,8 +8,17 @@
 #include <superstep/checkpoint/sqlite_cache.hpp>
 #include <superstep/checkpoint/sqlite_store.hpp>
 
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <latch>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace ss = superstep;
 using namespace saver_contract;
@@ -121,6 +130,28 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_opened_without_a_key_takes_none) {
   s->delete_thread("t"); // what was deleted may still be in it
   BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
   (void)open_store(folder.file(), {});
+}
+
+BOOST_AUTO_TEST_CASE(of_two_who_open_a_new_file_at_once_one_settles_it) {
+  const auto folder = temporary_folder{};
+  for (auto i = 0; i < 20; ++i) {
+    const auto path = folder.file(std::to_string(i));
+    auto refused = std::atomic{0};
+    auto both = std::latch{2};
+    const auto open_with = [&](const std::string& key) {
+      both.arrive_and_wait();
+      try {
+        (void)open_store(path, key);
+      } catch (const ss::saver_error& e) {
+        refused += e.code() == ss::saver_errc::wrong_key ? 1 : 2;
+      }
+    };
+    auto other = std::thread{[&] { open_with(usual_key); }};
+    open_with({});
+    other.join();
+    BOOST_TEST(refused == 1);
+    BOOST_TEST(ask_sql(path, "SELECT count(*) FROM facts") == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_version_2_says_from_now_on_that_it_is_not_encrypted) {
