@@ -137,10 +137,11 @@ void sqlite_reader::check_no_points(std::int64_t thread) {
 /// Who exports a thread may give up the file: what a damaged index hides must not be missing. The
 /// tables say how many rows there are; where they cannot be read either, each row that is needed
 /// tells so itself.
-void sqlite_reader::check_indexes(std::int64_t thread) {
+void sqlite_reader::check_indexes(std::string_view thread_id) {
   const auto count = [&](const std::string& from) {
-    auto s = db_.prepare("SELECT count(*) FROM " + from + " WHERE thread = ?1");
-    s.bind(1, thread);
+    auto s = db_.prepare("SELECT count(*) FROM " + from +
+                         " WHERE thread IN (SELECT no FROM threads WHERE thread = ?1)");
+    s.bind_text(1, thread_id);
     return s.step() ? s.number(0) : 0;
   };
   for (const auto& [table, index] :
@@ -393,6 +394,7 @@ exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
     while (s.step())
       spaces.emplace_back(s.number(0), std::string{s.text(1)});
   }
+  check_indexes(thread_id);
   auto numbers = std::map<std::int64_t, std::size_t>{};
   const auto number_of = [&](std::int64_t no) {
     const auto [at, is_new] = numbers.emplace(no, out.layouts.size());
@@ -402,7 +404,6 @@ exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
   };
   for (const auto& [no, ns] : spaces) {
     const auto key = thread_key{std::string{thread_id}, ns};
-    check_indexes(no);
     auto s = db_.prepare(std::string{"SELECT "} + columns +
                          " FROM points WHERE thread = ?1 ORDER BY id");
     s.bind(1, no);

@@ -84,7 +84,7 @@ private:
   [[nodiscard]] std::int64_t thread_no(const thread_key&);
   void check_threads();
   void check_no_points(std::int64_t thread);
-  void check_indexes(std::int64_t thread);
+  void check_indexes(std::string_view thread_id);
   [[nodiscard]] stored_point row_of(statement&, const thread_key&);
   /// The rows that make up a checkpoint, oldest first, or those after `known` if that is among
   /// them; empty: there is none.
