@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "log_room.hpp"
 #include "row_cipher.hpp"
 
 #include <superstep/checkpoint/saver_error.hpp>
@@ -91,14 +90,6 @@ public:
       throw;
     }
   }
-  /// For connections that sync each commit: see log_room. make_room() is called in a transaction
-  /// that writes, and does nothing before keep_room(). @{
-  void keep_room() { room_ = std::make_unique<log_room>(at_.get()); }
-  void make_room() noexcept {
-    if (room_)
-      room_->make();
-  }
-  /// @}
   /// Ends a transaction that is open, if one is.
   void roll_back() noexcept;
 
@@ -113,7 +104,6 @@ private:
   const std::string path_;
   std::chrono::milliseconds busy_timeout_;
   row_cipher cipher_;
-  std::unique_ptr<log_room> room_; // before the connection, whose hook it is
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> at_;
 };
 

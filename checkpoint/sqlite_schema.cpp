@@ -178,8 +178,6 @@ database open_for_writing(const std::string& path, std::chrono::milliseconds bus
   open_schema(db);
   db.exec_patiently("PRAGMA journal_mode = WAL");
   db.exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-  if (survives_power_loss)
-    db.keep_room();
   check_key(db);
   return db;
 }

@@ -282,7 +282,6 @@ void sqlite_writer::finish(std::span<job> batch, const std::optional<error>& fai
 
 void sqlite_writer::write_batch(std::span<job> batch) {
   begin_.run();
-  db_.make_room();
   check_heads(batch);
   auto rows = std::uint64_t{0};
   for (auto& j : batch) {
