@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "point_codec.hpp"
+#include "store_labels.hpp"
 
 #include <superstep/base/assert.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
@@ -35,11 +36,8 @@ void memory_cache::put(std::string_view scope, std::string_view key, task_output
                        std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) {
   const auto lock = std::scoped_lock{mutex_};
   auto until = std::optional<std::chrono::steady_clock::time_point>{};
-  using moment = std::chrono::steady_clock::time_point;
-  if (const auto now = now_(); ttl) // or the last moment there is
-    until = *ttl > std::chrono::floor<std::chrono::milliseconds>(moment::max() - now)
-                ? moment::max()
-                : now + *ttl;
+  if (ttl)
+    until = detail::later_by(now_(), *ttl);
   const auto [at, is_new] = entries_.try_emplace(place{scope, key});
   if (!is_new)
     by_age_.erase(at->second.number);

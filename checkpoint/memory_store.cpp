@@ -17,13 +17,6 @@ namespace {
 using detail::vectors;
 using time_point = std::chrono::system_clock::time_point;
 
-/// When what is put now expires, or the last moment there is.
-time_point end_of(time_point now, std::chrono::milliseconds ttl) {
-  using ticks = time_point::duration;
-  const auto left = std::chrono::floor<std::chrono::milliseconds>(time_point::max() - now);
-  return ttl > left ? time_point::max() : now + std::chrono::duration_cast<ticks>(ttl);
-}
-
 struct kept_item {
   std::string key;
   json::object value;
@@ -67,7 +60,7 @@ struct memory_store::impl {
 
   void renew(kept_item& item, time_point now) const {
     if (options.reading_renews && item.ttl.count() > 0)
-      item.end = end_of(now, item.ttl);
+      item.end = detail::later_by(now, item.ttl);
   }
 
   struct found_item {
@@ -122,7 +115,7 @@ void memory_store::put(const store_namespace& ns, std::string_view key, json::ob
   item.meaning =
       detail::meaning_of(impl_->options.embed, impl_->options.fields, item.value, options);
   item.ttl = ttl;
-  item.end = end_of(impl_->options.time->now(), ttl);
+  item.end = detail::later_by(impl_->options.time->now(), ttl);
   const auto lock = std::scoped_lock{impl_->mutex};
   auto& space = impl_->spaces[ns];
   if (space.number == 0)

@@ -258,35 +258,30 @@ void write_members(std::string& out, const task_record& record, const graph_layo
   check_rest("an answer");
 }
 
-/// What cannot be written, with the thread that it is of.
-[[noreturn]] void throw_of(const thread_key& whose, const saver_error& e) {
-  throw saver_error{e.code(), "thread '" + whose.thread_id + "'" +
-                                  (whose.ns.empty() ? "" : " (" + whose.ns + ")") + ": " +
-                                  e.what()};
+/// Writes; the error about what cannot be written names the thread that it is of, if one is given.
+template <class Write>
+void naming(const thread_key* whose, Write write) {
+  try {
+    write();
+  } catch (const saver_error& e) {
+    if (whose == nullptr)
+      throw;
+    throw saver_error{e.code(), "thread '" + whose->thread_id + "'" +
+                                    (whose->ns.empty() ? "" : " (" + whose->ns + ")") + ": " +
+                                    e.what()};
+  }
 }
 
 } // namespace
 
 void write_point(std::string& out, const checkpoint& now, const checkpoint* base,
                  const thread_key* whose) {
-  try {
-    write_members(out, now, base);
-  } catch (const saver_error& e) {
-    if (whose == nullptr)
-      throw;
-    throw_of(*whose, e);
-  }
+  naming(whose, [&] { write_members(out, now, base); });
 }
 
 void write_task(std::string& out, const task_record& record, const graph_layout& layout,
                 const thread_key* whose) {
-  try {
-    write_members(out, record, layout);
-  } catch (const saver_error& e) {
-    if (whose == nullptr)
-      throw;
-    throw_of(*whose, e);
-  }
+  naming(whose, [&] { write_members(out, record, layout); });
 }
 
 } // namespace superstep::detail

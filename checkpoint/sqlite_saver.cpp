@@ -54,6 +54,19 @@ void check_row(const std::string& row, const thread_key& key) {
                           std::to_string(row_depth_max) + " lists and objects"};
 }
 
+/// Whether no run has the thread and nothing of it is to be written. The map holds it once.
+bool is_idle(const book_ptr& of) {
+  return of.use_count() == 1 && of->saved == of->given &&
+         std::ranges::all_of(of->cursors, [](const auto& c) { return c.second->tasks.empty(); });
+}
+
+/// An older checkpoint that somebody looked for may be one to begin a branch at.
+void keep_side(cursor& at, loaded_point side) {
+  at.sides.push_front(std::move(side));
+  if (at.sides.size() > sides_max)
+    at.sides.pop_back();
+}
+
 bool is_at(const loaded_point& p, std::string_view id) noexcept {
   return p.saved.point && p.saved.point->id == id;
 }
@@ -128,10 +141,7 @@ book_ptr& sqlite_saver::impl::book_of(std::string_view thread_id) {
 void sqlite_saver::impl::sweep() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(books_, [&](const auto& b) {
-    const auto& of = *b.second;
-    return of.last_used < limit && of.saved == of.given && !of.failed &&
-           b.second.use_count() == 1 &&
-           std::ranges::all_of(of.cursors, [](const auto& c) { return c.second->tasks.empty(); });
+    return b.second->last_used < limit && !b.second->failed && is_idle(b.second);
   });
 }
 
@@ -227,9 +237,7 @@ std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, 
     return std::nullopt;
   }
   if (found->saved.point->id != newest.id) {
-    at->sides.push_front(*found);
-    if (at->sides.size() > sides_max)
-      at->sides.pop_back();
+    keep_side(*at, *found);
   } else if (of->given == given) {
     learn(*of, *at, *found);
   }
@@ -244,9 +252,7 @@ std::vector<saved_checkpoint> sqlite_saver::impl::list(const thread_key& key,
   if (query.limit == 1 && !out.empty()) { // somebody looks for one to go on from
     const auto lock = std::scoped_lock{writer_->mutex()};
     const auto at = cursor_of(*book_of(key.thread_id), key);
-    at->sides.push_front({out.front(), 0, 0, 0, false});
-    if (at->sides.size() > sides_max)
-      at->sides.pop_back();
+    keep_side(*at, {out.front(), 0, 0, 0, false});
   }
   return out;
 }
@@ -458,9 +464,7 @@ void sqlite_saver::impl::forget_older(std::string_view thread_id) {
       return false;
     for (const auto& [ns, at] : b.second->cursors)
       at->sides.clear();
-    return b.second.use_count() == 1 && b.second->saved == b.second->given &&
-           std::ranges::all_of(b.second->cursors,
-                               [](const auto& c) { return c.second->tasks.empty(); });
+    return is_idle(b.second);
   });
 }
 

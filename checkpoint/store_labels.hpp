@@ -21,6 +21,13 @@ void check_item(const store_namespace& ns, std::string_view key, const json::obj
                 std::chrono::milliseconds ttl);
 /// A time and what is added to it, or the last there is.
 [[nodiscard]] std::int64_t later_by(std::int64_t now, std::int64_t more) noexcept;
+template <class Clock>
+[[nodiscard]] std::chrono::time_point<Clock> later_by(std::chrono::time_point<Clock> now,
+                                                      std::chrono::milliseconds more) {
+  using moment = std::chrono::time_point<Clock>;
+  return more > std::chrono::floor<std::chrono::milliseconds>(moment::max() - now) ? moment::max()
+                                                                                   : now + more;
+}
 
 /// What a listing shows of these namespaces.
 [[nodiscard]] std::vector<store_namespace> listed(std::vector<store_namespace> all,

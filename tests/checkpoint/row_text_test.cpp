@@ -110,8 +110,7 @@ BOOST_AUTO_TEST_CASE(an_error_that_was_once_written_as_it_came_is_read) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
-  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, named(1, layout), ended("a", 1));
+  put_one_and_its_task(*s, layout);
   s.reset();
   write_task_row(folder.file(), "{\"t\":\"a\",\"e\":\"caf\xe9\"}");
   s = open(folder.file());
@@ -122,8 +121,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_says_the_file_the_thread_and_what_to_do
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
-  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, named(1, layout), ended("a", 1));
+  put_one_and_its_task(*s, layout);
   s.reset();
   const auto is_told = with_words(ss::saver_errc::corrupt,
                                   {folder.file(), "'t'", id_of(1), "older", "begin a new thread"});

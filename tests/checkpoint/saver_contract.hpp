@@ -239,6 +239,12 @@ void a_list_is_newest_first_and_filtered_before_it_is_cut(Place& place) {
   BOOST_TEST(all == "4321");
 }
 
+/// A thread of one checkpoint, and of one task after it what came of that.
+inline void put_one_and_its_task(ss::saver& s, const ss::layout_ptr& layout) {
+  (void)maker{layout}.put(s, 1, nullptr, {set_n(1)});
+  s.put_task(key, named(1, layout), ended("a", 1));
+}
+
 template <class Place>
 void what_is_told_of_a_task_adds_up_and_an_output_is_written_once(Place& place) {
   const auto layout = usual_layout();

@@ -33,6 +33,13 @@ ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
   return given.get_future().get();
 }
 
+/// What the file has, opened anew: the checkpoint whole, and what came of one task after it.
+void check_ends_with(const std::string& path, const ss::checkpoint_ptr& at) {
+  const auto back = open(path)->load(key, "", at->layout);
+  BOOST_TEST((log_of(back->point) == log_of(at)));
+  BOOST_TEST(back->tasks.size() == 1U);
+}
+
 ss::thread_key sub_of(int n) {
   return {"t", "sub:" + std::to_string(n)};
 }
@@ -93,9 +100,7 @@ BOOST_AUTO_TEST_CASE(pruning_takes_nothing_from_a_run_and_does_not_make_it_fail)
     s->put_task(key, *at, ended("a", 1));
   }
   s.reset();
-  const auto back = open(folder.file())->load(key, "", layout);
-  BOOST_TEST((log_of(back->point) == log_of(at)));
-  BOOST_TEST(back->tasks.size() == 1U);
+  check_ends_with(folder.file(), at);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
@@ -125,9 +130,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
   wait_until_saved(*s);
   s->check(key);
   s.reset();
-  const auto back = open(folder.file())->load(key, "", layout);
-  BOOST_TEST((log_of(back->point) == log_of(at)));
-  BOOST_TEST(back->tasks.size() == 1U);
+  check_ends_with(folder.file(), at);
 }
 
 BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {

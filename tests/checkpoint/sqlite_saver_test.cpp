@@ -313,8 +313,7 @@ BOOST_AUTO_TEST_CASE(what_a_saver_was_given_is_written_when_it_goes) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
-  (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, named(1, layout), ended("a", 1));
+  put_one_and_its_task(*s, layout);
   s.reset();
   const auto back = *open(folder.file())->load(key, "", layout);
   BOOST_TEST((n_of(back.point) == 1 && back.tasks.size() == 1));

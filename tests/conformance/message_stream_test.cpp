@@ -63,16 +63,21 @@ provider_api api_of(const stream_case& c) {
                                                  : provider_api::openai_chat;
 }
 
-/// What becomes of the bytes when they come in pieces of 1 to `longest`: the message, or the error.
-json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_rand& luck,
-                     std::size_t longest) {
-  auto sum = std::optional<message_chunk>{};
-  const auto add = [&](const message_chunk& piece) {
+/// Takes pieces as they are told, and adds them up.
+auto adding_to(std::optional<message_chunk>& sum) {
+  return [&sum](const message_chunk& piece) {
     if (sum)
       append(*sum, piece).value();
     else
       sum = piece;
   };
+}
+
+/// What becomes of the bytes when they come in pieces of 1 to `longest`: the message, or the error.
+json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_rand& luck,
+                     std::size_t longest) {
+  auto sum = std::optional<message_chunk>{};
+  const auto add = adding_to(sum);
   auto asked = models::wire_request{};
   asked.with_reasoning = true;
   auto answer = models::answer_stream{api_of(c), asked, output_version::v0, add,
@@ -121,12 +126,7 @@ namespace {
 /// The pieces that a caller is told when it asks for standard blocks, added up.
 message told_as_blocks(provider_api api, std::string_view bytes) {
   auto sum = std::optional<message_chunk>{};
-  const auto add = [&](const message_chunk& piece) {
-    if (sum)
-      append(*sum, piece).value();
-    else
-      sum = piece;
-  };
+  const auto add = adding_to(sum);
   auto answer = models::answer_stream{api, models::wire_request{}, output_version::v1, add,
                                       models::answer_stream::bounds{}};
   BOOST_TEST_REQUIRE(!answer.feed(bytes));
