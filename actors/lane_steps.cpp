@@ -35,8 +35,8 @@ bool lane::finish_step(run& r) {
     r.request.sink->push(std::move(event));
   r.held.clear();
   emit_values(r);
-  if (r.thread)
-    r.thread->save(r.state, checkpoint_source::loop);
+  if (r.thread) // alone on its lane, it would keep nobody from anything while the disk writes
+    r.thread->save(r.state, checkpoint_source::loop, load() == 1);
   if (fails_to_save(r))
     return false;
   r.forget_step();

@@ -120,6 +120,16 @@ void statement::run() {
   }
 }
 
+bool statement::try_run() {
+  const auto use = statement_use{*this};
+  errno = 0;
+  const auto code = sqlite3_step(at_.get());
+  if ((code & 0xff) == SQLITE_BUSY)
+    return false;
+  check(at_.get(), code, *path_);
+  return true;
+}
+
 void statement::reset() noexcept {
   sqlite3_reset(at_.get());
 }
@@ -184,6 +194,19 @@ void database::exec_patiently(const char* sql) {
     throw_failed(at_.get(), code, path_);
 }
 
+bool database::try_run(statement& s) {
+  const auto restore = [this](sqlite3* db) {
+    sqlite3_busy_timeout(db, static_cast<int>(busy_timeout_.count()));
+  };
+  const auto impatient = std::unique_ptr<sqlite3, decltype(restore)>{at_.get(), restore};
+  sqlite3_busy_timeout(at_.get(), 0);
+  return s.try_run();
+}
+
+bool database::is_in_transaction() const noexcept {
+  return sqlite3_get_autocommit(at_.get()) == 0;
+}
+
 statement database::prepare(std::string_view sql) {
   auto* s = static_cast<sqlite3_stmt*>(nullptr);
   const auto code = sqlite3_prepare_v3(at_.get(), sql.data(), static_cast<int>(sql.size()),
@@ -222,7 +245,7 @@ result<std::string> database::from_row(std::string_view bytes, const row_place& 
 }
 
 void database::roll_back() noexcept {
-  if (sqlite3_get_autocommit(at_.get()) == 0)
+  if (is_in_transaction())
     sqlite3_exec(at_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 

@@ -33,6 +33,8 @@ public:
   [[nodiscard]] bool step();
   /// Steps to the end and makes it ready for the next use.
   void run();
+  /// The same; false when the file is busy.
+  [[nodiscard]] bool try_run();
   void reset() noexcept;
 
   [[nodiscard]] std::int64_t number(int column) const noexcept;
@@ -71,6 +73,10 @@ public:
   /// The same for a statement that SQLite refuses at once when the file is busy, as it does with a
   /// change of the journal's mode: again and again until the busy timeout is over.
   void exec_patiently(const char* sql);
+  /// Runs a statement, one of this database's, unless somebody else has the file: then false, and
+  /// nobody is waited for.
+  [[nodiscard]] bool try_run(statement&);
+  [[nodiscard]] bool is_in_transaction() const noexcept;
   [[nodiscard]] statement prepare(std::string_view sql);
   [[nodiscard]] std::int64_t pragma(const char* sql);
   /// Whether the file, or its folder, refuses to be written.

@@ -85,7 +85,7 @@ public:
   std::vector<saved_checkpoint> list(const thread_key& key, const checkpoint_query& query,
                                      const layout_ptr& as);
   std::string head(const thread_key& key);
-  void put(const thread_key& key, checkpoint_ptr point);
+  void put(const thread_key& key, checkpoint_ptr point, bool now);
   void put_task(const thread_key& key, const checkpoint& of, task_record&& record);
   bool when_saved(const thread_key& key, std::function<void()> done);
   void check(const thread_key& key);
@@ -308,7 +308,7 @@ void sqlite_saver::impl::write(job& j, const checkpoint& point, const loaded_poi
   j.is_point = true;
 }
 
-void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
+void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point, bool now) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty() && point->layout);
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
@@ -346,11 +346,17 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point) {
   at->head = {{std::move(point), {}}, 0, j.chain, j.whole, true};
   at->is_known = true;
   at->is_written = true;
-  writer_->give(std::move(j));
   if (ends_effects) {
     of->effects.clear();
-    of->effects_ended = of->given;
+    of->effects_ended = of->given + 1;
   }
+  if (!now) {
+    writer_->give(std::move(j));
+    return;
+  }
+  writer_->give_now(lock, std::move(j));
+  if (of->failed)
+    throw saver_error{*of->failed};
 }
 
 void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point,
@@ -488,7 +494,11 @@ std::string sqlite_saver::head(const thread_key& key) {
 }
 
 void sqlite_saver::put(const thread_key& key, checkpoint_ptr point) {
-  impl_->put(key, std::move(point));
+  impl_->put(key, std::move(point), false);
+}
+
+void sqlite_saver::put_now(const thread_key& key, checkpoint_ptr point) {
+  impl_->put(key, std::move(point), true);
 }
 
 void sqlite_saver::put_task(const thread_key& key, const checkpoint& of, task_record record) {

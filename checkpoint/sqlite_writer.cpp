@@ -88,8 +88,44 @@ void sqlite_writer::give(job&& j) {
   work_.notify_one();
 }
 
+void sqlite_writer::give_now(std::unique_lock<std::mutex>& lock, job&& j) {
+  if (is_writing_ || is_stopping_ || !queue_.empty() || !errands_.empty() ||
+      !j.of->waiting.empty()) {
+    give(std::move(j));
+    return;
+  }
+  j.number = ++j.of->given;
+  is_writing_ = true;
+  lock.unlock();
+  const auto one = std::span{&j, 1};
+  const auto is_over = write_at_once(one);
+  lock.lock();
+  const auto done = is_over ? take_waiting(one) : std::vector<std::function<void()>>{};
+  if (!is_over) { // what was given for the thread meanwhile comes after it
+    queued_bytes_ += j.bytes();
+    queue_.push_front(std::move(j));
+    work_.notify_one();
+  }
+  end_turn();
+  if (done.empty())
+    return;
+  lock.unlock();
+  for (const auto& f : done)
+    f();
+  lock.lock();
+}
+
+/// Under the lock: whoever waited to write, or for what was written, has another look.
+void sqlite_writer::end_turn() {
+  is_writing_ = false;
+  if (is_kept_waiting_)
+    work_.notify_one();
+  written_.notify_all();
+}
+
 void sqlite_writer::linger(const book_ptr& of, const cursor_ptr& at) {
-  lingering_.push_back({clock::now() + options_.linger, of, at});
+  at->tasks_due = clock::now() + options_.linger;
+  lingering_.push_back({at->tasks_due, of, at});
   if (lingering_.size() == 1)
     work_.notify_one();
 }
@@ -117,11 +153,18 @@ void sqlite_writer::flush(const book_ptr& of) {
       give(std::move(*j));
 }
 
+/// Most were taken along long before their time, by the next checkpoint: those wake nobody.
 void sqlite_writer::take_lingering(clock::time_point now) {
-  while (!lingering_.empty() && (lingering_.front().due <= now || is_stopping_)) {
+  const auto is_over = [](const lingering& l) {
+    return l.at->tasks.empty() || l.at->tasks_due != l.due;
+  };
+  while (!lingering_.empty()) {
     auto& l = lingering_.front();
-    if (auto j = job_of_tasks(*this, l.of, l.at))
-      give(std::move(*j));
+    if (!is_over(l)) {
+      if (l.due > now && !is_stopping_)
+        break;
+      give(std::move(*job_of_tasks(*this, l.of, l.at)));
+    }
     lingering_.pop_front();
   }
 }
@@ -173,6 +216,11 @@ void sqlite_writer::run(const std::function<void(database&)>& what) {
 /// False: it is time to go.
 bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   while (true) {
+    is_kept_waiting_ = is_writing_;
+    if (is_writing_) {
+      work_.wait(lock);
+      continue;
+    }
     take_lingering(clock::now());
     if (!queue_.empty() || !errands_.empty())
       return true;
@@ -214,26 +262,33 @@ void sqlite_writer::work() {
     auto bytes = std::size_t{0};
     for (const auto& j : batch)
       bytes += j.bytes();
+    is_writing_ = true;
     lock.unlock();
     write(batch);
     lock.lock();
     queued_bytes_ -= bytes;
-    auto done = std::vector<std::function<void()>>{};
-    for (const auto& j : batch) {
-      auto& waiting = j.of->waiting;
-      const auto later = std::stable_partition(
-          waiting.begin(), waiting.end(), [&](const auto& w) { return w.first > j.of->saved; });
-      for (auto w = later; w != waiting.end(); ++w)
-        done.push_back(std::move(w->second));
-      waiting.erase(later, waiting.end());
-    }
-    written_.notify_all();
+    const auto done = take_waiting(batch);
+    end_turn();
     lock.unlock();
     for (const auto& f : done)
       f();
     batch.clear();
     lock.lock();
   }
+}
+
+/// Under the lock: the callbacks that what was written is all they waited for.
+std::vector<std::function<void()>> sqlite_writer::take_waiting(std::span<job> batch) {
+  auto done = std::vector<std::function<void()>>{};
+  for (const auto& j : batch) {
+    auto& waiting = j.of->waiting;
+    const auto later = std::stable_partition(waiting.begin(), waiting.end(),
+                                             [&](const auto& w) { return w.first > j.of->saved; });
+    for (auto w = later; w != waiting.end(); ++w)
+      done.push_back(std::move(w->second));
+    waiting.erase(later, waiting.end());
+  }
+  return done;
 }
 
 /// Rolled back: numbers that the transaction gave are not there.
@@ -255,8 +310,23 @@ void sqlite_writer::write(std::span<job> batch) {
     finish(batch.subspan(i, 1), try_to_write(batch.subspan(i, 1)));
 }
 
+/// False: another process has the file, and nothing was written. The writer's thread waits for it,
+/// and the calling one is free.
+bool sqlite_writer::write_at_once(std::span<job> batch) {
+  const auto is_an_error = file_size_signal_blocked{};
+  try {
+    if (!db_.try_run(begin_))
+      return false;
+  } catch (const saver_error&) { // it fails again below, and that is told
+  }
+  finish(batch, try_to_write(batch));
+  return true;
+}
+
 std::optional<error> sqlite_writer::try_to_write(std::span<job> batch) {
   try {
+    if (!db_.is_in_transaction())
+      begin_.run();
     write_batch(batch);
     return std::nullopt;
   } catch (const saver_error& e) {
@@ -281,7 +351,6 @@ void sqlite_writer::finish(std::span<job> batch, const std::optional<error>& fai
 }
 
 void sqlite_writer::write_batch(std::span<job> batch) {
-  begin_.run();
   check_heads(batch);
   auto rows = std::uint64_t{0};
   for (auto& j : batch) {
@@ -468,6 +537,7 @@ void sqlite_writer::insert_effect(const job& j) {
 void sqlite_writer::run_errand() {
   auto& e = *errands_.front();
   errands_.pop_front();
+  is_writing_ = true;
   mutex_.unlock();
   try {
     db_.in_transaction("BEGIN IMMEDIATE", [&] { (*e.what)(db_); });
@@ -478,7 +548,7 @@ void sqlite_writer::run_errand() {
   mutex_.lock();
   forget_numbers();
   e.is_done = true;
-  written_.notify_all();
+  end_turn();
 }
 
 } // namespace superstep::detail

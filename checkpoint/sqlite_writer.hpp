@@ -31,7 +31,8 @@ struct cursor {
   loaded_point head;              ///< the newest, with its tasks; null: none
   std::deque<loaded_point> sides; ///< older ones that were loaded lately, to start branches from
   std::vector<std::string> tasks; ///< JSON, given and not queued yet; of the head
-  bool is_written = false;        ///< by the run that has the thread: `head` is its own
+  std::chrono::steady_clock::time_point tasks_due; ///< when they are written by themselves
+  bool is_written = false; ///< by the run that has the thread: `head` is its own
   std::uint64_t last_used = 0;
   // Of the writer, under the lock.
   std::int64_t thread_no = 0;
@@ -82,7 +83,8 @@ struct job {
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-/// The one thread that writes, and its queue.
+/// Who writes, one thread at a time, and the queue: the writer's own thread, or that of somebody
+/// who would only wait for it.
 class sqlite_writer {
 public:
   using clock = std::chrono::steady_clock;
@@ -102,6 +104,9 @@ public:
 
   // Under the lock.
   void give(job&&);
+  /// Writes it on the calling thread, if nothing else is being written or waits to be, and gives it
+  /// to the writer's otherwise. Gives up the lock meanwhile.
+  void give_now(std::unique_lock<std::mutex>&, job&&);
   /// The text of a layout, made once.
   [[nodiscard]] std::shared_ptr<const std::string> text_of(const layout_ptr&);
   /// Tasks of a cursor are to be written by themselves if nothing takes them along in time.
@@ -138,6 +143,7 @@ private:
   void take_lingering(clock::time_point now);
   [[nodiscard]] std::vector<job> take_batch();
   void write(std::span<job>);
+  [[nodiscard]] bool write_at_once(std::span<job>);
   [[nodiscard]] std::optional<error> try_to_write(std::span<job>);
   void write_batch(std::span<job>);
   void check_heads(std::span<job>);
@@ -150,6 +156,8 @@ private:
   [[nodiscard]] std::string head_of(std::int64_t thread_no);
   [[nodiscard]] std::int64_t layout_no(const std::shared_ptr<const std::string>&);
   void finish(std::span<job>, const std::optional<error>& failed);
+  void end_turn();
+  [[nodiscard]] static std::vector<std::function<void()>> take_waiting(std::span<job>);
   void run_errand();
   [[nodiscard]] bool run_due(std::unique_lock<std::mutex>&);
   void forget_numbers();
@@ -185,6 +193,8 @@ private:
   std::multimap<clock::time_point, std::function<void(bool)>> timers_;
   std::size_t queued_bytes_ = 0;
   bool is_stopping_ = false;
+  bool is_writing_ = false;      ///< somebody has the database, without the lock
+  bool is_kept_waiting_ = false; ///< the writer's thread, by somebody else who has it
   std::map<layout_ptr, std::shared_ptr<const std::string>> texts_;
   std::atomic<std::uint64_t> transactions_{0};
   std::atomic<std::uint64_t> rows_{0};

@@ -201,7 +201,7 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
   return {};
 }
 
-void thread_run::save(const run_state& run, checkpoint_source source) {
+void thread_run::save(const run_state& run, checkpoint_source source, bool may_wait) {
   if (source == checkpoint_source::loop) {
     is_first_step_ = false;
     if (!is_nested_) // an answer is for the step that was asked
@@ -218,14 +218,14 @@ void thread_run::save(const run_state& run, checkpoint_source source) {
   at_ = std::move(made);
   records_.clear();
   if (when_ != durability::exit)
-    store();
+    store(may_wait && when_ == durability::sync);
 }
 
-void thread_run::store() {
+void thread_run::store(bool may_wait) {
   if (!keeper_ || !at_ || stored_ == at_->id)
     return;
   stored_ = at_->id;
-  attempt([&] { keeper_->put(key_, at_); });
+  attempt([&] { may_wait ? keeper_->put_now(key_, at_) : keeper_->put(key_, at_); });
 }
 
 /// What a saver refuses fails the run, but only where a run can fail: see failure().

@@ -140,9 +140,14 @@ public:
     }
     point->state = state;
     point->where = where(number);
-    s.put(of_, point);
+    if (now)
+      s.put_now(of_, point);
+    else
+      s.put(of_, point);
     return point;
   }
+
+  bool now = false; ///< whether what is put is waited for
 
   [[nodiscard]] ss::position where(int number) const {
     auto at = ss::position{};
@@ -216,6 +221,22 @@ void the_newest_checkpoint_is_the_one_with_the_largest_id(Place& place) {
   BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 2);
   BOOST_TEST(n_of(place.get().load(key, id_of(1), layout)->point) == 1);
   BOOST_TEST(!place.get().load(key, id_of(3), layout));
+}
+
+template <class Place>
+void what_is_put_now_is_kept_like_any_other(Place& place) {
+  auto m = maker{usual_layout()};
+  const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"a"})});
+  m.now = true;
+  const auto second = m.put(place.get(), 2, first, {add_log({"b"})});
+  place.get().put_task(key, *second, ended("a", 1));
+  place.reopen();
+  const auto back = place.get().load(key, "", usual_layout());
+  BOOST_REQUIRE(back);
+  BOOST_TEST(back->point->id == id_of(2));
+  BOOST_TEST(n_of(back->point) == 1);
+  BOOST_TEST((log_of(back->point) == log_type{"a", "b"}));
+  BOOST_TEST(back->tasks.size() == 1U);
 }
 
 template <class Place>

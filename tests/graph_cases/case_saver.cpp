@@ -33,6 +33,11 @@ public:
     to_->put(key, std::move(point));
     note_saved(key);
   }
+  void put_now(const thread_key& key, checkpoint_ptr point) override {
+    check_alive();
+    to_->put_now(key, std::move(point));
+    note_saved(key);
+  }
   void put_task(const thread_key& key, const checkpoint& of, task_record record) override {
     check_alive();
     to_->put_task(key, of, std::move(record));

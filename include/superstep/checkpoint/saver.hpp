@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace superstep {
@@ -74,6 +75,10 @@ public:
   /// The id of the newest checkpoint; empty when there is none.
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
+  /// put() for a caller that has nothing to do until it is durable: when nothing else is being
+  /// written, a saver may write it on the calling thread before this returns, which spares two
+  /// hand-overs. when_saved() tells whether there still is something to wait for.
+  virtual void put_now(const thread_key& key, checkpoint_ptr point) { put(key, std::move(point)); }
   /// Adds to what is known of a task that follows `of`, a checkpoint that was put or loaded; the
   /// record's writes are of its layout. Of a checkpoint that is gone, nothing is kept.
   virtual void put_task(const thread_key&, const checkpoint& of, task_record) = 0;

@@ -71,6 +71,7 @@ public:
                                      const layout_ptr& as) override;
   std::string head(const thread_key&) override;
   void put(const thread_key&, checkpoint_ptr) override;
+  void put_now(const thread_key&, checkpoint_ptr) override;
   void put_task(const thread_key&, const checkpoint& of, task_record) override;
   std::optional<effect_note> find_effect(std::string_view thread_id, std::string_view key) override;
   void put_effect(std::string_view thread_id, std::string_view key,

@@ -71,7 +71,8 @@ public:
   [[nodiscard]] std::string replay_for(const std::string& ns);
 
   /// After a barrier: a checkpoint of where the run stands now.
-  void save(const run_state&, checkpoint_source);
+  /// @param may_wait the calling thread has nothing else to do until it is durable
+  void save(const run_state&, checkpoint_source, bool may_wait = false);
   /// What has become known of a task of this step.
   void tell(task_record);
   [[nodiscard]] const task_record* find(std::string_view task) const noexcept;
@@ -95,7 +96,7 @@ private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
   [[nodiscard]] result<void> take_command(thread_command&);
   [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
-  void store();
+  void store(bool may_wait = false);
   template <class Call>
   void attempt(Call call);
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints that are written by the thread that puts them.
+#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/sqlite_places.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sqlite3.h>
+
+namespace ss = superstep;
+using namespace saver_contract;
+
+BOOST_AUTO_TEST_SUITE(sqlite_now)
+
+namespace {
+
+std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
+  auto options = ss::sqlite_saver_options{};
+  options.survives_power_loss = false;
+  options.linger = std::chrono::hours{1}; // what is not taken along is not written at all
+  return std::make_unique<ss::sqlite_saver>(path, options);
+}
+
+maker making_now(const ss::thread_key& of = key) {
+  auto out = maker{usual_layout(), of};
+  out.now = true;
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_put_now_is_in_the_file_at_once_with_its_tasks) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  const auto other = open(folder.file());
+  auto m = making_now();
+  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+  BOOST_TEST(!s->when_saved(key, [] {}));
+  BOOST_TEST(other->head(key) == id_of(1));
+  s->put_task(key, *first, ended("a", 1));
+  (void)m.put(*s, 2, first, {set_n(2)});
+  BOOST_TEST(!s->when_saved(key, [] {}));
+  BOOST_TEST(other->head(key) == id_of(2));
+  BOOST_TEST(other->load(key, id_of(1), usual_layout())->tasks.size() == 1U);
+  BOOST_TEST(s->written().rows == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_now_is_told_at_once) {
+  const auto folder = temporary_folder{};
+  auto ours = open(folder.file());
+  auto theirs = open(folder.file());
+  auto m = making_now();
+  const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
+  (void)m.put(*theirs, 2, theirs->load(key, "", usual_layout())->point, {set_n(22)});
+  BOOST_CHECK_EXCEPTION((void)m.put(*ours, 2, first, {set_n(2)}), ss::saver_error,
+                        [](const auto& e) { return has_code(e, ss::saver_errc::conflict); });
+  BOOST_TEST(n_of(ours->load(key, "", usual_layout())->point) == 22);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_somebody_else_writes_is_waited_for_by_the_savers_own_thread) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  auto m = making_now();
+  const auto first = m.put(*s, 1, nullptr, {set_n(1)});
+  auto* db = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  const auto second = m.put(*s, 2, first, {set_n(2)}); // it would hang here otherwise
+  auto saved = std::promise<void>{};
+  BOOST_TEST(s->when_saved(key, [&saved] { saved.set_value(); }));
+  (void)m.put(*s, 3, second, {set_n(3)}); // after it, although it is put now as well
+  sqlite3_exec(db, "COMMIT", nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+  saved.get_future().get();
+  wait_until_saved(*s);
+  s->check(key);
+  BOOST_TEST(open(folder.file())->head(key) == id_of(3));
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_put_now_and_the_savers_own_take_turns) {
+  constexpr auto steps = 50;
+  constexpr auto writers = 4;
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  auto all = std::vector<std::thread>{};
+  for (auto t = 0; t < writers; ++t)
+    all.emplace_back([&s, t] {
+      auto m = maker{usual_layout(), {"t" + std::to_string(t), ""}};
+      m.now = t != 0;
+      auto last = ss::checkpoint_ptr{};
+      for (auto step = 1; step <= steps; ++step)
+        last = m.put(*s, step, last, {set_n(step)});
+    });
+  for (auto& one : all)
+    one.join();
+  s.reset(); // writes what is left
+  s = open(folder.file());
+  for (auto t = 0; t < writers; ++t) {
+    const auto k = ss::thread_key{"t" + std::to_string(t), ""};
+    BOOST_TEST(s->list(k, {}, usual_layout()).size() == std::size_t{steps});
+    BOOST_TEST(n_of(s->load(k, "", usual_layout())->point) == steps);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
