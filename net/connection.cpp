@@ -81,6 +81,19 @@ asio::awaitable<net_error> connection::write(std::string_view head, std::string_
   co_return failed;
 }
 
+std::size_t connection::write_at_once(std::string_view head, std::string_view body) noexcept {
+  if (tls_)
+    return 0;
+  // The system's type has no const; nothing is written to.
+  auto parts = std::array<iovec, 2>{{{const_cast<char*>(head.data()), head.size()},
+                                     {const_cast<char*>(body.data()), body.size()}}};
+  auto text = msghdr{};
+  text.msg_iov = parts.data();
+  text.msg_iovlen = parts.size();
+  const auto sent = ::sendmsg(plain_.socket().native_handle(), &text, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+}
+
 asio::awaitable<net_error> connection::read_head(answer_parser& into,
                                                  std::chrono::milliseconds patience) {
   auto failed = net_error{};

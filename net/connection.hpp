@@ -28,7 +28,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using net_error = boost::system::error_code;
 
-/// One TCP connection, with TLS or without, that speaks HTTP. I/O thread only.
+/// One TCP connection, with TLS or without, that speaks HTTP. I/O thread only, or that of whoever
+/// has just taken it from the idle ones.
 class connection {
 public:
   using answer_parser = beast::http::response_parser<beast::http::buffer_body>;
@@ -47,6 +48,9 @@ public:
   /// Both stay where they are until it is done.
   asio::awaitable<net_error> write(std::string_view head, std::string_view body,
                                    std::chrono::milliseconds patience);
+  /// Writes what the system takes at once, without TLS only. How much that was: what is wrong with
+  /// the connection shows when the rest is written or an answer read.
+  [[nodiscard]] std::size_t write_at_once(std::string_view head, std::string_view body) noexcept;
   asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds patience);
   /// Reads into the parser's body buffer; may come back with nothing read.
   asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);

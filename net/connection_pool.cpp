@@ -20,6 +20,7 @@ void host_connections::lease::end() noexcept {
   const auto of = std::exchange(of_, nullptr);
   if (!of)
     return;
+  const auto lock = std::scoped_lock{of->mutex_};
   if (of->line_.empty()) {
     --of->leased_;
     return;
@@ -32,10 +33,13 @@ void host_connections::lease::end() noexcept {
 }
 
 host_connections::waiter::waiter(asio::io_context& io, std::shared_ptr<host_connections> of)
-    : of_{std::move(of)}, timer_{io, asio::steady_timer::time_point::max()},
-      place_{of_->line_.insert(of_->line_.end(), this)} {}
+    : of_{std::move(of)}, timer_{io, asio::steady_timer::time_point::max()} {
+  const auto lock = std::scoped_lock{of_->mutex_};
+  place_ = of_->line_.insert(of_->line_.end(), this);
+}
 
 host_connections::waiter::~waiter() {
+  const auto lock = std::scoped_lock{of_->mutex_};
   if (!is_granted_)
     of_->line_.erase(place_);
 }
@@ -47,6 +51,7 @@ asio::awaitable<bool> host_connections::waiter::wait() {
 }
 
 bool host_connections::try_take() noexcept {
+  const auto lock = std::scoped_lock{mutex_};
   if (leased_ >= leases_max_ || !line_.empty())
     return false;
   ++leased_;
@@ -55,6 +60,7 @@ bool host_connections::try_take() noexcept {
 
 std::unique_ptr<connection> host_connections::take_idle(std::chrono::milliseconds keep_alive) {
   const auto oldest = std::chrono::steady_clock::now() - keep_alive;
+  const auto lock = std::scoped_lock{mutex_};
   while (!idle_.empty()) {
     auto last = std::move(idle_.back());
     idle_.pop_back();
@@ -64,15 +70,50 @@ std::unique_ptr<connection> host_connections::take_idle(std::chrono::millisecond
   return nullptr;
 }
 
+/// One that is of no use stays, for the I/O thread to close.
+std::unique_ptr<connection> host_connections::try_take_idle(std::chrono::milliseconds keep_alive) {
+  const auto oldest = std::chrono::steady_clock::now() - keep_alive;
+  const auto lock = std::scoped_lock{mutex_};
+  if (idle_.empty() || leased_ >= leases_max_ || !line_.empty() ||
+      idle_.back()->idle_since < oldest || !idle_.back()->is_usable())
+    return nullptr;
+  ++leased_;
+  auto last = std::move(idle_.back());
+  idle_.pop_back();
+  return last;
+}
+
+bool host_connections::is_unused() const noexcept {
+  const auto lock = std::scoped_lock{mutex_};
+  return leased_ == 0 && line_.empty();
+}
+
 void host_connections::put_idle(std::unique_ptr<connection> c) {
   c->is_reused = true;
   c->idle_since = std::chrono::steady_clock::now();
+  const auto lock = std::scoped_lock{mutex_};
   idle_.push_back(std::move(c));
 }
 
+namespace {
+
+std::string key_of(const url& address) {
+  return std::string{address.is_tls ? "https://" : "http://"} + address.host + '|' +
+         std::to_string(address.port);
+}
+
+} // namespace
+
+std::shared_ptr<host_connections> connection_pool::find(const url& address) const {
+  const auto key = key_of(address);
+  const auto lock = std::scoped_lock{mutex_};
+  const auto known = hosts_.find(key);
+  return known != hosts_.end() ? known->second : nullptr;
+}
+
 std::shared_ptr<host_connections> connection_pool::host(const url& address) {
-  auto key = std::string{address.is_tls ? "https://" : "http://"} + address.host + '|' +
-             std::to_string(address.port);
+  auto key = key_of(address);
+  const auto lock = std::scoped_lock{mutex_};
   if (const auto known = hosts_.find(key); known != hosts_.end())
     return known->second;
   if (hosts_.size() >= hosts_max_)

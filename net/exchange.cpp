@@ -107,16 +107,17 @@ asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start
   const auto total = request_.total_timeout_ms != 0 ? request_.total_timeout_ms
                                                     : client_->options.total_timeout_ms;
   start_timer(total_timer_, total, "no complete answer");
-  const auto head = make_request_head();
+  if (head_.empty())
+    head_ = make_request_head();
   for (auto is_second = false;; is_second = true) {
-    auto refused = co_await connect(is_second);
-    if (refused)
-      co_return std::move(*refused);
-    if (request_.may_go_out && !request_.may_go_out()) {
-      give_back_connection();
-      co_return error{errc::cancelled, where_.authority() + ": the request was held back"};
+    parser_.emplace();
+    const auto sent = std::exchange(sent_, 0);
+    if (sent == 0) {
+      auto refused = co_await prepare_connection(is_second);
+      if (refused)
+        co_return std::move(*refused);
     }
-    auto failed = co_await connection_->write(head, request_.body, patience());
+    auto failed = co_await write_rest(sent);
     // A server may answer and close before it has read everything: look before giving up.
     if (!failed || (is_closed(failed) && !stopped_))
       failed = co_await read_answer_head();
@@ -130,8 +131,42 @@ asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start
   }
 }
 
+void http_stream::exchange::send_at_once() {
+  const auto host = where_.is_tls ? nullptr : client_->pool.find(where_);
+  if (!host || (request_.may_go_out && !request_.may_go_out()))
+    return;
+  auto ready = host->try_take_idle(std::chrono::milliseconds{client_->options.keep_alive_ms});
+  if (!ready)
+    return;
+  connection_ = std::move(ready);
+  lease_ = host_connections::lease{host};
+  head_ = make_request_head();
+  sent_ = connection_->write_at_once(head_, request_.body);
+}
+
+/// A connection that the request may go out on.
+asio::awaitable<std::optional<error>>
+http_stream::exchange::prepare_connection(bool must_be_fresh) {
+  if (!connection_)
+    if (auto refused = co_await connect(must_be_fresh))
+      co_return refused;
+  if (!request_.may_go_out || request_.may_go_out())
+    co_return std::nullopt;
+  give_back_connection();
+  co_return error{errc::cancelled, where_.authority() + ": the request was held back"};
+}
+
+asio::awaitable<net_error> http_stream::exchange::write_rest(std::size_t sent) {
+  const auto of_head = std::min(sent, head_.size());
+  const auto of_body = sent - of_head;
+  if (of_body == request_.body.size() && of_head == head_.size())
+    co_return net_error{};
+  co_return co_await connection_->write(std::string_view{head_}.substr(of_head),
+                                        std::string_view{request_.body}.substr(of_body),
+                                        patience());
+}
+
 asio::awaitable<std::optional<error>> http_stream::exchange::connect(bool must_be_fresh) {
-  parser_.emplace();
   if (!must_be_fresh) {
     auto refused = co_await lease_connection();
     if (refused)

@@ -69,6 +69,9 @@ public:
   [[nodiscard]] bool has_whole_body() const;
   void stop(error why);
 
+  /// Any thread, before the first run(): sends the request right away if a connection waits for
+  /// one. The server then has it before the I/O thread is awake, which goes on from there.
+  void send_at_once();
   /// Any thread. Runs `step(self)` on the I/O thread and ends the wait with its result, or with the
   /// reason of a stop() that comes first; a coroutine that goes away stops the exchange.
   template <class T, class Step>
@@ -77,7 +80,9 @@ public:
   [[nodiscard]] asio::io_context& context() const noexcept { return client_->context; }
 
 private:
+  asio::awaitable<std::optional<error>> prepare_connection(bool must_be_fresh);
   asio::awaitable<std::optional<error>> connect(bool must_be_fresh);
+  asio::awaitable<net_error> write_rest(std::size_t sent);
   asio::awaitable<std::optional<error>> lease_connection();
   asio::awaitable<std::optional<error>> open_connection();
   asio::awaitable<net_error> look_up(connection::endpoints& into);
@@ -102,6 +107,8 @@ private:
   host_connections::lease lease_;
   host_connections::waiter* waiter_ = nullptr; // on the frame of lease_connection()
   std::unique_ptr<connection> connection_;
+  std::string head_;     // of the request
+  std::size_t sent_ = 0; // of head and body, by send_at_once()
   std::optional<connection::answer_parser> parser_;
   bool may_be_packed_ = false; // asked for by us, so nobody else unpacks it
   std::optional<gunzip> unpack_;

@@ -106,6 +106,7 @@ task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
     co_return with.error();
   auto wait = await_callback<result<http_response>>(
       [with = std::move(*with)](completer<result<http_response>> done) {
+        with->send_at_once();
         with->run(std::move(done), &whole_answer);
       });
   co_return co_await wait;
@@ -119,6 +120,7 @@ task<result<http_stream>> open_with(std::shared_ptr<http_client::impl> client,
     co_return with.error();
   auto wait = await_callback<result<http_stream>>(
       [with = std::move(*with)](completer<result<http_stream>> done) {
+        with->send_at_once();
         with->run(std::move(done), &head_of_answer);
       });
   co_return co_await wait;

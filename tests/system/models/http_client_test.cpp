@@ -75,6 +75,32 @@ BOOST_AUTO_TEST_CASE(a_request_says_where_its_body_ends_whatever_its_headers_say
   BOOST_TEST(head.find("chunked") == std::string::npos, head);
 }
 
+BOOST_AUTO_TEST_CASE(a_body_that_no_buffer_holds_arrives_whole_on_a_kept_connection) {
+  auto body = std::string(std::size_t{8} << 20, 'x');
+  for (auto i = std::size_t{0}; i < body.size(); i += 1000)
+    body[i] = static_cast<char>('a' + i / 1000 % 26);
+  auto server = loopback_server{[&](auto& socket, int) {
+    (void)loopback_server::read_head(socket);
+    loopback_server::write(socket, loopback_server::answer("first"));
+    auto text = loopback_server::read_head(socket);
+    const auto head = text.find("\r\n\r\n") + 4;
+    const auto here = text.size();
+    text.resize(head + body.size());
+    auto failed = boost::system::error_code{};
+    boost::asio::read(socket, boost::asio::buffer(&text[here], text.size() - here), failed);
+    const auto is_whole = !failed && text.substr(head) == body;
+    loopback_server::write(socket, loopback_server::answer(is_whole ? "whole" : "torn"));
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  BOOST_TEST(sync_wait(client.send(get(server.address())))->body == "first");
+  auto request = get(server.address());
+  request.method = "POST";
+  request.body = body;
+  BOOST_TEST(sync_wait(client.send(std::move(request)))->body == "whole");
+  BOOST_TEST(server.connections() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not) {
   auto server = loopback_server{[](auto& socket, int number) {
     if (loopback_server::read_head(socket).empty())
