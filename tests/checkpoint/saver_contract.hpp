@@ -122,10 +122,10 @@ public:
   explicit maker(ss::layout_ptr layout, ss::thread_key of = key)
       : layout_{std::move(layout)}, of_{std::move(of)} {}
 
-  /// Writes to channels of the usual layout and puts the result.
-  ss::checkpoint_ptr put(ss::saver& s, int number, const ss::checkpoint_ptr& parent,
-                         std::vector<ss::write> writes,
-                         ss::checkpoint_source source = ss::checkpoint_source::loop) {
+  /// Writes to channels of the usual layout.
+  [[nodiscard]] ss::checkpoint_ptr
+  make(int number, const ss::checkpoint_ptr& parent, std::vector<ss::write> writes,
+       ss::checkpoint_source source = ss::checkpoint_source::loop) const {
     auto point = std::make_shared<ss::checkpoint>();
     point->id = id_of(number);
     point->parent = parent ? parent->id : std::string{};
@@ -140,6 +140,14 @@ public:
     }
     point->state = state;
     point->where = where(number);
+    return point;
+  }
+
+  /// The same, and puts the result.
+  ss::checkpoint_ptr put(ss::saver& s, int number, const ss::checkpoint_ptr& parent,
+                         std::vector<ss::write> writes,
+                         ss::checkpoint_source source = ss::checkpoint_source::loop) {
+    auto point = make(number, parent, std::move(writes), source);
     if (now)
       s.put_now(of_, point);
     else

@@ -86,14 +86,17 @@ BOOST_AUTO_TEST_CASE(threads_that_put_now_and_the_savers_own_take_turns) {
   constexpr auto writers = 4;
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
+  const auto m = maker{usual_layout()};
+  auto points = std::vector<ss::checkpoint_ptr>{nullptr};
+  for (auto step = 1; step <= steps; ++step)
+    points.push_back(m.make(step, points.back(), {set_n(step)}));
+  points.erase(points.begin());
   auto all = std::vector<std::thread>{};
   for (auto t = 0; t < writers; ++t)
-    all.emplace_back([&s, t] {
-      auto m = maker{usual_layout(), {"t" + std::to_string(t), ""}};
-      m.now = t != 0;
-      auto last = ss::checkpoint_ptr{};
-      for (auto step = 1; step <= steps; ++step)
-        last = m.put(*s, step, last, {set_n(step)});
+    all.emplace_back([&s, &points, t] {
+      const auto k = ss::thread_key{"t" + std::to_string(t), ""};
+      for (const auto& point : points)
+        t == 0 ? s->put(k, point) : s->put_now(k, point);
     });
   for (auto& one : all)
     one.join();

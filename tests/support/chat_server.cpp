@@ -230,7 +230,8 @@ private:
         co_return;
       auto goes_on = false;
       if (request.target() == "/stats")
-        goes_on = co_await write(stream, make_response(request, 200, stats()));
+        goes_on = co_await write(stream, to_text(make_response(request, 200, stats()))) &&
+                  request.keep_alive();
       else
         goes_on = co_await answer(stream, request, arrived);
       if (!goes_on)
@@ -249,10 +250,11 @@ private:
     const auto what = faults_.draw(request.body());
     const auto detail = faults_.detail();
     ++seen_.faults[static_cast<std::size_t>(what)];
-    // Made before the wait: an answer comes as late as it was told to, and no later.
+    // Written out before the wait: an answer comes as late as it was told to, and no later.
     auto response = response_type{};
     if (what == fault::none || what == fault::half_sent)
       response = complete(request);
+    auto text = to_text(response);
     if (options_.latency_ms > 0) {
       auto timer = asio::steady_timer{io_, due};
       co_await timer.async_wait(asio::use_awaitable);
@@ -265,13 +267,14 @@ private:
     else if (what == fault::server_error)
       response =
           make_response(request, 500, R"({"error":{"message":"injected","type":"server_error"}})");
-    if (what == fault::half_sent) {
-      co_await write_half(stream, response);
-      co_return false;
-    }
-    if (response.result_int() == 200)
+    if (response.result_int() != 200)
+      text = to_text(response);
+    else if (what == fault::half_sent)
+      text.resize(text.size() / 2);
+    else
       ++seen_.answered;
-    co_return co_await write(stream, std::move(response));
+    co_return co_await write(stream, std::move(text)) && response.keep_alive() &&
+        what != fault::half_sent;
   }
 
   /// Every 429 counts for itself: one that prolongs a pause does not excuse what came too early for
@@ -351,22 +354,18 @@ private:
     return out;
   }
 
-  template <class Stream>
-  static asio::awaitable<bool> write(Stream& stream, response_type response) {
-    auto failed = beast::error_code{};
-    co_await http::async_write(stream, response, asio::redirect_error(asio::use_awaitable, failed));
-    co_return !failed && response.keep_alive();
+  static std::string to_text(const response_type& response) {
+    auto out = std::ostringstream{};
+    out << response;
+    return out.str();
   }
 
   template <class Stream>
-  static asio::awaitable<void> write_half(Stream& stream, const response_type& response) {
-    auto text = std::ostringstream{};
-    text << response;
-    auto half = text.str();
-    half.resize(half.size() / 2);
+  static asio::awaitable<bool> write(Stream& stream, std::string text) {
     auto failed = beast::error_code{};
-    co_await asio::async_write(stream, asio::buffer(half),
+    co_await asio::async_write(stream, asio::buffer(text),
                                asio::redirect_error(asio::use_awaitable, failed));
+    co_return !failed;
   }
 
   asio::io_context& io_;
