@@ -144,6 +144,16 @@ json::value to_openai(const tool_definition& tool) {
                                                 {"parameters", tool.parameters}}}};
 }
 
+void append_openai(std::string& out, const tool_definition& tool) {
+  out += R"({"type":"function","function":{"name":)";
+  append_quoted(out, tool.name);
+  out += R"(,"description":)";
+  append_quoted(out, tool.description);
+  out += R"(,"parameters":)";
+  append_text(out, tool.parameters);
+  out += "}}";
+}
+
 result<message> from_openai(const json::object& from) {
   if (const auto* role = from.if_contains("role"); role && *role != "assistant")
     return malformed("role: an answer must be of role \"assistant\", got " + to_text(*role));

@@ -3,12 +3,11 @@
 
 #include "models/http/provider_traits.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/providers/request_parts.hpp"
 
-#include <superstep/messages/openai_json.hpp>
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/providers/anthropic.hpp>
 #include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
 #include <superstep/models/providers/openai_responses.hpp>
 
 #include <algorithm>
@@ -78,9 +77,7 @@ result<provider_question> make_question(const provider_model_options& options,
   } else {
     q.messages = request.messages; // shared, not copied
   }
-  if (request.tools)
-    for (const auto& definition : *request.tools)
-      q.tools.push_back(to_openai(definition));
+  q.definitions = request.tools;
   return q;
 }
 
@@ -123,18 +120,16 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
   }
 }
 
-result<provider_request> make_body(provider_api api, provider_question q) {
-  switch (api) {
-  case provider_api::openai_chat:
-    return openai_chat::make_request(std::move(q));
-  case provider_api::openai_responses:
-    return openai_responses::make_request(std::move(q));
-  case provider_api::anthropic:
-    return anthropic::make_request(std::move(q));
-  case provider_api::ollama:
-    break;
-  }
-  return ollama::make_request(std::move(q));
+result<request_parts> make_parts(provider_api api, provider_question q) {
+  if (api == provider_api::openai_chat)
+    return openai_chat::make_parts(q);
+  const auto make = api == provider_api::openai_responses ? openai_responses::make_request
+                    : api == provider_api::anthropic      ? anthropic::make_request
+                                                          : ollama::make_request;
+  auto made = make(std::move(q));
+  if (!made)
+    return std::move(made).error();
+  return request_parts{std::move(made->body), {}, {}};
 }
 
 /// Citations come as blocks, and so does everything that is asked for with documents.
@@ -160,7 +155,7 @@ result<wire_request> write_request(const provider_model_options& options,
   auto out = wire_request{};
   const auto* reasoning = q->parameters.if_contains("reasoning");
   out.with_reasoning = reasoning && !reasoning->is_null() && *reasoning != false;
-  auto made = make_body(options.api, *std::move(q));
+  auto made = make_parts(options.api, *std::move(q));
   if (!made)
     return std::move(made).error();
   auto& body = made->body;
@@ -172,8 +167,9 @@ result<wire_request> write_request(const provider_model_options& options,
     body["stream"] = true;
   if (out.is_streamed && options.api == provider_api::openai_chat)
     body["stream_options"] = json::object{{"include_usage", true}};
-  out.text_only = !body.contains("tools") && !body.contains("thinking") && !has_documents(body);
-  out.body = to_text(body);
+  out.text_only = options.api == provider_api::anthropic && !body.contains("tools") &&
+                  !body.contains("thinking") && !has_documents(body);
+  out.body = body_text(*made);
   return out;
 }
 

@@ -218,6 +218,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
 } // namespace
 
 result<provider_request> make_request(provider_question q) {
+  spell_out_tools(q);
   auto body = json::object{{"model", q.model}};
   add_parameters(body, q.parameters);
   add_parameters(body, bound_parameters(q));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/json_parts.hpp"
 
+#include <superstep/messages/openai_json.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -93,9 +95,17 @@ std::string_view name_of_tool(const json::value& tool) {
   return text_in(function ? *function : *object, "name");
 }
 
-bool has_tool(const json::array& tools, std::string_view name) {
-  return std::any_of(tools.begin(), tools.end(),
-                     [&](const json::value& tool) { return name_of_tool(tool) == name; });
+bool has_tool(const provider_question& q, std::string_view name) {
+  const auto is_named = [&](const json::value& tool) { return name_of_tool(tool) == name; };
+  const auto is_defined = [&](const tool_definition& tool) { return tool.name == name; };
+  return std::any_of(q.tools.begin(), q.tools.end(), is_named) ||
+         (q.definitions && std::any_of(q.definitions->begin(), q.definitions->end(), is_defined));
+}
+
+void spell_out_tools(provider_question& q) {
+  if (const auto definitions = std::exchange(q.definitions, nullptr))
+    for (const auto& tool : *definitions)
+      q.tools.push_back(to_openai(tool));
 }
 
 error bad_request(std::string text) {

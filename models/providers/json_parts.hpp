@@ -47,7 +47,9 @@ void put_as(json::object& into, std::string_view name, const json::object& from,
 
 /// The name of a tool in whichever form, or "".
 [[nodiscard]] std::string_view name_of_tool(const json::value& tool);
-[[nodiscard]] bool has_tool(const json::array& tools, std::string_view name);
+[[nodiscard]] bool has_tool(const provider_question& q, std::string_view name);
+/// Puts the definitions among the tools, for a form that is made from documents.
+void spell_out_tools(provider_question& q);
 
 [[nodiscard]] error bad_request(std::string text);
 [[nodiscard]] error bad_answer(std::string text);

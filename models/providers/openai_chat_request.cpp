@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
+#include "models/providers/request_parts.hpp"
 
+#include <superstep/messages/openai_json.hpp>
 #include <superstep/models/providers/openai_chat.hpp>
 
 #include <utility>
@@ -25,35 +27,106 @@ std::optional<json::value> audio_of(const message& m) {
   return audio->contains("id") ? only(*audio, {"id"}) : *audio;
 }
 
-void add_answer_members(json::object& form, const message& m) {
-  if (auto calls = openai_calls(m); !calls.empty())
-    form["tool_calls"] = std::move(calls);
-  else if (const auto* call = member(m.additional_kwargs, "function_call"))
-    form["function_call"] = *call; // never both: the API refuses that
-  auto& content = form["content"];
-  const auto* list = content.if_array();
-  const auto is_empty = content == "" || (list && list->empty());
-  if (is_empty && (form.contains("tool_calls") || form.contains("function_call")))
-    content = nullptr;
-  if (auto audio = audio_of(m))
-    form["audio"] = *std::move(audio);
+bool has_calls(const message& m) {
+  return !m.tool_calls.empty() || !m.invalid_tool_calls.empty();
 }
 
-result<json::object> message_form(const message& m) {
-  auto content = openai_content(m, openai_api::chat_completions);
+void append_call(std::string& out, std::string_view id, std::string_view name,
+                 std::string_view arguments) {
+  out += out.back() == '[' ? R"({"type":"function","id":)" : R"(,{"type":"function","id":)";
+  if (id.empty())
+    out += "null";
+  else
+    append_quoted(out, id);
+  out += R"(,"function":{"name":)";
+  append_quoted(out, name);
+  out += R"(,"arguments":)";
+  append_quoted(out, arguments);
+  out += "}}";
+}
+
+/// What an answer says beside its content.
+void append_answer_members(std::string& out, const message& m) {
+  if (has_calls(m)) {
+    out += R"(,"tool_calls":[)";
+    for (const auto& c : m.tool_calls)
+      append_call(out, c.id, c.name, to_text(c.args));
+    for (const auto& c : m.invalid_tool_calls)
+      append_call(out, c.id, c.name, c.args);
+    out += ']';
+  } else if (const auto* call = member(m.additional_kwargs, "function_call")) {
+    out += R"(,"function_call":)"; // never both: the API refuses that
+    append_text(out, *call);
+  }
+  if (const auto audio = audio_of(m)) {
+    out += R"(,"audio":)";
+    append_text(out, *audio);
+  }
+}
+
+result<> append_content(std::string& out, const message& m) {
+  const auto may_be_null =
+      m.type == message_type::ai && (has_calls(m) || member(m.additional_kwargs, "function_call"));
+  if (!m.blocks) {
+    if (m.content.empty() && may_be_null)
+      out += "null";
+    else
+      append_quoted(out, m.content);
+    return {};
+  }
+  const auto content = openai_content(m, openai_api::chat_completions);
   if (!content)
-    return std::move(content).error();
-  auto form = json::object{};
-  form.reserve(4);
-  form["role"] = openai_role(m);
-  form["content"] = *std::move(content);
-  if (!m.name.empty() && m.type != message_type::tool)
-    form["name"] = m.name;
+    return content.error();
+  if (content->get_array().empty() && may_be_null)
+    out += "null";
+  else
+    append_text(out, *content);
+  return {};
+}
+
+result<> append_message(std::string& out, const message& m) {
+  out += R"({"role":)";
+  append_quoted(out, openai_role(m));
+  out += R"(,"content":)";
+  if (auto appended = append_content(out, m); !appended)
+    return appended;
+  if (!m.name.empty() && m.type != message_type::tool) {
+    out += R"(,"name":)";
+    append_quoted(out, m.name);
+  }
   if (m.type == message_type::ai)
-    add_answer_members(form, m);
-  if (m.type == message_type::tool)
-    form["tool_call_id"] = m.tool_call_id;
-  return form;
+    append_answer_members(out, m);
+  if (m.type == message_type::tool) {
+    out += R"(,"tool_call_id":)";
+    append_quoted(out, m.tool_call_id);
+  }
+  out += '}';
+  return {};
+}
+
+result<std::string> messages_text(const message_list& messages) {
+  auto out = std::string{};
+  for (const auto& m : messages) {
+    out += out.empty() ? '[' : ',';
+    if (auto appended = append_message(out, m); !appended)
+      return std::move(appended).error();
+  }
+  return out.empty() ? "[]" : std::move(out) + ']';
+}
+
+/// "" when there are none.
+std::string tools_text(const provider_question& q) {
+  auto out = std::string{};
+  for (const auto& tool : q.tools) {
+    out += out.empty() ? '[' : ',';
+    append_text(out, openai_tool(tool));
+  }
+  if (q.definitions)
+    for (const auto& tool : *q.definitions) {
+      out += out.empty() ? '[' : ',';
+      append_openai(out, tool);
+    }
+  return out.empty() ? out : std::move(out) + ']';
 }
 
 void add_parameters(json::object& body, const json::object& parameters) {
@@ -73,29 +146,40 @@ void add_parameters(json::object& body, const json::object& parameters) {
 
 } // namespace
 
-result<provider_request> make_request(provider_question q) {
-  auto body = json::object{{"model", q.model}, {"stream", false}};
-  add_parameters(body, q.parameters);
-  auto messages = json::array{};
-  for (const auto& m : q.messages) {
-    auto form = message_form(m);
-    if (!form)
-      return std::move(form).error();
-    messages.push_back(*std::move(form));
-  }
-  body["messages"] = std::move(messages);
+result<request_parts> make_parts(const provider_question& q) {
+  auto messages = messages_text(q.messages);
+  if (!messages)
+    return std::move(messages).error();
   auto choice = openai_tool_choice(q);
   if (!choice)
     return std::move(choice).error();
-  for (auto& tool : q.tools)
-    tool = openai_tool(std::move(tool));
-  if (!q.tools.empty())
-    body["tools"] = std::move(q.tools);
+  auto out = request_parts{{}, *std::move(messages), tools_text(q)};
+  auto& body = out.body;
+  body.reserve(8); // of most requests
+  body["model"] = q.model;
+  body["stream"] = false;
+  add_parameters(body, q.parameters);
+  body["messages"] = nullptr;
+  if (!out.tools.empty())
+    body["tools"] = nullptr;
   add_parameters(body, bound_parameters(q));
   put_as(body, "parallel_tool_calls", q.binding, "parallel_tool_calls");
   if (*choice)
     body["tool_choice"] = **std::move(choice);
-  return provider_request{"/v1/chat/completions", std::move(body)};
+  return out;
+}
+
+result<provider_request> make_request(provider_question q) {
+  const auto parts = make_parts(q);
+  if (!parts)
+    return parts.error();
+  // The same text that is sent, so that whoever looks at the document sees what goes out. What was
+  // read from JSON stands deeper in it than it stood.
+  constexpr auto depth_max = std::size_t{1'000};
+  auto body = parse_json(body_text(*parts), {.depth_max = depth_max});
+  if (!body)
+    return bad_request(std::move(body).error().text);
+  return provider_request{"/v1/chat/completions", std::move(body->get_object())};
 }
 
 } // namespace superstep::openai_chat

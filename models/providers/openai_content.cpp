@@ -133,7 +133,7 @@ result<std::optional<json::value>> openai_tool_choice(const provider_question& q
     return std::optional<json::value>{};
   if (*choice == true || *choice == "any")
     return std::optional<json::value>{"required"};
-  if (const auto* name = choice->if_string(); name && has_tool(q.tools, *name))
+  if (const auto* name = choice->if_string(); name && has_tool(q, *name))
     return std::optional<json::value>{
         json::object{{"type", "function"}, {"function", json::object{{"name", *name}}}}};
   if (choice->is_string() || choice->is_object())

@@ -274,6 +274,7 @@ json::value flat(json::value form) {
 } // namespace
 
 result<provider_request> make_request(provider_question q) {
+  spell_out_tools(q);
   auto body = json::object{{"model", q.model}, {"stream", false}};
   add_parameters(body, q.parameters);
   auto input = input_writer{};

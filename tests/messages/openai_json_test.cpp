@@ -107,4 +107,11 @@ BOOST_AUTO_TEST_CASE(a_tool_is_described_as_a_function) {
       R"({"type":"function","function":{"name":"f","description":"does f","parameters":{"type":"object"}}})");
 }
 
+BOOST_AUTO_TEST_CASE(a_tool_is_written_as_its_document_would_be) {
+  const auto tool = tool_definition{"f\"", "line\n", json::object{{"type", "object"}, {"n", 1.0}}};
+  auto text = std::string{};
+  append_openai(text, tool);
+  BOOST_TEST(text == to_text(to_openai(tool)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -110,6 +110,48 @@ BOOST_AUTO_TEST_CASE(the_choice_of_a_tool_is_said_in_the_providers_words) {
   BOOST_TEST(none.at("type").as_string() == "none");
 }
 
+BOOST_DATA_TEST_CASE(a_tool_of_the_agent_is_chosen_by_its_name,
+                     boost::unit_test::data::make({0, 1}), api) {
+  auto request = make_request();
+  request.parameters["tool_choice"] = "f";
+  const auto options = make_options(apis[static_cast<std::size_t>(api)]);
+  BOOST_TEST(body_of(options, request).at("tool_choice").at("type").as_string() == "function");
+  request.parameters["tool_choice"] = "g"; // no tool, so a word of the server's
+  BOOST_TEST(body_of(options, request).at("tool_choice").as_string() == "g");
+}
+
+BOOST_AUTO_TEST_CASE(the_members_of_a_request_keep_their_order) {
+  auto request = make_request();
+  request.messages.push_back(ai_message("", {{"c", "f", {{"a", 1}}}}));
+  request.messages.push_back(tool_message("done", "c", "f"));
+  request.parameters["temperature"] = 0.5;
+  request.parameters["parallel_tool_calls"] = true;
+  BOOST_TEST(models::write_request(make_options(), request)->body ==
+             R"({"model":"m","stream":false,"temperature":0.5,"messages":[)"
+             R"({"role":"user","content":"hi \"you\""},)"
+             R"({"role":"assistant","content":null,"tool_calls":[{"type":"function","id":"c",)"
+             R"("function":{"name":"f","arguments":"{\"a\":1}"}}]},)"
+             R"({"role":"tool","content":"done","tool_call_id":"c"}],"tools":[{"type":"function",)"
+             R"("function":{"name":"f","description":"d","parameters":{"type":"object"}}}],)"
+             R"("parallel_tool_calls":true})");
+}
+
+BOOST_AUTO_TEST_CASE(extra_members_do_not_take_the_place_of_messages_and_tools) {
+  auto request = make_request();
+  request.parameters["extra_body"] = json::object{{"messages", 3}, {"tools", nullptr}};
+  const auto with_tools = body_of(make_options(), request);
+  BOOST_TEST(with_tools.at("messages").as_array().size() == 1U);
+  BOOST_TEST(with_tools.at("tools").as_array().size() == 1U);
+  request.tools = nullptr;
+  BOOST_TEST(body_of(make_options(), request).at("tools").is_null());
+}
+
+BOOST_AUTO_TEST_CASE(a_document_of_what_is_no_text_is_refused) {
+  auto q = provider_question{};
+  q.messages.push_back(human_message("\xff"));
+  BOOST_TEST(openai_chat::make_request(q).error().code == model_errc::bad_request);
+}
+
 BOOST_AUTO_TEST_CASE(the_schema_of_an_answer_goes_where_the_provider_wants_it) {
   auto format = answer_schema{};
   format.name = "point";

@@ -16,10 +16,12 @@ namespace superstep {
 /// Calls whose arguments could not be parsed are sent with the text the model wrote, so that it
 /// sees what the error message is about. Reasoning and tool blocks of other providers are left out.
 [[nodiscard]] json::value to_openai(const message&);
-/// The same as text, without building the tree.
+/// The same as text.
 void append_openai(std::string& out, const message&);
 /// `{"type": "function", "function": {name, description, parameters}}`
 [[nodiscard]] json::value to_openai(const tool_definition&);
+/// The same as text, without building the tree.
+void append_openai(std::string& out, const tool_definition&);
 
 /// Reads the `message` of a chat-completion answer. Null content becomes "". The arguments of calls
 /// are parsed by parse_tool_call(). `refusal`, `audio` and `function_call` are kept in

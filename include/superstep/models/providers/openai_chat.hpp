@@ -8,7 +8,8 @@ namespace superstep::openai_chat {
 
 /// `POST /v1/chat/completions`. `max_tokens` goes out as max_completion_tokens. Calls that could
 /// not be read are sent with the text the model wrote. Reasoning and tool blocks of other providers
-/// are left out of content; a block the API cannot take is an error (see to_openai_data_block()).
+/// are left out of content; a block the API cannot take is an error (see to_openai_data_block()),
+/// and so is what JSON cannot hold: text that is no UTF-8.
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// The message of the first choice. Arguments of calls that are no JSON make invalid calls; JSON

@@ -5,6 +5,7 @@
 #include <superstep/base/result.hpp>
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_list.hpp>
+#include <superstep/messages/tool_definition.hpp>
 
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct provider_question {
   json::object binding;
   /// temperature, max_tokens, stop, …; `model_kwargs` holds more of the provider's own.
   json::object parameters;
+  /// The tools of an agent, shared with it; they go out after `tools`. Null: none.
+  tool_definitions definitions = {};
 };
 
 struct provider_request {
