@@ -318,7 +318,8 @@ void append_escaped(std::string& out, unsigned char c) {
 
 } // namespace
 
-result<json::value> parse_json(std::string_view text, json_limits limits) {
+result<json::value> parse_json(std::string_view text, json_limits limits,
+                               json::storage_ptr memory) {
   if (text.data() == nullptr) // an empty view may point nowhere, which memcpy must not be given
     text = "";
   if (text.size() > limits.bytes_max)
@@ -333,7 +334,7 @@ result<json::value> parse_json(std::string_view text, json_limits limits) {
       return error{errc::too_large,
                    "no memory for a JSON text of " + std::to_string(text.size()) + " bytes"};
   auto root = simdjson::dom::element{};
-  auto value = json::value{};
+  auto value = json::value(std::move(memory));
   const auto code = parser.parse(text.data(), text.size()).get(root);
   const auto good = !code && convert(root, value);
   if (parser.capacity() > kept_max)

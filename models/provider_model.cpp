@@ -38,8 +38,10 @@ public:
     for (;;) {
       auto trial = attempt_once(*asked, request.on_chunk);
       auto tried = co_await trial;
-      if (tried.answer || tried.why.next == next_step::give_up)
-        co_return std::move(tried.answer);
+      if (tried.answer)
+        co_return std::move(**tried.answer);
+      if (tried.why.next == next_step::give_up)
+        co_return tried.answer.error();
       auto& counter = tried.why.next == next_step::wait ? rate_limited : attempts;
       const auto most =
           tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
@@ -81,8 +83,8 @@ private:
     const auto now = at.where->now();
     if (tried.answer) {
       limits_->answered();
-      limits_->rate().settle(tokens,
-                             tried.answer->usage ? tried.answer->usage->total_tokens : tokens);
+      const auto& usage = (*tried.answer)->usage;
+      limits_->rate().settle(tokens, usage ? usage->total_tokens : tokens);
     } else if (tried.why.is_overload) {
       limits_->overloaded(sent, now);
     }

@@ -12,6 +12,7 @@
 
 #include <simdjson.h>
 
+#include <array>
 #include <utility>
 
 namespace superstep::models {
@@ -19,6 +20,20 @@ namespace superstep::models {
 namespace {
 
 using namespace providers;
+
+/// Memory for one answer or event, which is dropped at once when it has been read.
+class loan {
+public:
+  loan() noexcept : memory_{first_.data(), first_.size()} {} // not with zeros first, as = default
+  /// Readers of the other providers copy values as they stand, with their memory.
+  [[nodiscard]] json::storage_ptr to(provider_api api) noexcept {
+    return api == provider_api::openai_chat ? json::storage_ptr{&memory_} : json::storage_ptr{};
+  }
+
+private:
+  std::array<unsigned char, 4096> first_;
+  json::monotonic_resource memory_;
+};
 
 error bad_body(std::string what, std::string_view body) {
   return {model_errc::bad_answer, std::move(what) + "; the answer begins: " + excerpt(body)};
@@ -79,21 +94,26 @@ bool has_text(const json::object& answer) {
   return said && member(*said, "content");
 }
 
+result<message> read_document(provider_api api, const json::object& answer, std::string_view body) {
+  auto out = read_whole(api, answer);
+  if (!out)
+    out = bad_body(out.error().text, body);
+  else if (api == provider_api::openai_chat && says_nothing(*out) && !has_text(answer))
+    out = bad_body("the message has neither text nor tool calls", body);
+  return out;
+}
+
 } // namespace
 
 result<message> read_answer(provider_api api, std::string_view body) {
-  const auto parsed = parse_json(body);
+  auto memory = loan{};
+  const auto parsed = parse_json(body, {}, memory.to(api));
   if (!parsed)
     return bad_body("the answer is no JSON", body);
   const auto* answer = parsed->if_object();
   if (answer == nullptr)
     return bad_body("the answer is no JSON object", body);
-  auto out = read_whole(api, *answer);
-  if (!out)
-    return bad_body(out.error().text, body);
-  if (api == provider_api::openai_chat && says_nothing(*out) && !has_text(*answer))
-    return bad_body("the message has neither text nor tool calls", body);
-  return out;
+  return read_document(api, *answer, body);
 }
 
 answer_stream::answer_stream(provider_api api, const wire_request& asked, output_version version,
@@ -150,7 +170,8 @@ std::optional<fault> answer_stream::read_event(std::string_view text) {
     is_whole_ = true;
     return std::nullopt;
   }
-  const auto parsed = parse_json(text);
+  auto memory = loan{};
+  const auto parsed = parse_json(text, {}, memory.to(api_));
   const auto* event = parsed ? parsed->if_object() : nullptr;
   if (event == nullptr)
     return damaged(bad_body(simdjson::validate_utf8(text.data(), text.size())

@@ -110,7 +110,7 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
   // Servers repeat the key they refuse, and those that repeat all they were sent exist as well.
   auto out = judge_answer(stream.head(), without_secret(std::move(text), key_));
   if (out.answer && on_chunk)
-    on_chunk(whole_chunk(*out.answer));
+    on_chunk(whole_chunk(**out.answer));
   co_return out;
 }
 
@@ -144,7 +144,7 @@ attempt http_caller::answered(result<message> answer) const {
   if (answer && version_ == output_version::v1)
     answer = standardized(*std::move(answer));
   if (answer)
-    return attempt{std::move(answer), {}, {}, false};
+    return attempt{std::make_unique<message>(std::move(*answer)), {}, {}, false};
   return failed(failure{model_errc::bad_answer, next_step::give_up, false}, answer.error().text);
 }
 

@@ -18,7 +18,7 @@ namespace superstep::models {
 
 /// How one attempt ended.
 struct attempt {
-  result<message> answer;
+  result<std::unique_ptr<message>> answer;       ///< boxed: four coroutines hand it on
   failure why;                                   ///< when there is no answer
   std::optional<std::chrono::milliseconds> wait; ///< the server asks for it
   bool is_held_back = false;                     ///< it did not go out

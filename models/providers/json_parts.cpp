@@ -67,7 +67,7 @@ void put_all(json::object& into, const json::object& from) {
 void put_as(json::object& into, std::string_view name, const json::object& from,
             std::string_view key) {
   if (const auto* value = member(from, key))
-    into[name] = *value;
+    into.insert_or_assign(name, *value);
 }
 
 bool is_standard(const message& m) {
@@ -143,7 +143,7 @@ result<> read_content(message& m, const json::object& answer) {
   if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
     return bad_answer("content: must be text or a list of blocks, got " +
                       to_text(*content).substr(0, 200));
-  m.blocks = *blocks;
+  m.blocks.emplace(*blocks, json::storage_ptr{}); // a plain copy would stand in the answer's memory
   return {};
 }
 

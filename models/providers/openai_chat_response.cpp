@@ -18,10 +18,13 @@ result<> add_call(message& to, const json::value& value) {
   if (!function)
     return bad_answer("tool_calls: a call has no `function`: " + to_text(value));
   const auto* arguments = member(*function, "arguments");
-  auto text = std::string{text_in(*function, "arguments")};
+  auto text = text_in(*function, "arguments");
+  auto written = std::string{};
   // Some servers send the arguments as an object, not as its text.
-  if (arguments && !arguments->is_string())
-    text = to_text(*arguments);
+  if (arguments && !arguments->is_string()) {
+    written = to_text(*arguments);
+    text = written;
+  }
   auto read = parse_tool_call(std::string{text_in(*call, "id")},
                               std::string{text_in(*function, "name")}, text);
   if (auto* good = std::get_if<tool_call>(&read)) {
@@ -29,31 +32,24 @@ result<> add_call(message& to, const json::value& value) {
     return {};
   }
   if (parse_json(text)) // JSON, but no object: nothing a tool could be called with
-    return bad_answer("tool_calls: the arguments must be a JSON object, got " + text);
+    return bad_answer("tool_calls: the arguments must be a JSON object, got " + std::string{text});
   to.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
   return {};
 }
 
-result<message> read_message(const json::object& from) {
-  auto m = message{};
+result<> read_message(message& m, const json::object& from) {
   m.type = message_type::ai;
   if (auto read = read_content(m, from); !read)
-    return std::move(read).error();
+    return read;
   m.id = text_in(from, "id");
   m.name = text_in(from, "name");
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& call : *calls)
       if (auto added = add_call(m, call); !added)
-        return std::move(added).error();
+        return added;
   for (const auto* key : {"function_call", "refusal", "audio"})
     put_as(m.additional_kwargs, key, from, key);
-  return m;
-}
-
-void put_detail(json::object& into, std::string_view name, const json::object* details,
-                std::string_view key) {
-  if (details)
-    put_as(into, name, *details, key);
+  return {};
 }
 
 } // namespace
@@ -68,12 +64,14 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};
   const auto prefix = has_own_price ? tier + '_' : tier;
-  const auto* input = object_in(usage, "prompt_tokens_details");
-  const auto* output = object_in(usage, "completion_tokens_details");
-  put_detail(out.input_details, "audio", input, "audio_tokens");
-  put_detail(out.input_details, prefix + "cache_read", input, "cached_tokens");
-  put_detail(out.output_details, "audio", output, "audio_tokens");
-  put_detail(out.output_details, prefix + "reasoning", output, "reasoning_tokens");
+  if (const auto* input = object_in(usage, "prompt_tokens_details")) {
+    put_as(out.input_details, "audio", *input, "audio_tokens");
+    put_as(out.input_details, prefix + "cache_read", *input, "cached_tokens");
+  }
+  if (const auto* output = object_in(usage, "completion_tokens_details")) {
+    put_as(out.output_details, "audio", *output, "audio_tokens");
+    put_as(out.output_details, prefix + "reasoning", *output, "reasoning_tokens");
+  }
   if (has_own_price) {
     out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
     out.output_details[tier] =
@@ -90,12 +88,13 @@ result<message> read_response(const json::object& answer) {
   const auto* from = choice ? object_in(*choice, "message") : nullptr;
   if (!from)
     return bad_answer("a chat completion needs `choices` with a `message`");
-  auto m = read_message(*from);
-  if (!m)
-    return m;
-  auto& metadata = m->response_metadata;
+  auto m = message{};
+  if (auto read = read_message(m, *from); !read)
+    return std::move(read).error();
+  auto& metadata = m.response_metadata;
+  metadata.reserve(8); // of most answers
   if (const auto* usage = object_in(answer, "usage")) {
-    m->usage = read_usage(*usage, text_in(answer, "service_tier"));
+    m.usage = read_usage(*usage, text_in(answer, "service_tier"));
     metadata["token_usage"] = *usage;
   }
   metadata["model_provider"] = "openai";
@@ -118,7 +117,7 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
   const auto& inner = function ? *function : none;
   const auto* index = piece.if_contains("index");
   chunk.call_chunks.push_back({text(inner, "name"), text(inner, "arguments"), text(piece, "id"),
-                               index ? *index : json::value{}});
+                               index ? json::value(*index, json::storage_ptr{}) : json::value{}});
 }
 
 result<> read_delta(message_chunk& chunk, const json::object& delta) {

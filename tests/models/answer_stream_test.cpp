@@ -63,6 +63,32 @@ std::string event(std::string_view data) {
 
 } // namespace
 
+// The document of an answer stands in memory that is gone when it has been read.
+BOOST_AUTO_TEST_CASE(what_is_kept_of_an_answer_stands_in_memory_of_its_own) {
+  const auto own = json::storage_ptr{};
+  auto body = parse_json(whole)->as_object();
+  body["service_tier"] = "flex";
+  auto& said = body["choices"].as_array()[0].as_object()["message"].as_object();
+  said["content"] = json::array{json::object{{"type", "text"}, {"text", "a"}}};
+  said["tool_calls"].as_array()[0].as_object()["function"].as_object()["arguments"] =
+      json::object{{"x", 1}}; // as some servers send them
+  said["audio"] = json::object{{"id", "s"}};
+  const auto m = read_answer(provider_api::openai_chat, to_text(body)).value();
+  BOOST_TEST((m.blocks->storage() == own && m.blocks->front().storage() == own));
+  BOOST_TEST((m.tool_calls[0].args.storage() == own));
+  BOOST_TEST((m.response_metadata.at("token_usage").storage() == own));
+  BOOST_TEST((m.additional_kwargs.at("audio").storage() == own));
+  BOOST_TEST((m.usage->input_details.at("flex_cache_read").storage() == own));
+
+  auto told = std::vector<message_chunk>{};
+  auto answer = make_stream(provider_api::openai_chat,
+                            [&](const message_chunk& chunk) { told.push_back(chunk); });
+  BOOST_TEST(!answer.feed(event(
+      R"({"choices":[{"delta":{"content":["b"],"tool_calls":[{"index":"0","function":{}}]}}]})")));
+  BOOST_TEST((told.at(0).call_chunks.at(0).index.storage() == own));
+  BOOST_TEST((told.at(0).part.blocks->storage() == own));
+}
+
 BOOST_AUTO_TEST_CASE(a_streamed_answer_says_the_same_as_a_whole_one) {
   const auto once = read_answer(provider_api::openai_chat, whole);
   BOOST_REQUIRE(once.has_value());

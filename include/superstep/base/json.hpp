@@ -24,7 +24,10 @@ struct json_limits {
 ///
 /// Refused beyond what JSON refuses: a key that stands twice in one object (one of the values would
 /// be lost in silence) and an integer that fits no 64 bits (it would lose digits).
-[[nodiscard]] result<json::value> parse_json(std::string_view text, json_limits limits = {});
+///
+/// The value stands in `memory`, and so does every copy that is not given memory of its own.
+[[nodiscard]] result<json::value> parse_json(std::string_view text, json_limits limits = {},
+                                             json::storage_ptr memory = {});
 
 /// Compact JSON with the keys as they stand; doubles in their shortest round-trip form
 /// (18.0 prints as 18.0, 1e+300 as 1e+300); non-ASCII text is kept as UTF-8. A double that JSON

@@ -12,8 +12,9 @@ namespace superstep::openai_chat {
 /// and so is what JSON cannot hold: text that is no UTF-8.
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
-/// The message of the first choice. Arguments of calls that are no JSON make invalid calls; JSON
-/// that is no object is an error, as are an error body and an answer without choices.
+/// The message of the first choice, with nothing in it that stands in the answer's memory.
+/// Arguments of calls that are no JSON make invalid calls; JSON that is no object is an error, as
+/// are an error body and an answer without choices.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
 /// One event of a stream.
