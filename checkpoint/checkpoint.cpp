@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/checkpoint/saver.hpp>
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace superstep {
 
@@ -19,6 +21,13 @@ std::string_view to_text(checkpoint_source s) noexcept {
   return "";
 }
 
+bool has_entries(const json::object* metadata, const json::object& wanted) noexcept {
+  return std::ranges::all_of(wanted, [&](const auto& entry) {
+    const auto* found = metadata != nullptr ? metadata->if_contains(entry.key()) : nullptr;
+    return found != nullptr && *found == entry.value();
+  });
+}
+
 std::optional<effect_note> saver::find_effect(std::string_view /*thread_id*/,
                                               std::string_view /*key*/) {
   return std::nullopt;
@@ -31,6 +40,8 @@ void saver::put_effect(std::string_view thread_id, std::string_view /*key*/,
                         "': its saver keeps no notes of effects; use one that does, or tools that "
                         "are not journaled"};
 }
+
+namespace {
 
 void merge_into(task_record& old, const task_record& more) {
   if (more.output && !old.output) {
@@ -53,6 +64,16 @@ void merge_into(task_record& old, const task_record& more) {
   }
   if (more.resume)
     old.resume = more.resume;
+}
+
+} // namespace
+
+void add_record(std::vector<task_record>& known, task_record more) {
+  const auto old = std::ranges::find(known, more.task, &task_record::task);
+  if (old == known.end())
+    known.push_back(std::move(more));
+  else
+    merge_into(*old, more);
 }
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "belonging.hpp"
 #include "point_codec.hpp"
 #include "thread_desk.hpp"
 #include "thread_text.hpp"
@@ -7,6 +8,7 @@
 #include <superstep/checkpoint/memory_saver.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace superstep {
@@ -28,12 +30,9 @@ struct memory_saver::raw_point {
 
 namespace {
 
-void add_task(std::vector<task_record>& tasks, task_record record) {
-  const auto old = std::ranges::find(tasks, record.task, &task_record::task);
-  if (old == tasks.end())
-    tasks.push_back(std::move(record));
-  else
-    merge_into(*old, record);
+const json::object* object_in(const json::object& row, std::string_view key) {
+  const auto* found = row.if_contains(key);
+  return found != nullptr ? found->if_object() : nullptr;
 }
 
 } // namespace
@@ -53,9 +52,9 @@ saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const 
   const auto reader = point_reader{*e.raw->layout, as, key};
   auto out = saved_checkpoint{reader.read(e.raw->head, e.raw->held), {}};
   for (const auto& t : e.raw->tasks)
-    add_task(out.tasks, point_reader{*t.layout, as, key}.read_task(t.row));
+    add_record(out.tasks, point_reader{*t.layout, as, key}.read_task(t.row));
   for (const auto& record : e.typed.tasks)
-    add_task(out.tasks, record);
+    add_record(out.tasks, record);
   return out;
 }
 
@@ -88,7 +87,10 @@ memory_saver::list(const thread_key& key, const checkpoint_query& query, const l
     if ((!query.before.empty() && i->first >= query.before) ||
         (query.source && source != *query.source) || (query.step && step != *query.step))
       continue;
-    out.push_back(read(e, as, key));
+    auto found = read(e, as, key);
+    if (!has_entries(found.point->metadata.get(), query.metadata))
+      continue;
+    out.push_back(std::move(found));
     if (out.size() == query.limit)
       break;
   }
@@ -119,7 +121,7 @@ void memory_saver::put_task(const thread_key& key, const checkpoint& of, task_re
     return;
   const auto found = thread->second.find(of.id);
   if (found != thread->second.end())
-    add_task(found->second.typed.tasks, std::move(record));
+    add_record(found->second.typed.tasks, std::move(record));
 }
 
 std::optional<effect_note> memory_saver::find_effect(std::string_view thread_id,
@@ -155,6 +157,31 @@ void memory_saver::delete_thread(std::string_view thread_id) {
   if (const auto of = effects_.find(thread_id); of != effects_.end())
     effects_.erase(of);
   std::erase_if(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; });
+}
+
+std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
+  const auto lock = std::scoped_lock{mutex_};
+  auto gone = std::size_t{0};
+  for (auto& [key, points] : threads_)
+    gone += std::erase_if(points, [&](const auto& point) {
+      const auto& e = point.second;
+      return is_of_runs(e.raw ? object_in(e.raw->held.where, "m") : e.typed.point->metadata.get(),
+                        run_ids);
+    });
+  // A parent's name is a prefix: it comes first, and what hangs below finds it gone.
+  for (auto at = threads_.begin(); at != threads_.end();) {
+    auto is_orphan = false;
+    if (const auto owner = owner_of(at->first.ns)) {
+      const auto of = threads_.find({at->first.thread_id, std::string{owner->parent}});
+      is_orphan = of == threads_.end() || !has_owner(owner->id, [&](std::string_view id) {
+                    return of->second.contains(id);
+                  });
+    }
+    gone += is_orphan ? at->second.size() : 0;
+    at = is_orphan || at->second.empty() ? threads_.erase(at) : std::next(at);
+  }
+  std::erase_if(effects_, [&](const auto& notes) { return !threads_.contains({notes.first, {}}); });
+  return gone;
 }
 
 std::string memory_saver::export_thread(std::string_view thread_id) {

@@ -316,6 +316,11 @@ void point_reader::read_where(const held_point& held, checkpoint& into) const {
   if (const auto* sends = held.where.if_contains("s"))
     at.sends = read_sends(*sends, lost);
   read_versions(held, at.versions);
+  if (const auto* said = held.where.if_contains("m")) {
+    if (!said->is_object())
+      throw_corrupt("'m' is no object");
+    into.metadata = std::make_shared<const json::object>(said->get_object());
+  }
 }
 
 checkpoint_ptr point_reader::read(const point_head& head, const held_point& held) const {

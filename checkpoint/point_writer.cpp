@@ -221,6 +221,8 @@ void write_members(std::string& out, const checkpoint& now, const checkpoint* ba
   write_joins(row, out, at.joins);
   row.add_list("s", at.sends, [&](const send& s) { write_one(out, s, layout); });
   write_versions(row, at.versions, base != nullptr ? &base->where.versions : nullptr);
+  if (now.metadata && !now.metadata->empty())
+    append_text(row.add("m"), *now.metadata);
 }
 
 void write_members(std::string& out, const task_record& record, const graph_layout& layout) {

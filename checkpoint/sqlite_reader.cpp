@@ -287,11 +287,7 @@ saved_checkpoint sqlite_reader::read(const stored_point& row, const held_point& 
       auto record = task.layout == row.layout
                         ? reader.read_task(task.row)
                         : point_reader{layout(task.layout).names, as, key}.read_task(task.row);
-      const auto old = std::ranges::find(out.tasks, record.task, &task_record::task);
-      if (old == out.tasks.end())
-        out.tasks.push_back(std::move(record));
-      else
-        merge_into(*old, record);
+      add_record(out.tasks, std::move(record));
     }
     return out;
   });
@@ -345,7 +341,7 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
   if (query.step)
     sql += " AND step = ?4";
   sql += " ORDER BY id DESC";
-  if (query.limit != 0) // a larger number would be none to SQLite
+  if (query.limit != 0 && query.metadata.empty()) // a larger number would be none to SQLite
     sql += " LIMIT " + std::to_string(std::min(query.limit, limit_max));
   auto s = db_.prepare(sql);
   s.bind(1, thread);
@@ -379,9 +375,13 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
       held = {};
     fold(held, chain, key);
     at = *id;
-    out.push_back(read(chain.back(), held, thread, as, key));
+    auto point = read(chain.back(), held, thread, as, key);
+    if (has_entries(point.point->metadata.get(), query.metadata))
+      out.push_back(std::move(point));
   }
   std::ranges::reverse(out);
+  if (query.limit != 0 && out.size() > query.limit)
+    out.resize(query.limit);
   return out;
 }
 

@@ -92,6 +92,7 @@ public:
   void put_effect(std::string_view thread_id, effect_job&& effect);
   void settle_effect(std::string_view thread_id, std::string_view key);
   void settle(std::string_view thread_id);
+  void flush_all();
   void forget(std::string_view thread_id);
   void forget_older(std::string_view thread_id);
   [[nodiscard]] lease_ptr hold(const std::string& thread_id, lease_ptr own);
@@ -350,12 +351,8 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point, bool n
     of->effects.clear();
     of->effects_ended = of->given + 1;
   }
-  if (!now) {
-    writer_->give(std::move(j));
-    return;
-  }
-  writer_->give_now(lock, std::move(j));
-  if (of->failed)
+  now ? writer_->give_now(lock, std::move(j)) : writer_->give(std::move(j));
+  if (now && of->failed)
     throw saver_error{*of->failed};
 }
 
@@ -389,12 +386,7 @@ void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point
     writer_->linger(of, at);
   at->tasks.push_back(std::move(text));
   at->is_written = true;
-  auto& tasks = at->head.saved.tasks;
-  const auto old = std::ranges::find(tasks, record.task, &task_record::task);
-  if (old == tasks.end())
-    tasks.push_back(std::move(record));
-  else
-    merge_into(*old, record);
+  add_record(at->head.saved.tasks, std::move(record));
 }
 
 void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_job&& effect) {
@@ -453,6 +445,13 @@ void sqlite_saver::impl::settle(std::string_view thread_id) {
     const auto of = found->second;
     writer_->wait_for(lock, of);
   }
+}
+
+/// What is known of tasks is written before whatever the writer is told next.
+void sqlite_saver::impl::flush_all() {
+  const auto lock = std::scoped_lock{writer_->mutex()};
+  for (const auto& [id, of] : books_)
+    writer_->flush(of);
 }
 
 void sqlite_saver::impl::forget(std::string_view thread_id) {
@@ -537,19 +536,18 @@ void sqlite_saver::put_effect(std::string_view thread_id, std::string_view key,
 
 void sqlite_saver::delete_thread(std::string_view thread_id) {
   impl_->settle(thread_id);
-  impl_->writer().run([&](database& db) {
-    for (const auto* sql :
-         {"DELETE FROM points WHERE thread IN (SELECT no FROM threads WHERE "
-          "thread = ?1)",
-          "DELETE FROM tasks WHERE thread IN (SELECT no FROM threads WHERE "
-          "thread = ?1)",
-          "DELETE FROM effects WHERE thread = ?1", "DELETE FROM threads WHERE thread = ?1"}) {
-      auto s = db.prepare(sql);
-      s.bind_text(1, thread_id);
-      s.run();
-    }
-  });
+  impl_->writer().run([&](database& db) { remove_thread(db, thread_id); });
   impl_->forget(thread_id);
+}
+
+std::size_t sqlite_saver::delete_runs(const std::vector<std::string>& run_ids) {
+  impl_->flush_all();
+  auto gone = std::size_t{0};
+  impl_->writer().run([&](database& db) {
+    gone = remove_runs(db, run_ids);
+    impl_->forget_older({});
+  });
+  return gone;
 }
 
 std::string sqlite_saver::export_thread(std::string_view thread_id) {

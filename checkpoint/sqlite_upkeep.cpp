@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_upkeep.hpp"
 
+#include "belonging.hpp"
 #include "row_bytes.hpp"
 #include "sqlite_reader.hpp"
 
@@ -115,17 +116,10 @@ public:
 
   std::size_t prune(const std::string& thread_id) {
     auto gone = std::size_t{0};
-    auto spaces = spaces_type{}; // a parent's name is a prefix: it is first
-    auto s = db_.prepare("SELECT ns, no FROM threads WHERE thread = ?1");
-    s.bind_text(1, thread_id);
-    while (s.step())
-      spaces.emplace(s.text(0), s.number(1));
+    const auto spaces = spaces_of(thread_id);
     const auto goes = what_.whole_threads && is_old(thread_id);
-    if (goes) {
-      auto effects = db_.prepare("DELETE FROM effects WHERE thread = ?1");
-      effects.bind_text(1, thread_id);
-      effects.run();
-    }
+    if (goes)
+      remove_effects(thread_id);
     const auto outermost = ns_number(spaces, {});
     for (const auto& [ns, no] : spaces) {
       if (goes || is_orphan(ns, spaces))
@@ -136,8 +130,76 @@ public:
     return gone;
   }
 
+  /// Removes the checkpoints of runs instead.
+  std::size_t remove_runs(const std::string& thread_id, const std::vector<std::string>& run_ids) {
+    auto gone = std::size_t{0};
+    const auto spaces = spaces_of(thread_id);
+    for (const auto& [ns, no] : spaces) {
+      if (is_orphan(ns, spaces)) {
+        gone += remove_all(no);
+        continue;
+      }
+      const auto removed = remove_runs({thread_id, ns}, no, run_ids);
+      gone += removed;
+      auto left = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 LIMIT 1");
+      left.bind(1, no);
+      if (removed == 0 || left.step())
+        continue;
+      (void)remove_all(no);
+      if (ns.empty())
+        remove_effects(thread_id);
+    }
+    return gone;
+  }
+
 private:
-  using spaces_type = std::map<std::string, std::int64_t>;
+  using spaces_type =
+      std::map<std::string, std::int64_t>; // a parent's name is a prefix: it is first
+
+  spaces_type spaces_of(const std::string& thread_id) {
+    auto out = spaces_type{};
+    auto s = db_.prepare("SELECT ns, no FROM threads WHERE thread = ?1");
+    s.bind_text(1, thread_id);
+    while (s.step())
+      out.emplace(s.text(0), s.number(1));
+    return out;
+  }
+
+  void remove_effects(const std::string& thread_id) {
+    auto s = db_.prepare("DELETE FROM effects WHERE thread = ?1");
+    s.bind_text(1, thread_id);
+    s.run();
+  }
+
+  std::size_t remove_runs(const thread_key& key, std::int64_t no,
+                          const std::vector<std::string>& run_ids) {
+    auto removed = std::set<std::string>{};
+    for (const auto& shown : reader_.history(key, {})) {
+      const auto* metadata = shown.if_contains("metadata");
+      if (metadata != nullptr && is_of_runs(metadata->if_object(), run_ids))
+        removed.emplace(shown.at("id").get_string());
+    }
+    auto next = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND base = ?2");
+    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point = ?2");
+    auto point = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id = ?2");
+    for (const auto& id : removed) {
+      auto based = std::vector<std::string>{};
+      next.bind(1, no);
+      next.bind_text(2, id);
+      while (next.step())
+        if (!removed.contains(std::string{next.text(0)}))
+          based.emplace_back(next.text(0));
+      next.reset();
+      for (const auto& other : based)
+        make_whole(key, no, other);
+      for (auto* s : {&tasks, &point}) {
+        s->bind(1, no);
+        s->bind_text(2, id);
+        s->run();
+      }
+    }
+    return removed.size();
+  }
 
   static std::optional<std::int64_t> ns_number(const spaces_type& spaces, const std::string& ns) {
     const auto found = spaces.find(ns);
@@ -152,31 +214,18 @@ private:
     return s.step() && s.number(0) <= now_in_seconds() - what_.older_than.count();
   }
 
-  /// A subgraph that keeps nothing between calls belongs to one checkpoint of its parent: its
-  /// namespace ends with `node:task@checkpoint`. That of another ends with the node alone, in whose
-  /// name there is no colon, but all else there may be.
   bool is_orphan(const std::string& ns, const spaces_type& spaces) {
-    const auto bar = ns.rfind('|');
-    const auto own = std::string_view{ns}.substr(bar == std::string::npos ? 0 : bar + 1);
-    const auto at = own.rfind('@');
-    if (own.find(':') == std::string_view::npos || at == std::string_view::npos)
+    const auto owner = owner_of(ns);
+    if (!owner)
       return false;
-    const auto parent = ns_number(spaces, bar == std::string::npos ? "" : ns.substr(0, bar));
-    if (!parent)
-      return true;
-    const auto id = own.substr(at + 1);
+    const auto parent = ns_number(spaces, std::string{owner->parent});
     auto s = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2");
-    s.bind(1, *parent);
-    s.bind_text(2, id);
-    if (s.step())
-      return false;
-    // A second call of one task: its name ends with its number.
-    if (const auto dot = id.rfind('.'); dot != std::string_view::npos) {
-      s.reset();
-      s.bind_text(2, id.substr(0, dot));
-      return !s.step();
-    }
-    return true;
+    return !parent || !has_owner(owner->id, [&](std::string_view id) {
+      const auto use = statement_use{s};
+      s.bind(1, *parent);
+      s.bind_text(2, id);
+      return s.step();
+    });
   }
 
   std::size_t remove_all(std::int64_t no) {
@@ -270,21 +319,50 @@ private:
 
 } // namespace
 
+namespace {
+
+std::set<std::string> names_of(database& db, const std::string& only) {
+  if (!only.empty())
+    return {only};
+  auto out = std::set<std::string>{};
+  auto s = db.prepare("SELECT DISTINCT thread FROM threads");
+  while (s.step())
+    out.emplace(s.text(0));
+  return out;
+}
+
+/// Reads what was there before the transaction, which is what is to be made whole.
+sqlite_reader reader_of(const database& db) {
+  return sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
+}
+
+} // namespace
+
 std::size_t prune_rows(database& db, const prune_options& what) {
-  auto names = std::set<std::string>{};
-  if (!what.thread_id.empty()) {
-    names.insert(what.thread_id);
-  } else {
-    auto s = db.prepare("SELECT DISTINCT thread FROM threads");
-    while (s.step())
-      names.emplace(s.text(0));
-  }
-  // Reads what was there before this transaction, which is what is to be made whole.
-  auto reader = sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
+  auto reader = reader_of(db);
   auto gone = std::size_t{0};
-  for (const auto& name : names)
+  for (const auto& name : names_of(db, what.thread_id))
     gone += pruner{db, reader, what}.prune(name);
   return gone;
+}
+
+std::size_t remove_runs(database& db, const std::vector<std::string>& run_ids) {
+  auto reader = reader_of(db);
+  auto gone = std::size_t{0};
+  for (const auto& name : names_of(db, {}))
+    gone += pruner{db, reader, {}}.remove_runs(name, run_ids);
+  return gone;
+}
+
+void remove_thread(database& db, std::string_view thread_id) {
+  for (const auto* sql :
+       {"DELETE FROM points WHERE thread IN (SELECT no FROM threads WHERE thread = ?1)",
+        "DELETE FROM tasks WHERE thread IN (SELECT no FROM threads WHERE thread = ?1)",
+        "DELETE FROM effects WHERE thread = ?1", "DELETE FROM threads WHERE thread = ?1"}) {
+    auto s = db.prepare(sql);
+    s.bind_text(1, thread_id);
+    s.run();
+  }
 }
 
 } // namespace superstep::detail

@@ -7,7 +7,9 @@
 #include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <chrono>
+#include <string>
 #include <string_view>
+#include <vector>
 
 // What changes many rows at once; each inside one transaction of the writer.
 namespace superstep::detail {
@@ -16,6 +18,10 @@ namespace superstep::detail {
 void import_rows(database&, std::string_view thread_id, const exported_thread&);
 /// The number of checkpoints that went.
 [[nodiscard]] std::size_t prune_rows(database&, const prune_options&);
+
+/// Removes the checkpoints of runs, by the `run_id` of their metadata; their number.
+[[nodiscard]] std::size_t remove_runs(database&, const std::vector<std::string>& run_ids);
+void remove_thread(database&, std::string_view thread_id);
 
 [[nodiscard]] std::int64_t now_in_seconds();
 

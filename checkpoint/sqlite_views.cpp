@@ -31,14 +31,17 @@ json::object sqlite_reader::describe(const thread_key& key, const stored_point& 
     next.emplace_back("__start__");
   add_nodes(next, point.row, "s", names);
   add_nodes(next, point.row, "t", names);
-  return {{"thread", key.thread_id},
-          {"ns", key.ns},
-          {"id", point.head.id},
-          {"parent", point.head.parent},
-          {"source", to_text(point.head.source)},
-          {"step", point.head.step},
-          {"graph", names.graph},
-          {"next", std::move(next)}};
+  auto out = json::object{{"thread", key.thread_id},
+                          {"ns", key.ns},
+                          {"id", point.head.id},
+                          {"parent", point.head.parent},
+                          {"source", to_text(point.head.source)},
+                          {"step", point.head.step},
+                          {"graph", names.graph},
+                          {"next", std::move(next)}};
+  if (const auto* metadata = point.row.if_contains("m"))
+    out["metadata"] = *metadata;
+  return out;
 }
 
 std::optional<json::object> sqlite_reader::show(const thread_key& key, std::string_view id) {
@@ -72,8 +75,15 @@ std::vector<json::object> sqlite_reader::history(const thread_key& key,
     const auto use = statement_use{s};
     s.bind(1, thread);
     s.bind_text(2, id);
-    if (s.step())
-      out.push_back(describe(key, row_of(s, key)));
+    if (!s.step())
+      continue;
+    auto shown = describe(key, row_of(s, key));
+    const auto* metadata = shown.if_contains("metadata");
+    if (!has_entries(metadata != nullptr ? metadata->if_object() : nullptr, query.metadata))
+      continue;
+    out.push_back(std::move(shown));
+    if (out.size() == query.limit)
+      break;
   }
   return out;
 }

@@ -145,6 +145,9 @@ json::object to_reference_form(const json::object& shown) {
   for (const auto* key : {"source", "step"})
     if (const auto* found = shown.if_contains(key))
       metadata[key] = *found;
+  if (const auto* said = object_in(shown, "metadata"))
+    for (const auto& [key, entry] : *said)
+      metadata.emplace(key, entry);
   auto out = json::object{{"v", 4}, {"id", text_in(shown, "id")}};
   out["channel_values"] = values;
   out["channel_versions"] = std::move(versions);

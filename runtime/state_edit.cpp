@@ -30,7 +30,7 @@ public:
     if (lease_ && !lease_->is_held())
       throw saver_error{make_error_code(saver_errc::conflict),
                         "thread '" + key_.thread_id + "' was taken over by a run"};
-    keeper_.put(key_, std::move(point));
+    keeper_.put_now(key_, std::move(point));
   }
   /// An edit counts once it is on the disk: nobody is there to be told later that it is not.
   void settle() {

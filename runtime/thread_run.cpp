@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/utf8.hpp>
 #include <superstep/runtime/thread_run.hpp>
 
 #include <algorithm>
@@ -49,6 +50,37 @@ std::string interrupt_id(std::string_view ns, std::string_view task_key, std::si
       out += hex[(half >> shift) & 15];
   return out;
 }
+
+namespace {
+
+/// Names that say something else, or that the reference keeps for itself.
+bool is_reserved(std::string_view name) {
+  constexpr auto taken = std::array<std::string_view, 7>{
+      "source", "step", "parents", "thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"};
+  return name.starts_with("__") || name.starts_with("langgraph_") ||
+         std::ranges::find(taken, name) != taken.end();
+}
+
+/// What of a configuration is kept with its run's checkpoints (langgraph: get_checkpoint_metadata).
+/// Of an entry that both have, that of `metadata` is.
+std::shared_ptr<const json::object> kept_entries(const run_config& config) {
+  auto out = json::object{};
+  for (const auto* from : {&config.metadata, &config.configurable})
+    for (const auto& [key, said] : *from) {
+      if (is_reserved(key) || said.is_null() || said.is_structured() || out.contains(key))
+        continue;
+      if (said.is_string()) {
+        auto text = valid_utf8(std::string{said.get_string()});
+        std::erase(text, '\0');
+        out[valid_utf8(key)] = text;
+      } else {
+        out[valid_utf8(key)] = said;
+      }
+    }
+  return out.empty() ? nullptr : std::make_shared<const json::object>(std::move(out));
+}
+
+} // namespace
 
 thread_run::thread_run(std::shared_ptr<saver> keeper, thread_key key, durability when)
     : keeper_{std::move(keeper)}, key_{std::move(key)}, when_{when} {}
@@ -144,6 +176,8 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
   using kind = run_input::kind;
   if (auto loaded = load(run, config, below); !loaded)
     return loaded;
+  if (keeper_)
+    metadata_ = kept_entries(config);
   if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
     return error{make_error_code(saver_errc::node_gone),
                  "thread '" + key_.thread_id + "' stands before node '" + at_->lost_nodes.front() +
@@ -215,6 +249,7 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   made->layout = run.table().layout();
   made->state = run.state();
   made->where = run.where();
+  made->metadata = metadata_;
   at_ = std::move(made);
   records_.clear();
   if (when_ != durability::exit)
@@ -246,13 +281,9 @@ void thread_run::attempt(Call call) {
 }
 
 void thread_run::tell(task_record record) {
-  const auto old = std::ranges::find(records_, record.task, &task_record::task);
   if (keeper_ && at_ && when_ != durability::exit)
     attempt([&] { keeper_->put_task(key_, *at_, record); });
-  if (old == records_.end())
-    records_.push_back(std::move(record));
-  else
-    merge_into(*old, record);
+  add_record(records_, std::move(record));
 }
 
 void thread_run::check() {

@@ -75,6 +75,88 @@ void what_is_put_now_is_kept_like_any_other(Place& place) {
   BOOST_TEST(back->tasks.size() == 1U);
 }
 
+/// Waits until all that was given for a thread is saved.
+inline void settle(ss::saver& s, const ss::thread_key& of = key) {
+  auto over = std::promise<void>{};
+  if (s.when_saved(of, [&over] { over.set_value(); }))
+    over.get_future().get();
+}
+
+/// A checkpoint of a run.
+inline ss::checkpoint_ptr of_run(const maker& m, int number, const ss::checkpoint_ptr& parent,
+                                 std::string run_id, std::vector<ss::write> writes = {}) {
+  auto point = *m.make(number, parent, std::move(writes));
+  point.metadata = std::make_shared<const json::object>(
+      json::object{{"run_id", run_id}, {"n", number}, {"is_odd", number % 2 == 1}});
+  return std::make_shared<const ss::checkpoint>(std::move(point));
+}
+
+template <class Place>
+void what_the_caller_said_is_kept_and_found_by(Place& place) {
+  const auto m = maker{usual_layout()};
+  auto last = ss::checkpoint_ptr{};
+  for (auto i = 1; i <= 4; ++i)
+    place.get().put(key, last = of_run(m, i, last, i < 3 ? "early" : "late"));
+  place.get().put(key, m.make(5, last, {}));
+  place.reopen();
+  const auto found = [&](json::object wanted, std::size_t limit = 0) {
+    auto query = ss::checkpoint_query{};
+    query.metadata = std::move(wanted);
+    query.limit = limit;
+    return ids(place.get(), usual_layout(), query);
+  };
+  const auto back = place.get().load(key, id_of(3), usual_layout());
+  BOOST_REQUIRE(back->point->metadata);
+  BOOST_TEST(
+      (*back->point->metadata == json::object{{"run_id", "late"}, {"n", 3}, {"is_odd", true}}));
+  BOOST_TEST(!place.get().load(key, "", usual_layout())->point->metadata);
+  BOOST_TEST(found({}) == "54321");
+  BOOST_TEST(found({{"run_id", "early"}}) == "21");
+  BOOST_TEST(found({{"run_id", "early"}, {"is_odd", true}}) == "1");
+  BOOST_TEST(found({{"is_odd", true}}, 1) == "3"); // filtered first, then cut
+  BOOST_TEST(found({{"n", "3"}}).empty());
+  BOOST_TEST(found({{"x') OR 1=1 --", 1}}).empty()); // a key is no code
+  BOOST_TEST(found({{"$.n", 3}}).empty());
+}
+
+template <class Place>
+void checkpoints_of_runs_are_forgotten_and_no_others(Place& place) {
+  const auto m = maker{usual_layout()};
+  auto last = ss::checkpoint_ptr{};
+  for (const auto* run_id : {"a", "b", "b", "c"}) {
+    const auto number = last ? std::stoi(last->id) + 1 : 1;
+    last = of_run(m, number, last, run_id, {add_log({run_id}), set_n(number)});
+    place.get().put(key, last);
+    place.get().put_task(key, *last, ended("a", 1));
+  }
+  const auto other = ss::thread_key{"u", ""};
+  place.get().put(other, of_run(maker{usual_layout(), other}, 1, nullptr, "b"));
+  const auto below = ss::thread_key{"t", "node:a@" + id_of(2)};
+  place.get().put(below, maker{usual_layout(), below}.make(1, nullptr, {}));
+  const auto lasting = ss::thread_key{"t", "node"};
+  place.get().put(lasting, maker{usual_layout(), lasting}.make(1, nullptr, {}));
+  settle(place.get());
+  settle(place.get(), other);
+  place.reopen();
+  BOOST_TEST(place.get().delete_runs({}) == 0U);
+  BOOST_TEST(place.get().delete_runs({"nobody"}) == 0U);
+  BOOST_TEST(place.get().delete_runs({"b", "x"}) == 4U); // two, that of the other, and one below
+  place.reopen();
+  BOOST_TEST(ids(place.get(), usual_layout(), {}) == "41");
+  BOOST_TEST(place.get().head(other).empty());
+  BOOST_TEST(place.get().head(below).empty());
+  BOOST_TEST(place.get().head(lasting) == id_of(1));
+  const auto back = place.get().load(key, "", usual_layout());
+  BOOST_TEST((log_of(back->point) == log_type{"a", "b", "b", "c"}));
+  BOOST_TEST(n_of(back->point) == 4);
+  BOOST_TEST(back->tasks.size() == 1U);
+  (void)maker{usual_layout()}.put(place.get(), 5, back->point, {set_n(5)}); // it goes on
+  settle(place.get());
+  place.get().check(key);
+  place.reopen();
+  BOOST_TEST(n_of(place.get().load(key, "", usual_layout())->point) == 5);
+}
+
 template <class Place>
 void a_list_is_newest_first_and_filtered_before_it_is_cut(Place& place) {
   const auto layout = usual_layout();
@@ -305,13 +387,6 @@ void a_node_that_the_thread_stands_before_and_that_is_gone_is_named(Place& place
   const ss::checkpoint_ptr back = place.get().load(key, "", other)->point;
   BOOST_TEST((back->lost_nodes == std::vector<std::string>{"a"}));
   BOOST_TEST(back->where.triggered.empty());
-}
-
-/// Waits until all that was given for a thread is saved.
-inline void settle(ss::saver& s, const ss::thread_key& of = key) {
-  auto over = std::promise<void>{};
-  if (s.when_saved(of, [&over] { over.set_value(); }))
-    over.get_future().get();
 }
 
 template <class Place>

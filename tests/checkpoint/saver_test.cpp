@@ -30,6 +30,8 @@ using places = std::tuple<in_memory, in_file, in_reopened_file>;
 
 CONTRACT(the_newest_checkpoint_is_the_one_with_the_largest_id)
 CONTRACT(what_is_put_now_is_kept_like_any_other)
+CONTRACT(what_the_caller_said_is_kept_and_found_by)
+CONTRACT(checkpoints_of_runs_are_forgotten_and_no_others)
 CONTRACT(a_list_is_newest_first_and_filtered_before_it_is_cut)
 CONTRACT(what_is_told_of_a_task_adds_up_and_an_output_is_written_once)
 CONTRACT(what_the_caller_writes_to_a_checkpoint_adds_up)

@@ -4,8 +4,12 @@
 #include "checkpoint/sqlite_places.hpp"
 #include "graph_api/threads.hpp"
 
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 using namespace graph_api;
@@ -45,6 +49,51 @@ BOOST_AUTO_TEST_CASE(the_history_is_filtered_bounded_and_begun_before_an_id) {
   query = {};
   query.step = -1;
   BOOST_TEST(ss::state_history(graph.table(), place, query).size() == 1U);
+}
+
+// B243: what the reference keeps of a configuration, and no more.
+BOOST_AUTO_TEST_CASE(short_entries_of_the_configuration_are_kept_with_checkpoints) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"});
+  auto config = on("t");
+  config.metadata = {{"user", "u1"},     {"n", 3},
+                     {"share", 0.5},     {"is_new", true},
+                     {"list", {1, 2}},   {"none", nullptr},
+                     {"__secret", "x"},  {"source", "mine"},
+                     {"langgraph_x", 1}, {"text", std::string_view{"a\0b", 3}}};
+  config.configurable = {{"user", "other"}, {"region", "eu"}, {"thread_id", "t"}};
+  (void)run(e, graph, json::object{}, std::move(config));
+  const auto kept = json::object{{"user", "u1"},   {"n", 3},       {"share", 0.5},
+                                 {"is_new", true}, {"text", "ab"}, {"region", "eu"}};
+  for (const auto& point : ss::state_history(graph.table(), place)) {
+    BOOST_TEST_REQUIRE(point.point->metadata != nullptr);
+    BOOST_TEST((*point.point->metadata == kept));
+  }
+  (void)run(e, graph, json::object{}, on("t")); // another run says nothing
+  auto query = ss::checkpoint_query{};
+  query.metadata = {{"region", "eu"}};
+  BOOST_TEST(ss::state_history(graph.table(), place, query).size() == 4U);
+  BOOST_TEST(ss::state_history(graph.table(), place).size() == 8U);
+}
+
+// B241: as text, ids sort in the order in which they were made, whichever process made them.
+BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
+  const auto folder = temporary_folder{};
+  auto newest = std::string{};
+  for (auto process = 1; process <= 3; ++process) {
+    auto options = ss::sqlite_saver_options{};
+    options.survives_power_loss = false;
+    auto e = ss::engine{{.workers = 1}};
+    const auto graph = chain(
+        {"a", "b"}, {.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file(), options)});
+    (void)run(e, graph, json::object{}, on("t"));
+    const auto all = ss::state_history(graph.table(), place);
+    BOOST_TEST_REQUIRE(all.size() == 4U * static_cast<std::size_t>(process));
+    BOOST_TEST(all[3].point->id > newest);
+    BOOST_TEST(std::ranges::is_sorted(all, std::greater{},
+                                      [](const auto& s) -> const auto& { return s.point->id; }));
+    newest = all[0].point->id;
+  }
 }
 
 // B210

@@ -43,6 +43,9 @@ public:
     to_->put_task(key, of, std::move(record));
   }
   void delete_thread(std::string_view thread_id) override { to_->delete_thread(thread_id); }
+  std::size_t delete_runs(const std::vector<std::string>& run_ids) override {
+    return to_->delete_runs(run_ids);
+  }
   bool when_saved(const thread_key& key, std::function<void()> done) override {
     return to_->when_saved(key, std::move(done));
   }

@@ -75,10 +75,16 @@ struct checkpoint {
   layout_ptr layout;
   state_view state;
   position where;
+  /// What the caller said about the run that made it, in run_config's metadata and configurable:
+  /// texts, numbers and truth values. Null: nothing.
+  std::shared_ptr<const json::object> metadata;
   /// Nodes that the thread stood before and that the graph it was loaded for does not have.
   std::vector<std::string> lost_nodes;
 };
 using checkpoint_ptr = std::shared_ptr<const checkpoint>;
+
+/// Whether metadata, null for none, has all of these entries.
+[[nodiscard]] bool has_entries(const json::object* metadata, const json::object& wanted) noexcept;
 
 /// What one task gave, kept until the step that it belongs to is applied.
 struct task_output {
@@ -98,8 +104,9 @@ struct task_record {
   std::optional<json::value> resume; ///< of the caller: an answer for whoever asks first
 };
 
-/// Adds what is newly known: questions, answers and errors replace, an output stays as it is.
-void merge_into(task_record& old, const task_record& more);
+/// Adds a record to what is known: of a task that is known already, questions, answers and errors
+/// replace, an output stays as it is.
+void add_record(std::vector<task_record>& known, task_record more);
 
 /// A checkpoint and its tasks, as a saver gives them.
 struct saved_checkpoint {

@@ -31,6 +31,7 @@ public:
   void put_effect(std::string_view thread_id, std::string_view key,
                   std::optional<effect_note> note) override;
   void delete_thread(std::string_view thread_id) override;
+  std::size_t delete_runs(const std::vector<std::string>& run_ids) override;
   std::string export_thread(std::string_view thread_id) override;
   void import_thread(std::string_view thread_id, std::string_view bytes) override;
   void take(const std::string& thread_id, when_in_use,

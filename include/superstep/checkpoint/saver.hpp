@@ -21,7 +21,8 @@ struct checkpoint_query {
   std::string before; ///< only ids less than this one; empty: all
   std::optional<checkpoint_source> source;
   std::optional<std::int64_t> step;
-  std::size_t limit = 0; ///< 0: all
+  std::size_t limit = 0;   ///< 0: all
+  json::object metadata{}; ///< entries that a checkpoint's metadata must have
 };
 
 /// The right to write to a thread, for as long as it is held.
@@ -93,6 +94,9 @@ public:
                           std::optional<effect_note> note);
   /// Forgets a thread, its subgraphs and its effects.
   virtual void delete_thread(std::string_view thread_id) = 0;
+  /// Forgets the checkpoints of all threads whose metadata has one of these as `run_id`, and what
+  /// is known of their tasks. Subgraphs that nothing leads to any more go with them. How many went.
+  virtual std::size_t delete_runs(const std::vector<std::string>& run_ids) = 0;
 
   /// Calls back once all that was given for the thread so far is durable or has failed, from a
   /// thread of the saver's, which must not be kept. False: nothing is to be waited for, and `done`

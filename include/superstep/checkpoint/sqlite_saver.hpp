@@ -77,6 +77,7 @@ public:
   void put_effect(std::string_view thread_id, std::string_view key,
                   std::optional<effect_note> note) override;
   void delete_thread(std::string_view thread_id) override;
+  std::size_t delete_runs(const std::vector<std::string>& run_ids) override;
   bool when_saved(const thread_key&, std::function<void()> done) override;
   void check(const thread_key&) override;
   std::string export_thread(std::string_view thread_id) override;

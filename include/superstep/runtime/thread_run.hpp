@@ -104,6 +104,7 @@ private:
   thread_key key_;
   durability when_;
   std::string id_prefix_;
+  std::shared_ptr<const json::object> metadata_; ///< of all its checkpoints
   checkpoint_ptr at_;
   std::vector<task_record> records_;
   std::shared_ptr<given_answers> answers_;
