@@ -19,6 +19,12 @@ inline bool is_of_runs(const json::object* metadata, const std::vector<std::stri
          std::ranges::find(run_ids, std::string_view{id->get_string()}) != run_ids.end();
 }
 
+/// The metadata in a row; null: none.
+inline const json::object* metadata_in(const json::object& row) {
+  const auto* said = row.if_contains("m");
+  return said != nullptr ? said->if_object() : nullptr;
+}
+
 /// Where the subgraph of a namespace hangs: in the parent's namespace, below a checkpoint.
 struct ns_owner {
   std::string_view parent;

@@ -8,7 +8,7 @@
 #include <superstep/checkpoint/memory_saver.hpp>
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 #include <utility>
 
 namespace superstep {
@@ -28,14 +28,7 @@ struct memory_saver::raw_point {
   std::vector<task> tasks;
 };
 
-namespace {
-
-const json::object* object_in(const json::object& row, std::string_view key) {
-  const auto* found = row.if_contains(key);
-  return found != nullptr ? found->if_object() : nullptr;
-}
-
-} // namespace
+namespace {} // namespace
 
 memory_saver::memory_saver() : desk_{std::make_shared<thread_desk>()} {}
 
@@ -160,28 +153,39 @@ void memory_saver::delete_thread(std::string_view thread_id) {
 }
 
 std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
-  const auto lock = std::scoped_lock{mutex_};
-  auto gone = std::size_t{0};
-  for (auto& [key, points] : threads_)
-    gone += std::erase_if(points, [&](const auto& point) {
-      const auto& e = point.second;
-      return is_of_runs(e.raw ? object_in(e.raw->held.where, "m") : e.typed.point->metadata.get(),
-                        run_ids);
-    });
-  // A parent's name is a prefix: it comes first, and what hangs below finds it gone.
-  for (auto at = threads_.begin(); at != threads_.end();) {
-    auto is_orphan = false;
-    if (const auto owner = owner_of(at->first.ns)) {
-      const auto of = threads_.find({at->first.thread_id, std::string{owner->parent}});
-      is_orphan = of == threads_.end() || !has_owner(owner->id, [&](std::string_view id) {
-                    return of->second.contains(id);
-                  });
-    }
-    gone += is_orphan ? at->second.size() : 0;
-    at = is_orphan || at->second.empty() ? threads_.erase(at) : std::next(at);
+  const auto is_going = [&](const auto& point) {
+    const auto& e = point.second;
+    return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.point->metadata.get(),
+                      run_ids);
+  };
+  auto names = std::set<std::string>{};
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    for (const auto& [key, points] : threads_)
+      if (std::ranges::any_of(points, is_going))
+        names.insert(key.thread_id);
   }
-  std::erase_if(effects_, [&](const auto& notes) { return !threads_.contains({notes.first, {}}); });
-  return gone;
+  const auto leases = take_all(*desk_, names);
+  const auto lock = std::scoped_lock{mutex_};
+  auto gone = std::map<thread_key, std::set<std::string, std::less<>>>{};
+  auto count = std::size_t{0};
+  for (auto& [key, points] : threads_) { // a parent's name is a prefix: it comes first
+    if (!names.contains(key.thread_id))
+      continue;
+    const auto owner = owner_of(key.ns);
+    const auto lost_owner = owner && has_owner(owner->id, [&](std::string_view id) {
+                              return gone[{key.thread_id, std::string{owner->parent}}].contains(id);
+                            });
+    for (const auto& point : points)
+      if (lost_owner || is_going(point))
+        gone[key].insert(point.first);
+    count += std::erase_if(points, [&](const auto& p) { return gone[key].contains(p.first); });
+  }
+  for (const auto& name : names)
+    if (const auto root = threads_.find({name, {}}); root != threads_.end() && root->second.empty())
+      effects_.erase(name);
+  std::erase_if(threads_, [](const auto& t) { return t.second.empty(); });
+  return count;
 }
 
 std::string memory_saver::export_thread(std::string_view thread_id) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_reader.hpp"
 
+#include "belonging.hpp"
 #include "row_bytes.hpp"
 
 #include <superstep/base/utf8.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace superstep::detail {
@@ -14,7 +14,6 @@ namespace superstep::detail {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
-constexpr auto limit_max = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
 constexpr auto columns = "no, id, parent, base, step, source, layout, chain, whole, sum, row";
 
 saver_error damaged(const database& db, const thread_key& key, std::string_view id,
@@ -332,8 +331,9 @@ stored_point sqlite_reader::whole_row(const thread_key& key, std::string_view id
   return out;
 }
 
-std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkpoint_query& query) {
-  auto sql = std::string{"SELECT id FROM points WHERE thread = ?1"};
+std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkpoint_query& query,
+                                               const thread_key& key) {
+  auto sql = std::string{"SELECT "} + columns + " FROM points WHERE thread = ?1";
   if (!query.before.empty())
     sql += " AND id < ?2";
   if (query.source)
@@ -341,8 +341,6 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
   if (query.step)
     sql += " AND step = ?4";
   sql += " ORDER BY id DESC";
-  if (query.limit != 0 && query.metadata.empty()) // a larger number would be none to SQLite
-    sql += " LIMIT " + std::to_string(std::min(query.limit, limit_max));
   auto s = db_.prepare(sql);
   s.bind(1, thread);
   if (!query.before.empty())
@@ -352,8 +350,10 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
   if (query.step)
     s.bind(4, *query.step);
   auto out = std::vector<std::string>{};
-  while (s.step())
-    out.emplace_back(s.text(0));
+  while ((query.limit == 0 || out.size() < query.limit) && s.step())
+    // A row is opened only where its metadata is wanted: it may be packed and encrypted.
+    if (query.metadata.empty() || has_entries(metadata_in(row_of(s, key).row), query.metadata))
+      out.emplace_back(s.text(1));
   return out;
 }
 
@@ -363,7 +363,7 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
   const auto thread = thread_no(key);
   if (thread == 0)
     return out;
-  const auto ids = ids_of(thread, query);
+  const auto ids = ids_of(thread, query, key);
   // From the oldest on: what was folded for one is where most of the others begin.
   auto held = held_point{};
   auto at = std::string{};
@@ -375,13 +375,37 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
       held = {};
     fold(held, chain, key);
     at = *id;
-    auto point = read(chain.back(), held, thread, as, key);
-    if (has_entries(point.point->metadata.get(), query.metadata))
-      out.push_back(std::move(point));
+    out.push_back(read(chain.back(), held, thread, as, key));
   }
   std::ranges::reverse(out);
-  if (query.limit != 0 && out.size() > query.limit)
-    out.resize(query.limit);
+  return out;
+}
+
+std::vector<stored_point> sqlite_reader::readable_rows(const thread_key& key) {
+  auto out = std::vector<stored_point>{};
+  auto s =
+      db_.prepare(std::string{"SELECT "} + columns + " FROM points WHERE thread = ?1 ORDER BY id");
+  s.bind(1, thread_no(key));
+  while (s.step()) {
+    try {
+      out.push_back(row_of(s, key));
+    } catch (const saver_error&) { // it says so to whoever wants to read it
+    }
+  }
+  return out;
+}
+
+std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::string>& run_ids) {
+  auto out = std::set<std::string>{};
+  auto s = db_.prepare("SELECT thread, ns FROM threads");
+  while (s.step()) {
+    const auto key = thread_key{std::string{s.text(0)}, std::string{s.text(1)}};
+    const auto rows = readable_rows(key);
+    if (std::ranges::any_of(rows, [&](const stored_point& point) {
+          return is_of_runs(metadata_in(point.row), run_ids);
+        }))
+      out.insert(key.thread_id);
+  }
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,10 @@ public:
   [[nodiscard]] stored_point whole_row(const thread_key&, std::string_view id);
   [[nodiscard]] std::optional<json::object> show(const thread_key&, std::string_view id);
   [[nodiscard]] std::vector<json::object> history(const thread_key&, const checkpoint_query&);
+  /// The rows of one namespace, oldest first; not those that are damaged.
+  [[nodiscard]] std::vector<stored_point> readable_rows(const thread_key&);
+  /// The threads with checkpoints of these runs.
+  [[nodiscard]] std::set<std::string> threads_of_runs(const std::vector<std::string>& run_ids);
   [[nodiscard]] exported_thread export_rows(std::string_view thread_id);
   [[nodiscard]] std::vector<thread_summary> threads(std::string_view after, std::size_t limit);
 
@@ -98,7 +103,9 @@ private:
   };
   [[nodiscard]] std::vector<stored_task> tasks_of(std::int64_t thread, const std::string& id,
                                                   const thread_key&);
-  [[nodiscard]] std::vector<std::string> ids_of(std::int64_t thread, const checkpoint_query&);
+  /// Newest first, as many as are asked for.
+  [[nodiscard]] std::vector<std::string> ids_of(std::int64_t thread, const checkpoint_query&,
+                                                const thread_key&);
   [[nodiscard]] saved_checkpoint read(const stored_point&, const held_point&, std::int64_t thread,
                                       const layout_ptr& as, const thread_key&);
   struct known_layout {

@@ -92,7 +92,7 @@ public:
   void put_effect(std::string_view thread_id, effect_job&& effect);
   void settle_effect(std::string_view thread_id, std::string_view key);
   void settle(std::string_view thread_id);
-  void flush_all();
+  void settle_all();
   void forget(std::string_view thread_id);
   void forget_older(std::string_view thread_id);
   [[nodiscard]] lease_ptr hold(const std::string& thread_id, lease_ptr own);
@@ -447,11 +447,11 @@ void sqlite_saver::impl::settle(std::string_view thread_id) {
   }
 }
 
-/// What is known of tasks is written before whatever the writer is told next.
-void sqlite_saver::impl::flush_all() {
-  const auto lock = std::scoped_lock{writer_->mutex()};
-  for (const auto& [id, of] : books_)
-    writer_->flush(of);
+void sqlite_saver::impl::settle_all() {
+  auto lock = std::unique_lock{writer_->mutex()};
+  const auto all = books_; // others come and go meanwhile
+  for (const auto& [id, of] : all)
+    writer_->wait_for(lock, of);
 }
 
 void sqlite_saver::impl::forget(std::string_view thread_id) {
@@ -541,12 +541,13 @@ void sqlite_saver::delete_thread(std::string_view thread_id) {
 }
 
 std::size_t sqlite_saver::delete_runs(const std::vector<std::string>& run_ids) {
-  impl_->flush_all();
+  impl_->settle_all();
+  const auto threads = impl_->reading([&](sqlite_reader& r) { return r.threads_of_runs(run_ids); });
+  const auto leases = take_all(impl_->lessor(), threads);
   auto gone = std::size_t{0};
-  impl_->writer().run([&](database& db) {
-    gone = remove_runs(db, run_ids);
-    impl_->forget_older({});
-  });
+  impl_->writer().run([&](database& db) { gone = remove_runs(db, threads, run_ids); });
+  for (const auto& thread_id : threads)
+    impl_->forget(thread_id);
   return gone;
 }
 

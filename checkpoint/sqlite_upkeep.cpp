@@ -6,6 +6,7 @@
 #include "sqlite_reader.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -108,51 +109,11 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
 
 namespace {
 
-/// Prunes one thread, its namespaces from the outermost inwards.
-class pruner {
-public:
-  pruner(database& db, sqlite_reader& reader, const prune_options& what)
-      : db_{db}, reader_{reader}, what_{what} {}
+/// What those do who remove checkpoints of a thread.
+class remover {
+protected:
+  remover(database& db, sqlite_reader& reader) : db_{db}, reader_{reader} {}
 
-  std::size_t prune(const std::string& thread_id) {
-    auto gone = std::size_t{0};
-    const auto spaces = spaces_of(thread_id);
-    const auto goes = what_.whole_threads && is_old(thread_id);
-    if (goes)
-      remove_effects(thread_id);
-    const auto outermost = ns_number(spaces, {});
-    for (const auto& [ns, no] : spaces) {
-      if (goes || is_orphan(ns, spaces))
-        gone += remove_all(no);
-      else
-        gone += prune_space({thread_id, ns}, no, outermost);
-    }
-    return gone;
-  }
-
-  /// Removes the checkpoints of runs instead.
-  std::size_t remove_runs(const std::string& thread_id, const std::vector<std::string>& run_ids) {
-    auto gone = std::size_t{0};
-    const auto spaces = spaces_of(thread_id);
-    for (const auto& [ns, no] : spaces) {
-      if (is_orphan(ns, spaces)) {
-        gone += remove_all(no);
-        continue;
-      }
-      const auto removed = remove_runs({thread_id, ns}, no, run_ids);
-      gone += removed;
-      auto left = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 LIMIT 1");
-      left.bind(1, no);
-      if (removed == 0 || left.step())
-        continue;
-      (void)remove_all(no);
-      if (ns.empty())
-        remove_effects(thread_id);
-    }
-    return gone;
-  }
-
-private:
   using spaces_type =
       std::map<std::string, std::int64_t>; // a parent's name is a prefix: it is first
 
@@ -171,36 +132,72 @@ private:
     s.run();
   }
 
-  std::size_t remove_runs(const thread_key& key, std::int64_t no,
-                          const std::vector<std::string>& run_ids) {
-    auto removed = std::set<std::string>{};
-    for (const auto& shown : reader_.history(key, {})) {
-      const auto* metadata = shown.if_contains("metadata");
-      if (metadata != nullptr && is_of_runs(metadata->if_object(), run_ids))
-        removed.emplace(shown.at("id").get_string());
-    }
-    auto next = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND base = ?2");
-    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point = ?2");
-    auto point = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id = ?2");
-    for (const auto& id : removed) {
-      auto based = std::vector<std::string>{};
-      next.bind(1, no);
-      next.bind_text(2, id);
-      while (next.step())
-        if (!removed.contains(std::string{next.text(0)}))
-          based.emplace_back(next.text(0));
-      next.reset();
-      for (const auto& other : based)
-        make_whole(key, no, other);
-      for (auto* s : {&tasks, &point}) {
-        s->bind(1, no);
-        s->bind_text(2, id);
-        s->run();
-      }
-    }
-    return removed.size();
+  std::size_t remove_all(std::int64_t no) {
+    auto gone = remove_before(no, "\x7f");
+    auto s = db_.prepare("DELETE FROM threads WHERE no = ?1");
+    s.bind(1, no);
+    s.run();
+    return gone;
   }
 
+  std::size_t remove_before(std::int64_t no, const std::string& first) {
+    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point < ?2");
+    tasks.bind(1, no);
+    tasks.bind_text(2, first);
+    tasks.run();
+    auto points = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id < ?2");
+    points.bind(1, no);
+    points.bind_text(2, first);
+    points.run();
+    return static_cast<std::size_t>(db_.changes());
+  }
+
+  /// Bases a row on no other.
+  /// @param without_tasks also takes from it what is known of the tasks of the one before it
+  void make_whole(const thread_key& key, std::int64_t no, const std::string& id,
+                  bool without_tasks = false) {
+    auto whole = reader_.whole_row(key, id);
+    if (without_tasks)
+      whole.row.erase("r");
+    const auto row = db_.to_row(to_text(whole.row), place_of_point(key, id));
+    auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
+                         "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
+    s.bind(1, no);
+    s.bind_text(2, id);
+    s.bind_text(3, whole.head.parent);
+    s.bind(4, static_cast<std::int64_t>(row.size()));
+    s.bind(5, point_sum(whole.head, {}, row));
+    s.bind_bytes(6, row);
+    s.run();
+  }
+
+  database& db_;
+  sqlite_reader& reader_; ///< has what was there before the transaction
+};
+
+/// Prunes one thread, its namespaces from the outermost inwards.
+class pruner : remover {
+public:
+  pruner(database& db, sqlite_reader& reader, const prune_options& what)
+      : remover{db, reader}, what_{what} {}
+
+  std::size_t prune(const std::string& thread_id) {
+    auto gone = std::size_t{0};
+    const auto spaces = spaces_of(thread_id);
+    const auto goes = what_.whole_threads && is_old(thread_id);
+    if (goes)
+      remove_effects(thread_id);
+    const auto outermost = ns_number(spaces, {});
+    for (const auto& [ns, no] : spaces) {
+      if (goes || is_orphan(ns, spaces))
+        gone += remove_all(no);
+      else
+        gone += prune_space({thread_id, ns}, no, outermost);
+    }
+    return gone;
+  }
+
+private:
   static std::optional<std::int64_t> ns_number(const spaces_type& spaces, const std::string& ns) {
     const auto found = spaces.find(ns);
     return found == spaces.end() ? std::nullopt : std::optional{found->second};
@@ -226,26 +223,6 @@ private:
       s.bind_text(2, id);
       return s.step();
     });
-  }
-
-  std::size_t remove_all(std::int64_t no) {
-    auto gone = remove_before(no, "\x7f");
-    auto s = db_.prepare("DELETE FROM threads WHERE no = ?1");
-    s.bind(1, no);
-    s.run();
-    return gone;
-  }
-
-  std::size_t remove_before(std::int64_t no, const std::string& first) {
-    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point < ?2");
-    tasks.bind(1, no);
-    tasks.bind_text(2, first);
-    tasks.run();
-    auto points = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id < ?2");
-    points.bind(1, no);
-    points.bind_text(2, first);
-    points.run();
-    return static_cast<std::size_t>(db_.changes());
   }
 
   /// The oldest checkpoint that stays; empty: all do.
@@ -298,38 +275,95 @@ private:
     return remove_before(no, first);
   }
 
-  void make_whole(const thread_key& key, std::int64_t no, const std::string& id) {
-    const auto whole = reader_.whole_row(key, id);
-    const auto row = db_.to_row(to_text(whole.row), place_of_point(key, id));
-    auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
-                         "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
-    s.bind(1, no);
-    s.bind_text(2, id);
-    s.bind_text(3, whole.head.parent);
-    s.bind(4, static_cast<std::int64_t>(row.size()));
-    s.bind(5, point_sum(whole.head, {}, row));
-    s.bind_bytes(6, row);
-    s.run();
+  const prune_options& what_;
+};
+
+/// Removes the checkpoints of runs from one thread.
+class run_remover : remover {
+public:
+  run_remover(database& db, sqlite_reader& reader, const std::vector<std::string>& run_ids)
+      : remover{db, reader}, run_ids_{run_ids} {}
+
+  std::size_t remove(const std::string& thread_id) {
+    auto gone = std::size_t{0};
+    for (const auto& [ns, no] : spaces_of(thread_id)) {
+      const auto rows = reader_.readable_rows({thread_id, ns});
+      const auto lost_owner = is_owner_going(ns);
+      auto& going = going_[ns];
+      for (const auto& row : rows)
+        if (lost_owner || is_of_runs(metadata_in(row.row), run_ids_))
+          going.insert(row.head.id);
+      if (going.empty())
+        continue;
+      part(rows, going, {thread_id, ns}, no);
+      gone += going.size();
+      auto left = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 LIMIT 1");
+      left.bind(1, no);
+      if (left.step())
+        continue;
+      (void)remove_all(no);
+      if (ns.empty())
+        remove_effects(thread_id);
+    }
+    return gone;
   }
 
-  database& db_;
-  sqlite_reader& reader_;
-  const prune_options& what_;
+private:
+  using ids_type = std::set<std::string, std::less<>>;
+
+  /// Only what hangs below a checkpoint that goes now: another owner may not be saved yet.
+  [[nodiscard]] bool is_owner_going(const std::string& ns) const {
+    const auto owner = owner_of(ns);
+    const auto parent = owner ? going_.find(owner->parent) : going_.end();
+    return parent != going_.end() &&
+           has_owner(owner->id, [&](std::string_view id) { return parent->second.contains(id); });
+  }
+
+  /// A row holds what is known of the tasks of the one before it, which stays with that or goes.
+  void part(const std::vector<stored_point>& rows, const ids_type& going, const thread_key& key,
+            std::int64_t no) {
+    for (const auto& row : rows) {
+      const auto goes = going.contains(row.head.id);
+      const auto parent_goes = going.contains(row.head.parent);
+      if (goes && !parent_goes)
+        give_tasks_back(row, key, no);
+      else if (!goes && (parent_goes || going.contains(row.base)))
+        make_whole(key, no, row.head.id, parent_goes);
+    }
+    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point = ?2");
+    auto point = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id = ?2");
+    for (const auto& id : going)
+      for (auto* s : {&tasks, &point}) {
+        s->bind(1, no);
+        s->bind_text(2, id);
+        s->run();
+      }
+  }
+
+  void give_tasks_back(const stored_point& row, const thread_key& key, std::int64_t no) {
+    const auto* records = row.row.if_contains("r");
+    if (records == nullptr || !records->is_array())
+      return;
+    auto s = db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, ?3, "
+                         "?4, ?5)");
+    for (const auto& record : records->get_array()) {
+      const auto text = db_.to_row(to_text(record), place_of_task(key, row.head.parent));
+      s.bind(1, no);
+      s.bind_text(2, row.head.parent);
+      s.bind(3, row.layout);
+      s.bind(4, checksum_of({row.head.parent, text}));
+      s.bind_bytes(5, text);
+      s.run();
+    }
+  }
+
+  const std::vector<std::string>& run_ids_;
+  std::map<std::string, ids_type, std::less<>> going_; // by namespace
 };
 
 } // namespace
 
 namespace {
-
-std::set<std::string> names_of(database& db, const std::string& only) {
-  if (!only.empty())
-    return {only};
-  auto out = std::set<std::string>{};
-  auto s = db.prepare("SELECT DISTINCT thread FROM threads");
-  while (s.step())
-    out.emplace(s.text(0));
-  return out;
-}
 
 /// Reads what was there before the transaction, which is what is to be made whole.
 sqlite_reader reader_of(const database& db) {
@@ -339,18 +373,27 @@ sqlite_reader reader_of(const database& db) {
 } // namespace
 
 std::size_t prune_rows(database& db, const prune_options& what) {
+  auto names = std::set<std::string>{};
+  if (!what.thread_id.empty()) {
+    names.insert(what.thread_id);
+  } else {
+    auto s = db.prepare("SELECT DISTINCT thread FROM threads");
+    while (s.step())
+      names.emplace(s.text(0));
+  }
   auto reader = reader_of(db);
   auto gone = std::size_t{0};
-  for (const auto& name : names_of(db, what.thread_id))
+  for (const auto& name : names)
     gone += pruner{db, reader, what}.prune(name);
   return gone;
 }
 
-std::size_t remove_runs(database& db, const std::vector<std::string>& run_ids) {
+std::size_t remove_runs(database& db, const std::set<std::string>& threads,
+                        const std::vector<std::string>& run_ids) {
   auto reader = reader_of(db);
   auto gone = std::size_t{0};
-  for (const auto& name : names_of(db, {}))
-    gone += pruner{db, reader, {}}.remove_runs(name, run_ids);
+  for (const auto& name : threads)
+    gone += run_remover{db, reader, run_ids}.remove(name);
   return gone;
 }
 

@@ -7,6 +7,7 @@
 #include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,11 @@ void import_rows(database&, std::string_view thread_id, const exported_thread&);
 /// The number of checkpoints that went.
 [[nodiscard]] std::size_t prune_rows(database&, const prune_options&);
 
-/// Removes the checkpoints of runs, by the `run_id` of their metadata; their number.
-[[nodiscard]] std::size_t remove_runs(database&, const std::vector<std::string>& run_ids);
+/// Removes from these threads the checkpoints of runs, by the `run_id` of their metadata, and what
+/// hangs below them; their number.
+/// @pre nobody else writes the threads
+[[nodiscard]] std::size_t remove_runs(database&, const std::set<std::string>& threads,
+                                      const std::vector<std::string>& run_ids);
 void remove_thread(database&, std::string_view thread_id);
 
 [[nodiscard]] std::int64_t now_in_seconds();

@@ -71,19 +71,12 @@ std::vector<json::object> sqlite_reader::history(const thread_key& key,
     return out;
   auto s = db_.prepare("SELECT no, id, parent, base, step, source, layout, chain, whole, sum, row "
                        "FROM points WHERE thread = ?1 AND id = ?2");
-  for (const auto& id : ids_of(thread, query)) {
+  for (const auto& id : ids_of(thread, query, key)) {
     const auto use = statement_use{s};
     s.bind(1, thread);
     s.bind_text(2, id);
-    if (!s.step())
-      continue;
-    auto shown = describe(key, row_of(s, key));
-    const auto* metadata = shown.if_contains("metadata");
-    if (!has_entries(metadata != nullptr ? metadata->if_object() : nullptr, query.metadata))
-      continue;
-    out.push_back(std::move(shown));
-    if (out.size() == query.limit)
-      break;
+    if (s.step())
+      out.push_back(describe(key, row_of(s, key)));
   }
   return out;
 }

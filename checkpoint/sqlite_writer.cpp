@@ -34,8 +34,9 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
                              "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
                              "?8, ?9, ?10, ?11, ?12)")},
       has_point_{db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2")},
-      add_tasks_{db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, "
-                             "?3, ?4, ?5)")},
+      add_tasks_{db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) SELECT ?1, ?2, "
+                             "?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM points WHERE thread = ?1 "
+                             "AND id = ?2)")},
       begin_effect_{
           db_.prepare("INSERT OR IGNORE INTO effects (thread, key, ended, sum, row) VALUES "
                       "(?1, ?2, 0, ?3, ?4)")},
@@ -89,7 +90,7 @@ void sqlite_writer::give(job&& j) {
 }
 
 void sqlite_writer::give_now(std::unique_lock<std::mutex>& lock, job&& j) {
-  if (is_writing_ || is_stopping_ || !queue_.empty() || !errands_.empty() ||
+  if (is_writing_ || is_kept_waiting_ || is_stopping_ || !queue_.empty() || !errands_.empty() ||
       !j.of->waiting.empty()) {
     give(std::move(j));
     return;
@@ -100,7 +101,7 @@ void sqlite_writer::give_now(std::unique_lock<std::mutex>& lock, job&& j) {
   const auto one = std::span{&j, 1};
   const auto is_over = write_at_once(one);
   lock.lock();
-  const auto done = is_over ? take_waiting(one) : std::vector<std::function<void()>>{};
+  auto done = is_over ? take_waiting(one) : std::vector<std::function<void()>>{};
   if (!is_over) { // what was given for the thread meanwhile comes after it
     queued_bytes_ += j.bytes();
     queue_.push_front(std::move(j));
@@ -112,6 +113,7 @@ void sqlite_writer::give_now(std::unique_lock<std::mutex>& lock, job&& j) {
   lock.unlock();
   for (const auto& f : done)
     f();
+  done.clear(); // one may hold the last reference to the saver, whose end takes the lock
   lock.lock();
 }
 
@@ -267,11 +269,12 @@ void sqlite_writer::work() {
     write(batch);
     lock.lock();
     queued_bytes_ -= bytes;
-    const auto done = take_waiting(batch);
+    auto done = take_waiting(batch);
     end_turn();
     lock.unlock();
     for (const auto& f : done)
       f();
+    done.clear();
     batch.clear();
     lock.lock();
   }
@@ -312,7 +315,7 @@ void sqlite_writer::write(std::span<job> batch) {
 
 /// False: another process has the file, and nothing was written. The writer's thread waits for it,
 /// and the calling one is free.
-bool sqlite_writer::write_at_once(std::span<job> batch) {
+bool sqlite_writer::write_at_once(std::span<job> batch) noexcept {
   const auto is_an_error = file_size_signal_blocked{};
   try {
     if (!db_.try_run(begin_))
@@ -372,12 +375,16 @@ void sqlite_writer::check_heads(std::span<job> batch) {
     auto s = statement_use{version_}; // changes when another connection commits, not when we do
     version_now_ = s->step() ? s->number(0) : -1;
   }
-  const auto is_ours = version_now_ == seen_version_;
+  if (version_now_ != seen_version_)
+    ++epoch_; // whatever is known of any thread is to be looked at again
   auto seen = std::set<const cursor*>{};
   for (auto& j : batch) {
+    if (!j.is_point && !j.effect && j.at->epoch != epoch_)
+      (void)thread_no(*j.at);
     if (!j.is_point || !seen.insert(j.at.get()).second)
       continue;
-    if (is_ours && j.at->thread_no != 0 && j.at->written == j.before)
+    const auto is_known = std::exchange(j.at->epoch, epoch_) == epoch_ && j.at->thread_no != 0;
+    if (is_known && j.at->written == j.before)
       continue;
     const auto found = thread_no(*j.at);
     const auto head = found == 0 ? std::string{} : head_of(found);
@@ -435,6 +442,10 @@ void sqlite_writer::insert(const job& j) {
     insert_effect(j);
     return;
   }
+  if (!j.is_point) {
+    insert_tasks(j);
+    return;
+  }
   if (j.at->thread_no == 0 && thread_no(*j.at) == 0) {
     add_thread_.bind_text(1, j.at->key.thread_id);
     add_thread_.bind_text(2, j.at->key.ns);
@@ -442,10 +453,7 @@ void sqlite_writer::insert(const job& j) {
     add_thread_.run();
     j.at->thread_no = db_.last_row();
   }
-  if (j.is_point)
-    insert_point(j);
-  else
-    insert_tasks(j);
+  insert_point(j);
 }
 
 /// A branch from an older checkpoint: it may have been pruned since it was loaded.
@@ -500,6 +508,7 @@ void sqlite_writer::insert_point(const job& j) {
   }
 }
 
+/// Of a checkpoint that is gone nothing is kept: its id may be another's one day.
 void sqlite_writer::insert_tasks(const job& j) {
   for (const auto& task : j.tasks) {
     const auto row = db_.to_row(task, place_of_task(j.at->key, j.head.id));

@@ -36,7 +36,8 @@ struct cursor {
   std::uint64_t last_used = 0;
   // Of the writer, under the lock.
   std::int64_t thread_no = 0;
-  std::string written; ///< id of the newest row in the database
+  std::string written;     ///< id of the newest row in the database
+  std::uint64_t epoch = 0; ///< of the writer's, when that was looked at last
 };
 using cursor_ptr = std::shared_ptr<cursor>;
 
@@ -143,7 +144,7 @@ private:
   void take_lingering(clock::time_point now);
   [[nodiscard]] std::vector<job> take_batch();
   void write(std::span<job>);
-  [[nodiscard]] bool write_at_once(std::span<job>);
+  [[nodiscard]] bool write_at_once(std::span<job>) noexcept;
   [[nodiscard]] std::optional<error> try_to_write(std::span<job>);
   void write_batch(std::span<job>);
   void check_heads(std::span<job>);
@@ -181,6 +182,7 @@ private:
   statement commit_;
   statement version_;
   std::map<std::string, std::int64_t, std::less<>> layouts_;
+  std::uint64_t epoch_ = 0;        ///< counts what others have committed, and our failures
   std::int64_t version_now_ = -1;  ///< of the file, in this transaction
   std::int64_t seen_version_ = -1; ///< of the file, when we last wrote: others have not since
 

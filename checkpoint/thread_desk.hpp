@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace superstep::detail {
 
@@ -34,5 +36,19 @@ private:
   std::mutex mutex_;
   std::map<std::string, line> lines_;
 };
+
+/// The leases of all these threads, from a desk or lessor. Throws saver_error{in_use}, with none
+/// kept, where somebody has one.
+template <class From, class Names>
+std::vector<lease_ptr> take_all(From& from, const Names& threads) {
+  auto out = std::vector<lease_ptr>{};
+  for (const auto& thread_id : threads)
+    from.take(thread_id, when_in_use::refuse, [&](result<lease_ptr> got) { // at once
+      if (!got)
+        throw saver_error{got.error().code, got.error().text};
+      out.push_back(std::move(*got));
+    });
+  return out;
+}
 
 } // namespace superstep::detail

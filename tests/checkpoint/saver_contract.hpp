@@ -140,6 +140,15 @@ void checkpoints_of_runs_are_forgotten_and_no_others(Place& place) {
   place.reopen();
   BOOST_TEST(place.get().delete_runs({}) == 0U);
   BOOST_TEST(place.get().delete_runs({"nobody"}) == 0U);
+  auto lent = std::promise<ss::result<ss::lease_ptr>>{};
+  place.get().take("t", ss::when_in_use::refuse, [&](auto got) { lent.set_value(std::move(got)); });
+  {
+    const auto lease = *lent.get_future().get();
+    BOOST_CHECK_EXCEPTION((void)place.get().delete_runs({"b"}), ss::saver_error,
+                          [](const auto& e) { return has_code(e, ss::saver_errc::in_use); });
+    BOOST_TEST(ids(place.get(), usual_layout(), {}) == "4321");
+  }
+  lent = {};
   BOOST_TEST(place.get().delete_runs({"b", "x"}) == 4U); // two, that of the other, and one below
   place.reopen();
   BOOST_TEST(ids(place.get(), usual_layout(), {}) == "41");
@@ -150,6 +159,7 @@ void checkpoints_of_runs_are_forgotten_and_no_others(Place& place) {
   BOOST_TEST((log_of(back->point) == log_type{"a", "b", "b", "c"}));
   BOOST_TEST(n_of(back->point) == 4);
   BOOST_TEST(back->tasks.size() == 1U);
+  BOOST_TEST(place.get().load(key, id_of(1), usual_layout())->tasks.size() == 1U);
   (void)maker{usual_layout()}.put(place.get(), 5, back->point, {set_n(5)}); // it goes on
   settle(place.get());
   place.get().check(key);

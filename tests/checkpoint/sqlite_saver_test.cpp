@@ -138,6 +138,23 @@ BOOST_AUTO_TEST_CASE(two_processes_that_write_one_thread_do_not_overwrite_each_o
   BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 3);
 }
 
+BOOST_AUTO_TEST_CASE(what_somebody_else_removed_is_missed_though_another_thread_was_written_since) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto ours = open(folder.file());
+  auto m = maker{layout};
+  const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
+  wait_until_saved(*ours);
+  open(folder.file())->delete_thread("t");
+  (void)maker{layout, {"u", ""}}.put(*ours, 1, nullptr, {set_n(1)});
+  wait_until_saved(*ours, {"u", ""});
+  ours->put_task(key, *first, ended("a", 1)); // of what is gone, nothing is kept
+  (void)m.put(*ours, 2, first, {set_n(2)});
+  wait_until_saved(*ours);
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, with_code(ss::saver_errc::conflict));
+  BOOST_TEST(open(folder.file())->head(key).empty());
+}
+
 BOOST_AUTO_TEST_CASE(two_runs_of_one_process_on_one_thread_do_not_overwrite_each_other) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());

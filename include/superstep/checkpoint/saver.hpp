@@ -95,7 +95,8 @@ public:
   /// Forgets a thread, its subgraphs and its effects.
   virtual void delete_thread(std::string_view thread_id) = 0;
   /// Forgets the checkpoints of all threads whose metadata has one of these as `run_id`, and what
-  /// is known of their tasks. Subgraphs that nothing leads to any more go with them. How many went.
+  /// is known of their tasks; subgraphs that hang below them go with them. How many went. Throws
+  /// saver_error{in_use}, with nothing gone, while a run has one of the threads.
   virtual std::size_t delete_runs(const std::vector<std::string>& run_ids) = 0;
 
   /// Calls back once all that was given for the thread so far is durable or has failed, from a
