@@ -48,9 +48,9 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
     request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
     request.modes = modes | printing_sink::modes;
   }
-  auto* const events = request.sink.get();
+  const auto events = request.sink; // the run may have ended before it is told who waits for room
   const auto t = core_->submit(home, std::move(request));
-  if (events != nullptr) {
+  if (events) {
     events->on_room([core = std::weak_ptr<engine_core>{core_}, t] {
       if (const auto alive = core.lock())
         alive->resume(t);
