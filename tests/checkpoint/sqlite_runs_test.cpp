@@ -133,6 +133,31 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
   check_ends_with(folder.file(), at);
 }
 
+BOOST_AUTO_TEST_CASE(who_looks_while_a_thread_gets_its_first_checkpoint_sees_no_damage) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  auto s = open(folder.file());
+  const auto other = open(folder.file());
+  constexpr auto threads = 200;
+  const auto name = [](int n) { return "t" + std::to_string(n); };
+  auto points = std::vector<ss::checkpoint_ptr>{};
+  for (auto n = 0; n < threads; ++n)
+    points.push_back(maker{layout, {name(n), ""}}.make(1, nullptr, {set_n(n)}));
+  auto complaint = std::string{};
+  auto looker = std::jthread{[&] {
+    try {
+      for (auto n = 0; n < threads;)
+        n += other->head({name(n), ""}).empty() ? 0 : 1;
+    } catch (const std::exception& e) {
+      complaint = e.what();
+    }
+  }};
+  for (auto n = 0; n < threads; ++n)
+    s->put_now({name(n), ""}, points[static_cast<std::size_t>(n)]);
+  looker.join();
+  BOOST_TEST(complaint.empty(), complaint);
+}
+
 BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
