@@ -2,6 +2,7 @@
 #include <superstep/base/assert.hpp>
 #include <superstep/base/result.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -30,6 +31,8 @@ public:
       return "a size limit was reached";
     case errc::killed:
       return "the actor was told to exit";
+    case errc::shortage:
+      return "the machine is short of a resource";
     }
     return "unknown error";
   }
@@ -40,6 +43,25 @@ public:
 std::error_code make_error_code(errc code) noexcept {
   static const auto category = base_category{};
   return {static_cast<int>(code), category};
+}
+
+bool is_shortage(std::error_code code) noexcept {
+  if (code == make_error_code(errc::shortage))
+    return true;
+  if (code.category() != std::generic_category() && code.category() != std::system_category())
+    return false;
+  switch (code.value()) {
+  case EMFILE:
+  case ENFILE:
+  case EAGAIN:
+  case ENOMEM:
+  case ENOBUFS:
+  case ENOSPC:
+  case EDQUOT:
+    return true;
+  default:
+    return false;
+  }
 }
 
 void throw_exception_from_error(const error& e, const boost::source_location&) {

@@ -8,7 +8,7 @@ namespace ss = superstep;
 BOOST_AUTO_TEST_SUITE(errors)
 
 BOOST_AUTO_TEST_CASE(every_code_has_a_message) {
-  for (auto code = 1; code <= static_cast<int>(ss::errc::killed); ++code) {
+  for (auto code = 1; code <= static_cast<int>(ss::errc::shortage); ++code) {
     const auto text = make_error_code(static_cast<ss::errc>(code)).message();
     BOOST_TEST(!text.empty());
     BOOST_TEST(text != "unknown error");
@@ -22,6 +22,21 @@ BOOST_AUTO_TEST_CASE(the_value_of_a_failed_result_throws_its_text) {
     return std::string{e.what()}.find("no row 'x' in the file") == 0 &&
            e.code() == ss::errc::not_found;
   });
+}
+
+BOOST_AUTO_TEST_CASE(shortage_covers_what_the_machine_lacks) {
+  BOOST_TEST(ss::is_shortage(make_error_code(ss::errc::shortage)));
+  for (const auto code : {std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,
+                          std::errc::resource_unavailable_try_again, std::errc::not_enough_memory,
+                          std::errc::no_buffer_space, std::errc::no_space_on_device}) {
+    BOOST_TEST(ss::is_shortage(std::make_error_code(code)));
+    BOOST_TEST(ss::is_shortage({static_cast<int>(code), std::system_category()}));
+  }
+  for (const auto code : {std::errc::no_such_file_or_directory, std::errc::permission_denied,
+                          std::errc::io_error, std::errc::connection_refused})
+    BOOST_TEST(!ss::is_shortage(std::make_error_code(code)));
+  BOOST_TEST(!ss::is_shortage({}));
+  BOOST_TEST(!ss::is_shortage(make_error_code(ss::errc::io_failed)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

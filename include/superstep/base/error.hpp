@@ -18,9 +18,17 @@ enum class errc {
   cancelled,            ///< somebody asked for the end
   too_large,            ///< a bound of an options struct was reached
   killed,               ///< the actor that ran it was told to exit
+  shortage,             ///< the machine lacks descriptors, processes, memory or disk space
 };
 
 [[nodiscard]] std::error_code make_error_code(errc) noexcept;
+
+/// Whether the machine lacks something that may be free again later: errc::shortage, or one of
+/// EMFILE, ENFILE, EAGAIN, ENOMEM, ENOBUFS, ENOSPC, EDQUOT in the generic or system category.
+/// Callers wait and retry or stop; a shortage is never the result of a tool or of a row.
+/// EAGAIN counts because fork() and pthread_create() report a full process table with it; do not
+/// ask this about a non-blocking read or write.
+[[nodiscard]] bool is_shortage(std::error_code) noexcept;
 
 /// Something expected that went wrong: a code to branch on and a text to show.
 /// The text says what, where, and what to do about it.
