@@ -78,6 +78,8 @@ sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds 
                          " FROM points WHERE thread = ?1 AND id <= ?2 ORDER BY id DESC")},
       next_{db_.prepare(std::string{"SELECT "} + columns +
                         " FROM points WHERE thread = ?1 AND id > ?2 ORDER BY id LIMIT 1")},
+      row_{db_.prepare(std::string{"SELECT "} + columns +
+                       " FROM points WHERE thread = ?1 AND id = ?2")},
       tasks_{db_.prepare(
           "SELECT sum, row, layout FROM tasks WHERE thread = ?1 AND point = ?2 ORDER BY "
           "no")},
@@ -219,6 +221,14 @@ stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
   return out;
 }
 
+std::optional<stored_point> sqlite_reader::row_at(std::int64_t thread, std::string_view id,
+                                                  const thread_key& key) {
+  auto s = statement_use{row_};
+  s->bind(1, thread);
+  s->bind_text(2, id);
+  return s->step() ? std::optional{row_of(row_, key)} : std::nullopt;
+}
+
 std::vector<stored_point> sqlite_reader::chain_of(std::int64_t thread, std::string_view id,
                                                   std::string_view known, const thread_key& key) {
   auto out = std::vector<stored_point>{};
@@ -337,7 +347,7 @@ stored_point sqlite_reader::whole_row(const thread_key& key, std::string_view id
 
 std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkpoint_query& query,
                                                const thread_key& key) {
-  auto sql = std::string{"SELECT "} + columns + " FROM points WHERE thread = ?1";
+  auto sql = std::string{"SELECT id FROM points WHERE thread = ?1"};
   if (!query.before.empty())
     sql += " AND id < ?2";
   if (query.source)
@@ -354,10 +364,16 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
   if (query.step)
     s.bind(4, *query.step);
   auto out = std::vector<std::string>{};
-  while ((query.limit == 0 || out.size() < query.limit) && s.step())
+  const auto is_wanted = [&](std::string_view id) {
     // A row is opened only where its metadata is wanted: it may be packed and encrypted.
-    if (query.metadata.empty() || has_entries(metadata_in(row_of(s, key).row), query.metadata))
-      out.emplace_back(s.text(1));
+    if (query.metadata.empty())
+      return true;
+    const auto row = row_at(thread, id, key);
+    return row && has_entries(metadata_in(row->row), query.metadata);
+  };
+  while ((query.limit == 0 || out.size() < query.limit) && s.step())
+    if (is_wanted(s.text(0)))
+      out.emplace_back(s.text(0));
   return out;
 }
 

@@ -91,6 +91,8 @@ private:
   void check_no_points(std::int64_t thread);
   void check_indexes(std::string_view thread_id);
   [[nodiscard]] stored_point row_of(statement&, const thread_key&);
+  [[nodiscard]] std::optional<stored_point> row_at(std::int64_t thread, std::string_view id,
+                                                   const thread_key&);
   /// The rows that make up a checkpoint, oldest first, or those after `known` if that is among
   /// them; empty: there is none.
   [[nodiscard]] std::vector<stored_point> chain_of(std::int64_t thread, std::string_view id,
@@ -120,6 +122,7 @@ private:
   statement find_head_;
   statement chain_;
   statement next_;
+  statement row_;
   statement tasks_;
   statement layout_;
   statement find_layout_;

@@ -50,6 +50,16 @@ std::int64_t now_in_seconds() {
       .count();
 }
 
+void add_task(database& db, statement& add, const task_place& at, std::string text) {
+  const auto row = db.to_row(std::move(text), place_of_task(at.key, at.point));
+  add.bind(1, at.thread);
+  add.bind_text(2, at.point);
+  add.bind(3, at.layout);
+  add.bind(4, checksum_of({at.point, row}));
+  add.bind_bytes(5, row);
+  add.run();
+}
+
 void import_rows(database& db, std::string_view thread_id, const exported_thread& thread) {
   auto taken = db.prepare("SELECT 1 FROM threads WHERE thread = ?1");
   taken.bind_text(1, thread_id);
@@ -64,8 +74,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
   auto point = db.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
                           "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
                           "?9, ?10, ?11, ?12)");
-  auto task = db.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, ?3, "
-                         "?4, ?5)");
+  auto task = db.prepare(add_task_sql);
   for (const auto& p : thread.points) {
     const auto [space, is_new] = spaces.emplace(p.ns, 0);
     if (is_new)
@@ -95,15 +104,8 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
     point.bind(11, point_sum(p.head, p.base, row));
     point.bind_bytes(12, row);
     point.run();
-    for (const auto& t : p.tasks) {
-      const auto text = db.to_row(t.row, place_of_task(key, p.head.id));
-      task.bind(1, space->second);
-      task.bind_text(2, p.head.id);
-      task.bind(3, layouts[t.layout]);
-      task.bind(4, checksum_of({p.head.id, text}));
-      task.bind_bytes(5, text);
-      task.run();
-    }
+    for (const auto& t : p.tasks)
+      add_task(db, task, {space->second, key, p.head.id, layouts[t.layout]}, t.row);
   }
 }
 
@@ -344,26 +346,14 @@ private:
     const auto* records = row.row.if_contains("r");
     if (records == nullptr || !records->is_array())
       return;
-    auto s = db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) VALUES (?1, ?2, ?3, "
-                         "?4, ?5)");
-    for (const auto& record : records->get_array()) {
-      const auto text = db_.to_row(to_text(record), place_of_task(key, row.head.parent));
-      s.bind(1, no);
-      s.bind_text(2, row.head.parent);
-      s.bind(3, row.layout);
-      s.bind(4, checksum_of({row.head.parent, text}));
-      s.bind_bytes(5, text);
-      s.run();
-    }
+    auto s = db_.prepare(add_task_sql);
+    for (const auto& record : records->get_array())
+      add_task(db_, s, {no, key, row.head.parent, row.layout}, to_text(record));
   }
 
   const std::vector<std::string>& run_ids_;
   std::map<std::string, ids_type, std::less<>> going_; // by namespace
 };
-
-} // namespace
-
-namespace {
 
 /// Reads what was there before the transaction, which is what is to be made whole.
 sqlite_reader reader_of(const database& db) {

@@ -27,6 +27,20 @@ void import_rows(database&, std::string_view thread_id, const exported_thread&);
                                       const std::vector<std::string>& run_ids);
 void remove_thread(database&, std::string_view thread_id);
 
+/// A record of a task, of the checkpoint that it follows. Of one that is gone nothing is kept: its
+/// id may be another's one day.
+inline constexpr auto add_task_sql =
+    "INSERT INTO tasks (thread, point, layout, sum, row) SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS "
+    "(SELECT 1 FROM points WHERE thread = ?1 AND id = ?2)";
+struct task_place {
+  std::int64_t thread;
+  const thread_key& key;
+  const std::string& point;
+  std::int64_t layout;
+};
+/// @param add add_task_sql, prepared
+void add_task(database&, statement& add, const task_place&, std::string text);
+
 [[nodiscard]] std::int64_t now_in_seconds();
 
 } // namespace superstep::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads as people look at them: JSON, without the graph that wrote them.
+#include "belonging.hpp"
 #include "sqlite_reader.hpp"
 
 #include <utility>
@@ -39,7 +40,7 @@ json::object sqlite_reader::describe(const thread_key& key, const stored_point& 
                           {"step", point.head.step},
                           {"graph", names.graph},
                           {"next", std::move(next)}};
-  if (const auto* metadata = point.row.if_contains("m"))
+  if (const auto* metadata = metadata_in(point.row))
     out["metadata"] = *metadata;
   return out;
 }
@@ -69,15 +70,9 @@ std::vector<json::object> sqlite_reader::history(const thread_key& key,
   const auto thread = thread_no(key);
   if (thread == 0)
     return out;
-  auto s = db_.prepare("SELECT no, id, parent, base, step, source, layout, chain, whole, sum, row "
-                       "FROM points WHERE thread = ?1 AND id = ?2");
-  for (const auto& id : ids_of(thread, query, key)) {
-    const auto use = statement_use{s};
-    s.bind(1, thread);
-    s.bind_text(2, id);
-    if (s.step())
-      out.push_back(describe(key, row_of(s, key)));
-  }
+  for (const auto& id : ids_of(thread, query, key))
+    if (const auto row = row_at(thread, id, key)) // it may have been pruned meanwhile
+      out.push_back(describe(key, *row));
   return out;
 }
 

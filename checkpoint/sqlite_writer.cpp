@@ -34,9 +34,7 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
                              "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
                              "?8, ?9, ?10, ?11, ?12)")},
       has_point_{db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2")},
-      add_tasks_{db_.prepare("INSERT INTO tasks (thread, point, layout, sum, row) SELECT ?1, ?2, "
-                             "?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM points WHERE thread = ?1 "
-                             "AND id = ?2)")},
+      add_task_{db_.prepare(add_task_sql)},
       begin_effect_{
           db_.prepare("INSERT OR IGNORE INTO effects (thread, key, ended, sum, row) VALUES "
                       "(?1, ?2, 0, ?3, ?4)")},
@@ -508,18 +506,9 @@ void sqlite_writer::insert_point(const job& j) {
   }
 }
 
-/// Of a checkpoint that is gone nothing is kept: its id may be another's one day.
 void sqlite_writer::insert_tasks(const job& j) {
-  for (const auto& task : j.tasks) {
-    const auto row = db_.to_row(task, place_of_task(j.at->key, j.head.id));
-    auto s = statement_use{add_tasks_};
-    s->bind(1, j.at->thread_no);
-    s->bind_text(2, j.head.id);
-    s->bind(3, layout_no(j.layout));
-    s->bind(4, checksum_of({j.head.id, row}));
-    s->bind_bytes(5, row);
-    (void)s->step();
-  }
+  for (const auto& task : j.tasks)
+    add_task(db_, add_task_, {j.at->thread_no, j.at->key, j.head.id, layout_no(j.layout)}, task);
 }
 
 /// That an effect begins is written for one run alone: another one that finds it written fails.

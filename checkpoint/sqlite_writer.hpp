@@ -172,7 +172,7 @@ private:
   statement add_layout_;
   statement add_point_;
   statement has_point_;
-  statement add_tasks_;
+  statement add_task_;
   statement begin_effect_;
   statement end_effect_;
   statement forget_effect_;

@@ -42,12 +42,14 @@ private:
 template <class From, class Names>
 std::vector<lease_ptr> take_all(From& from, const Names& threads) {
   auto out = std::vector<lease_ptr>{};
-  for (const auto& thread_id : threads)
-    from.take(thread_id, when_in_use::refuse, [&](result<lease_ptr> got) { // at once
-      if (!got)
-        throw saver_error{got.error().code, got.error().text};
-      out.push_back(std::move(*got));
-    });
+  for (const auto& thread_id : threads) {
+    auto got = result<lease_ptr>{lease_ptr{}};
+    from.take(thread_id, when_in_use::refuse, // and so at once
+              [&got](result<lease_ptr> lent) { got = std::move(lent); });
+    if (!got)
+      throw saver_error{got.error().code, got.error().text};
+    out.push_back(std::move(*got));
+  }
   return out;
 }
 

@@ -33,9 +33,8 @@ const auto usual_key = std::string(ss::encryption_key_bytes, 'k');
 
 std::unique_ptr<ss::sqlite_saver> open(const std::string& path, const std::string& key) {
   auto options = ss::sqlite_saver_options{};
-  options.survives_power_loss = false;
   options.encryption_key = key;
-  return std::make_unique<ss::sqlite_saver>(path, options);
+  return open_saver(path, options);
 }
 
 std::unique_ptr<ss::sqlite_store> open_store(const std::string& path, const std::string& key) {

@@ -18,12 +18,6 @@ BOOST_AUTO_TEST_SUITE(row_text)
 
 namespace {
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
-  auto options = ss::sqlite_saver_options{};
-  options.survives_power_loss = false;
-  return std::make_unique<ss::sqlite_saver>(path, options);
-}
-
 /// The code, and parts of the text.
 auto with_words(ss::saver_errc code, std::vector<std::string> parts) {
   return [code, parts = std::move(parts)](const ss::saver_error& e) {
@@ -52,7 +46,7 @@ json::value nested(std::size_t depth) {
 
 BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_thread) {
   const auto folder = temporary_folder{};
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_any("caf\xc3\xa9")});
@@ -76,10 +70,10 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_threa
   const auto strange = test_layout{}.last<int>("n\xff").done();
   BOOST_CHECK_EXCEPTION((void)maker(strange, {"u", ""}).put(*s, 1, nullptr, {}), ss::saver_error,
                         with_words(ss::saver_errc::not_storable, {}));
-  s = open(folder.file()); // the thread stands where it stood, and goes on
+  s = open_saver(folder.file()); // the thread stands where it stood, and goes on
   BOOST_TEST(s->load(key, "", layout)->tasks.empty());
   (void)m.put(*s, 2, first, {set_any("caf\xc3\xa9s")});
-  s = open(folder.file());
+  s = open_saver(folder.file());
   BOOST_TEST(*held<std::optional<json::value>>(s->load(key, "", layout)->point, 2) ==
              json::value("caf\xc3\xa9s"));
 }
@@ -87,14 +81,14 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_threa
 BOOST_AUTO_TEST_CASE(an_error_is_kept_whatever_the_bytes_of_its_text) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   const auto first = maker{layout}.put(*s, 1, nullptr, {set_n(1)});
   auto failed = ss::task_record{};
   failed.task = "a";
   failed.error = "cannot open caf\xe9.txt";
   failed.cause = std::make_exception_ptr(std::runtime_error{failed.error});
   s->put_task(key, named(1, layout), failed);
-  s = open(folder.file());
+  s = open_saver(folder.file());
   const auto tasks = s->load(key, "", layout)->tasks;
   BOOST_TEST_REQUIRE(tasks.size() == 1U);
   BOOST_TEST(tasks[0].error == "cannot open caf\xef\xbf\xbd.txt");
@@ -109,25 +103,25 @@ BOOST_AUTO_TEST_CASE(an_error_is_kept_whatever_the_bytes_of_its_text) {
 BOOST_AUTO_TEST_CASE(an_error_that_was_once_written_as_it_came_is_read) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   put_one_and_its_task(*s, layout);
   s.reset();
   write_task_row(folder.file(), "{\"t\":\"a\",\"e\":\"caf\xe9\"}");
-  s = open(folder.file());
+  s = open_saver(folder.file());
   BOOST_TEST(s->load(key, "", layout)->tasks.at(0).error == "caf\xef\xbf\xbd");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_says_the_file_the_thread_and_what_to_do) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   put_one_and_its_task(*s, layout);
   s.reset();
   const auto is_told = with_words(ss::saver_errc::corrupt,
                                   {folder.file(), "'t'", id_of(1), "older", "begin a new thread"});
   for (const auto* row : {"{no JSON", R"({"t":1})", R"({"t":"a","o":{"w":[[77,1]]}})"}) {
     write_task_row(folder.file(), row);
-    s = open(folder.file());
+    s = open_saver(folder.file());
     BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error, is_told);
     BOOST_CHECK_EXCEPTION((void)s->list(key, {}, layout), ss::saver_error, is_told);
   }
@@ -136,14 +130,14 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_says_the_file_the_thread_and_what_to_do
 BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_after_them) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   auto wrote = ended("a", 1);
   wrote.output->writes.push_back(set_any(nested(996))); // with what stands around it: 1,000
   s->put_task(key, named(1, layout), wrote);
   (void)m.put(*s, 2, first, {set_n(2)});
-  s = open(folder.file());
+  s = open_saver(folder.file());
   BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
   BOOST_TEST(s->load(key, id_of(1), layout)->tasks.size() == 1U);
   s->import_thread("copy", s->export_thread("t"));

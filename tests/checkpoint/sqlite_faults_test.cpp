@@ -28,12 +28,6 @@ namespace fs = std::filesystem;
 
 constexpr auto page_bytes = std::size_t{4'096};
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
-  auto options = ss::sqlite_saver_options{};
-  options.survives_power_loss = false;
-  return std::make_unique<ss::sqlite_saver>(path, options);
-}
-
 bool says(const ss::saver_error& e, const std::vector<std::string>& all) {
   const auto text = std::string{e.what()};
   return std::ranges::all_of(all, [&](const std::string& part) {
@@ -98,7 +92,7 @@ log_type lines_of(unsigned thread) {
 /// A file whose rows fill many pages. Its bytes.
 std::string full_file(const std::string& path, const ss::layout_ptr& layout) {
   {
-    auto s = open(path);
+    auto s = open_saver(path);
     for (auto t = 0U; t < threads_in_all; ++t) {
       auto at = ss::checkpoint_ptr{};
       auto number = 0;
@@ -114,7 +108,7 @@ unsigned unreadable(const std::string& path, const ss::layout_ptr& layout) {
   auto count = 0U;
   const auto look = told(ss::saver_errc::corrupt, {path, "nothing was"});
   try {
-    auto s = open(path);
+    auto s = open_saver(path);
     for (auto t = 0U; t < threads_in_all; ++t) {
       try {
         const auto found = s->load(thread_no(t), "", layout);
@@ -230,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_write_that_meets_a_damaged_page_changes_nothing) {
     write_bytes(path, bytes);
     const auto look =
         told(ss::saver_errc::corrupt, {path, "damaged", "keep a copy", "nothing was overwritten"});
-    auto s = open(path);
+    auto s = open_saver(path);
     const auto of = ss::thread_key{"a new one", ""};
     const auto put = [&] {
       (void)maker{layout, of}.put(*s, 1, nullptr, {set_n(1)});
@@ -280,21 +274,21 @@ BOOST_AUTO_TEST_CASE(an_export_of_which_an_index_hides_a_part_is_refused) {
   for (const auto* index : {"points_by_id", "tasks_by_point"}) {
     const auto path = folder.file(index);
     auto m = maker{layout};
-    auto s = open(path);
+    auto s = open_saver(path);
     const auto first = m.put(*s, 1, nullptr, {set_n(1)});
     s->put_task(key, named(1, layout), ended("a", 1));
     s.reset();
     const auto before = bytes_of(path);
-    s = open(path);
+    s = open_saver(path);
     (void)m.put(*s, 2, first, {set_n(2)});
     s->put_task(key, named(2, layout), ended("a", 1));
     s.reset();
     const auto page = place_of(path, index); // one page, as it was before
     write_bytes(path, bytes_of(path).replace(page, page_bytes, before, page, page_bytes));
-    BOOST_CHECK_EXCEPTION((void)open(path)->export_thread("t"), ss::saver_error,
+    BOOST_CHECK_EXCEPTION((void)open_saver(path)->export_thread("t"), ss::saver_error,
                           told(ss::saver_errc::corrupt, {path, index, "REINDEX"}));
     static_cast<void>(ask_sql(path, "REINDEX")); // as the error says
-    const auto exported = open(path)->export_thread("t");
+    const auto exported = open_saver(path)->export_thread("t");
     BOOST_TEST(exported.find(id_of(2)) != std::string::npos);
   }
 }
@@ -331,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_b
   auto file = std::string{};
   auto log = std::string{};
   {
-    auto s = open(path);
+    auto s = open_saver(path);
     auto m = maker{layout};
     auto at = ss::checkpoint_ptr{};
     for (auto i = 1; i <= 8; ++i) {
@@ -358,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_b
       const auto committed =
           static_cast<int>(std::ranges::count_if(sizes, [&](auto n) { return n <= end; }));
       BOOST_TEST_CONTEXT((is_cut ? "cut at " : "damaged at ") << end) {
-        auto s = open(copy);
+        auto s = open_saver(copy);
         const auto found = s->load(key, "", layout);
         BOOST_TEST_REQUIRE(found.has_value() == (committed > 0));
         auto at = found ? found->point : nullptr;
@@ -369,7 +363,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_b
         s->check(key);
         s.reset();
         BOOST_TEST(is_sound(copy));
-        BOOST_TEST(n_of(open(copy)->load(key, "", layout)->point) == committed + 1);
+        BOOST_TEST(n_of(open_saver(copy)->load(key, "", layout)->point) == committed + 1);
       }
     }
   }
@@ -379,12 +373,12 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
-  const auto first = maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  const auto first = maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
   const auto before = bytes_of(path);
   {
     const auto closed = permissions{path, read_only_file};
     const auto counting = permissions_count{};
-    auto s = open(path);
+    auto s = open_saver(path);
     BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
     (void)maker{layout}.put(*s, 2, first, {set_n(2)});
     wait_until_saved(*s);
@@ -394,7 +388,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
     BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
   }
   BOOST_TEST((bytes_of(path) == before));
-  auto s = open(path); // it may be written again
+  auto s = open_saver(path); // it may be written again
   (void)maker{layout}.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)});
   wait_until_saved(*s);
   s->check(key);
@@ -404,14 +398,14 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_looked_at_while_it_could_not_be_written_can
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
-  const auto first = maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  const auto first = maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
   const auto counting = permissions_count{};
   {
     const auto closed = permissions{path, read_only_file};
-    BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+    BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
   }
   BOOST_TEST((fs::status(path + "-shm").permissions() == read_only_file));
-  auto s = open(path);
+  auto s = open_saver(path);
   (void)maker{layout}.put(*s, 2, first, {set_n(2)});
   wait_until_saved(*s);
   s->check(key);
@@ -422,12 +416,12 @@ BOOST_AUTO_TEST_CASE(a_file_of_version_2_that_cannot_be_written_is_read) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
-  (void)maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  (void)maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
   static_cast<void>(ask_sql(path, "DELETE FROM facts; PRAGMA user_version = 2"));
   const auto before = bytes_of(path);
   const auto closed = permissions{path, read_only_file};
   const auto counting = permissions_count{};
-  BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
   BOOST_TEST((bytes_of(path) == before));
 }
 
@@ -436,7 +430,7 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_told_when_a_file_in_it_i
   const auto layout = usual_layout();
   fs::create_directory(folder.file("closed"));
   const auto path = folder.file("closed/threads.db");
-  (void)maker{layout}.put(*open(path), 1, nullptr, {set_n(1)});
+  (void)maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
   const auto before = bytes_of(path);
   fs::remove(path + "-lease");
   const auto names = names_in(folder.file("closed"));
@@ -446,12 +440,12 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_told_when_a_file_in_it_i
     const auto counting = permissions_count{};
     for (const auto& which : {path, folder.file("closed/new.db")})
       BOOST_CHECK_EXCEPTION(
-          (void)open(which), ss::saver_error,
+          (void)open_saver(which), ss::saver_error,
           told(ss::saver_errc::failed, {which, "cannot be written", "permissions", "is safe"}));
   }
   BOOST_TEST((bytes_of(path) == before));
   BOOST_TEST((names_in(folder.file("closed")) == names));
-  BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
 }
 
 /// The log of a process that was killed holds what is not in the file yet.
@@ -460,7 +454,7 @@ BOOST_AUTO_TEST_CASE(a_log_beside_a_file_that_cannot_be_written_stays) {
   const auto layout = usual_layout();
   const auto path = folder.file("copy");
   {
-    auto s = open(folder.file());
+    auto s = open_saver(folder.file());
     (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
     wait_until_saved(*s);
     write_bytes(path, bytes_of(folder.file()));
@@ -471,17 +465,17 @@ BOOST_AUTO_TEST_CASE(a_log_beside_a_file_that_cannot_be_written_stays) {
   {
     const auto closed = permissions{path, read_only_file};
     const auto counting = permissions_count{};
-    BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+    BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
   }
   BOOST_TEST((bytes_of(path) == before));
   BOOST_TEST((bytes_of(path + "-wal") == log));
-  BOOST_TEST(n_of(open(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   wait_until_saved(*s);
@@ -499,14 +493,14 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   s->check(key);
   s.reset();
   BOOST_TEST(is_sound(folder.file()));
-  BOOST_TEST(n_of(open(folder.file())->load(key, "", layout)->point) == 2);
+  BOOST_TEST(n_of(open_saver(folder.file())->load(key, "", layout)->point) == 2);
 }
 
 /// The log is moved into the file by whoever closes it last.
 BOOST_AUTO_TEST_CASE(a_log_for_which_the_file_has_no_room_stays_beside_it) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   auto at = ss::checkpoint_ptr{};
   for (auto i = 1; i <= 8; ++i)
     at = maker{layout}.put(*s, i, at, {add_log({luck(9'000, static_cast<unsigned>(i))})});
@@ -516,7 +510,7 @@ BOOST_AUTO_TEST_CASE(a_log_for_which_the_file_has_no_room_stays_beside_it) {
     s.reset();
   }
   BOOST_TEST(fs::exists(folder.file() + "-wal"));
-  BOOST_TEST((log_of(open(folder.file())->load(key, "", layout)->point) == log_of(at)));
+  BOOST_TEST((log_of(open_saver(folder.file())->load(key, "", layout)->point) == log_of(at)));
   BOOST_TEST(is_sound(folder.file()));
 }
 
@@ -524,11 +518,11 @@ BOOST_AUTO_TEST_CASE(a_file_that_finds_no_room_is_made_once_there_is_some) {
   const auto folder = temporary_folder{};
   {
     const auto tight = file_size_limit{5'000};
-    BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error,
+    BOOST_CHECK_EXCEPTION((void)open_saver(folder.file()), ss::saver_error,
                           told(ss::saver_errc::failed, {folder.file(), "make room"}));
   }
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
   wait_until_saved(*s);
   s->check(key);

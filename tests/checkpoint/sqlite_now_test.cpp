@@ -20,9 +20,8 @@ namespace {
 
 std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
   auto options = ss::sqlite_saver_options{};
-  options.survives_power_loss = false;
   options.linger = std::chrono::hours{1}; // what is not taken along is not written at all
-  return std::make_unique<ss::sqlite_saver>(path, options);
+  return open_saver(path, options);
 }
 
 maker making_now(const ss::thread_key& of = key) {

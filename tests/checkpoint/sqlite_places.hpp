@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -47,6 +48,13 @@ inline void wait_until_saved(superstep::saver& s, const superstep::thread_key& o
     over.get_future().get();
 }
 
+/// A saver that does not wait for the disk: its speed is tested elsewhere.
+inline std::unique_ptr<superstep::sqlite_saver>
+open_saver(const std::string& path, superstep::sqlite_saver_options options = {}) {
+  options.survives_power_loss = false;
+  return std::make_unique<superstep::sqlite_saver>(path, std::move(options));
+}
+
 /// A saver on a file, kept open; what is known of its threads stays in memory.
 class in_file {
 public:
@@ -56,12 +64,7 @@ public:
   superstep::sqlite_saver& sqlite() { return *saver_; }
 
 protected:
-  void open() { saver_ = std::make_unique<superstep::sqlite_saver>(folder_.file(), options()); }
-  static superstep::sqlite_saver_options options() {
-    auto out = superstep::sqlite_saver_options{};
-    out.survives_power_loss = false; // tests of the disk's speed are elsewhere
-    return out;
-  }
+  void open() { saver_ = open_saver(folder_.file()); }
   temporary_folder folder_;
   std::unique_ptr<superstep::sqlite_saver> saver_;
 };

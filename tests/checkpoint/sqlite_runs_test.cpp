@@ -20,12 +20,6 @@ BOOST_AUTO_TEST_SUITE(sqlite_beside_a_run)
 
 namespace {
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path,
-                                       ss::sqlite_saver_options options = {}) {
-  options.survives_power_loss = false;
-  return std::make_unique<ss::sqlite_saver>(path, options);
-}
-
 ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
   auto given = std::promise<ss::lease_ptr>{};
   from.take(thread, ss::when_in_use::take_over,
@@ -35,7 +29,7 @@ ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
 
 /// What the file has, opened anew: the checkpoint whole, and what came of one task after it.
 void check_ends_with(const std::string& path, const ss::checkpoint_ptr& at) {
-  const auto back = open(path)->load(key, "", at->layout);
+  const auto back = open_saver(path)->load(key, "", at->layout);
   BOOST_TEST((log_of(back->point) == log_of(at)));
   BOOST_TEST(back->tasks.size() == 1U);
 }
@@ -50,7 +44,7 @@ BOOST_AUTO_TEST_CASE(more_subgraphs_at_once_than_are_kept_in_memory_are_all_writ
   constexpr auto subs = 600;
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   const auto lease = take(*s);
   auto last = std::vector<ss::checkpoint_ptr>(subs);
   for (auto step = 1; step <= 3; ++step) {
@@ -61,7 +55,7 @@ BOOST_AUTO_TEST_CASE(more_subgraphs_at_once_than_are_kept_in_memory_are_all_writ
     }
   }
   s.reset();
-  s = open(folder.file());
+  s = open_saver(folder.file());
   for (auto n = 0; n < subs; ++n) {
     const auto back = s->load(sub_of(n), "", layout);
     BOOST_REQUIRE(back.has_value());
@@ -74,20 +68,20 @@ BOOST_AUTO_TEST_CASE(what_is_told_of_a_task_is_kept_though_its_thread_is_not_in_
   const auto layout = usual_layout();
   auto options = ss::sqlite_saver_options{};
   options.threads_max = 4;
-  auto s = open(folder.file(), options);
+  auto s = open_saver(folder.file(), options);
   const auto first = maker{layout}.put(*s, 1, nullptr, {set_n(1)});
   wait_until_saved(*s);
   for (auto t = 0; t < 20; ++t)
     (void)maker{layout, {"other" + std::to_string(t), ""}}.put(*s, 1, nullptr, {});
   s->put_task(key, *first, ended("a", 1));
   s.reset();
-  BOOST_TEST(open(folder.file())->load(key, "", layout)->tasks.size() == 1U);
+  BOOST_TEST(open_saver(folder.file())->load(key, "", layout)->tasks.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(pruning_takes_nothing_from_a_run_and_does_not_make_it_fail) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   const auto lease = take(*s);
   auto at = ss::checkpoint_ptr{};
   for (auto step = 1; step <= 60; ++step) {
@@ -106,7 +100,7 @@ BOOST_AUTO_TEST_CASE(pruning_takes_nothing_from_a_run_and_does_not_make_it_fail)
 BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
+  auto s = open_saver(folder.file());
   const auto lease = take(*s);
   (void)s->load(key, "", layout);
   auto is_over = std::atomic<bool>{false};
@@ -136,8 +130,8 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
 BOOST_AUTO_TEST_CASE(who_looks_while_a_thread_gets_its_first_checkpoint_sees_no_damage) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open(folder.file());
-  const auto other = open(folder.file());
+  auto s = open_saver(folder.file());
+  const auto other = open_saver(folder.file());
   constexpr auto threads = 200;
   const auto name = [](int n) { return "t" + std::to_string(n); };
   auto points = std::vector<ss::checkpoint_ptr>{};
@@ -161,8 +155,8 @@ BOOST_AUTO_TEST_CASE(who_looks_while_a_thread_gets_its_first_checkpoint_sees_no_
 BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto ours = open(folder.file());
-  auto theirs = open(folder.file());
+  auto ours = open_saver(folder.file());
+  auto theirs = open_saver(folder.file());
   auto lease = take(*ours);
   (void)ours->load(key, "", layout);
   const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
@@ -195,14 +189,14 @@ BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_of_one_thread_is_written_of_the_others) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto ours = open(folder.file());
+  auto ours = open_saver(folder.file());
   const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
   (void)maker{layout}.put(*ours, 2, first, {set_n(2)});
   wait_until_saved(*ours);
-  ours = open(folder.file());
+  ours = open_saver(folder.file());
   (void)ours->load(key, "", layout);
   const auto old = ours->load(key, id_of(1), layout)->point; // to begin a branch at
-  (void)open(folder.file())
+  (void)open_saver(folder.file())
       ->prune({.thread_id = "t", .keep_last = 1, .older_than = {}, .whole_threads = false});
   auto others = std::vector<ss::thread_key>{};
   auto* db = static_cast<sqlite3*>(nullptr);
@@ -225,7 +219,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_of_one_thread_is_written_of_the_othe
     wait_until_saved(*ours, other);
     BOOST_CHECK_NO_THROW(ours->check(other));
   }
-  ours = open(folder.file());
+  ours = open_saver(folder.file());
   for (auto n = 0; n < 6; ++n)
     BOOST_TEST(n_of(ours->load(others[static_cast<std::size_t>(n)], "", layout)->point) == n);
 }

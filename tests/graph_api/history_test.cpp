@@ -81,11 +81,8 @@ BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
   const auto folder = temporary_folder{};
   auto newest = std::string{};
   for (auto process = 1; process <= 3; ++process) {
-    auto options = ss::sqlite_saver_options{};
-    options.survives_power_loss = false;
     auto e = ss::engine{{.workers = 1}};
-    const auto graph = chain(
-        {"a", "b"}, {.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file(), options)});
+    const auto graph = chain({"a", "b"}, {.checkpointer = open_saver(folder.file())});
     (void)run(e, graph, json::object{}, on("t"));
     const auto all = ss::state_history(graph.table(), place);
     BOOST_TEST_REQUIRE(all.size() == 4U * static_cast<std::size_t>(process));
