@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_threa
   const auto strange = test_layout{}.last<int>("n\xff").done();
   BOOST_CHECK_EXCEPTION((void)maker(strange, {"u", ""}).put(*s, 1, nullptr, {}), ss::saver_error,
                         with_words(ss::saver_errc::not_storable, {}));
-  s = open_saver(folder.file()); // the thread stands where it stood, and goes on
+  s = open_saver(folder.file()); // the thread kept its state and can be continued
   BOOST_TEST(s->load(key, "", layout)->tasks.empty());
   (void)m.put(*s, 2, first, {set_any("caf\xc3\xa9s")});
   s = open_saver(folder.file());
