@@ -183,7 +183,7 @@ void lane::drain() {
     auto* const following = w->next;
     auto owned = wait_ptr{w, false};
     if (w->resumable()) {
-      ready_.push_back({nullptr, nullptr, std::move(owned)});
+      ready_.push_back({nullptr, nullptr, std::move(owned), 0});
     } else if (w->due != time_point{} && !w->abandoned()) {
       auto alarm_at = alarm{};
       alarm_at.due = w->due;
@@ -206,7 +206,7 @@ void lane::fire_alarms() {
       // Ended without the way through the inbox: this is the lane.
       due.sleeper->due = {};
       if (due.sleeper->end_in_place())
-        ready_.push_back({nullptr, nullptr, std::move(due.sleeper)});
+        ready_.push_back({nullptr, nullptr, std::move(due.sleeper), 0});
     } else if (due.kind == alarm_kind::call_time) {
       if (due.timed->generation == due.generation)
         look_at_time(*due.timed);
@@ -272,11 +272,14 @@ lane::kept lane::turn() {
   auto& first = ready_.front();
   auto* const to_drive = first.to_drive;
   auto* const to_start = first.to_start;
+  const auto generation = first.generation;
   resuming_ = std::move(first.to_resume);
   ready_.pop_front();
   if (to_drive != nullptr) {
+    if (to_drive->generation != generation) // the run has ended; its record may serve another
+      return kept::yes;
     to_drive->queued = false;
-    return to_drive->live ? drive(*to_drive) : kept::yes;
+    return drive(*to_drive);
   }
   if (to_start != nullptr)
     return start_fork(*to_start);
@@ -311,10 +314,7 @@ void lane::adopt_interrupted() {
   // From here on exits, monitors and messages reach the actor although its body is not back.
   if (c.actor)
     shell_of(c.actor).release();
-  if (!r.queued) {
-    r.queued = true;
-    ready_.push_front({&r, nullptr, nullptr});
-  }
+  queue_first(r);
 }
 
 } // namespace superstep

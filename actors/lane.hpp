@@ -143,10 +143,12 @@ private:
     alarm_kind kind = alarm_kind::sleeper;
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
   };
+  /// One entry of the ready queue; exactly one of the pointers is set.
   struct ready_item {
     run* to_drive = nullptr;
     call* to_start = nullptr;
     wait_ptr to_resume;
+    std::uint32_t generation = 0; ///< of the run to drive: an entry of an ended run is skipped
   };
 
   // lane.cpp: the loop.
@@ -174,6 +176,8 @@ private:
   [[nodiscard]] bool apply_cancelled_below(run& r, const run_error& why);
   void end_run(run& r, std::optional<run_error> error);
   void queue(run& r);
+  void queue_first(run& r);
+  void queue_new(run& r);
   void task_ended(run& r, std::uint32_t number, node_output&& output);
   void task_failed(run& r, std::uint32_t number, const body_input& input, node_output&& written,
                    run_error error);

@@ -109,6 +109,7 @@ void lane::learn_heavy(const call& c) noexcept {
 
 /// Fills a record for one task of a run. @pre its actor is acquired, or will be used by a job
 void lane::prepare_call(run& r, call& c, std::uint32_t number) {
+  SUPERSTEP_ASSERT(c.out.output.is_empty() && !c.out.rest && !c.failed);
   const auto& t = r.step.tasks[number];
   c.owner = &r;
   c.task_number = number;
@@ -358,7 +359,7 @@ void lane::call_came_home(call& c) {
   }
   c.state = call_state::suspended;
   if (c.stashed)
-    ready_.push_back({nullptr, nullptr, std::move(c.stashed)});
+    ready_.push_back({nullptr, nullptr, std::move(c.stashed), 0});
 }
 
 lane::kept lane::resume(wait_ptr&& w) {
@@ -374,7 +375,7 @@ lane::kept lane::resume(wait_ptr&& w) {
   auto& s = shell_of(c.actor);
   if (!s.try_acquire()) {
     if (!s.is_dead()) // it handles a message just now
-      ready_.push_back({nullptr, nullptr, std::move(w)});
+      ready_.push_back({nullptr, nullptr, std::move(w), 0});
     w.reset();
     return kept::yes;
   }
@@ -428,7 +429,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.begun = true;
   c.state = call_state::queued;
   give_flight(r, c);
-  ready_.push_back({nullptr, &c, nullptr});
+  ready_.push_back({nullptr, &c, nullptr, 0});
 }
 
 lane::kept lane::start_fork(call& c) {
@@ -445,7 +446,7 @@ lane::kept lane::start_fork(call& c) {
   auto& s = shell_of(c.actor);
   if (!s.try_acquire()) {
     if (!s.is_dead())
-      ready_.push_back({nullptr, &c, nullptr});
+      ready_.push_back({nullptr, &c, nullptr, 0});
     return kept::yes;
   }
   c.state = call_state::running;

@@ -69,10 +69,6 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
                         std::move(raw.to_parent)});
   };
   begin_run(number, std::move(request));
-  if (auto* const child = find_run(number); child != nullptr && child->queued) {
-    ready_.pop_back(); // before its parent's next task, so that it is a matter of order alone
-    ready_.push_front({child, nullptr, nullptr});
-  }
   if (find_run(number) != nullptr)
     done.on_abandon([core = core_.weak_from_this(), number, lane = index_] {
       if (const auto alive = core.lock())

@@ -86,11 +86,29 @@ void lane::came_back(call& c) {
   each_above(*c.owner, [&](const nested_in& at) { count(*at.above); });
 }
 
+/// Gives a run a turn after what is ready already.
 void lane::queue(run& r) {
   if (r.queued || !r.live)
     return;
   r.queued = true;
-  ready_.push_back({&r, nullptr, nullptr});
+  ready_.push_back({&r, nullptr, nullptr, r.generation});
+}
+
+/// Gives a run a turn before what is ready already, unless it has one.
+void lane::queue_first(run& r) {
+  if (r.queued || !r.live)
+    return;
+  r.queued = true;
+  ready_.push_front({&r, nullptr, nullptr, r.generation});
+}
+
+/// Gives a run its first turn. A nested run goes before its parent's next task, so that the order
+/// of runs below each other is a matter of the graph alone.
+void lane::queue_new(run& r) {
+  if (r.request.below)
+    queue_first(r);
+  else
+    queue(r);
 }
 
 void lane::begin_run(std::uint64_t number, run_request&& request) {
@@ -153,7 +171,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     r.step.record(0, node_output{});
     r.next_task = 1;
   }
-  queue(r);
+  queue_new(r);
 }
 
 void lane::find_resources(run& r) noexcept {
@@ -408,6 +426,8 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
     return;
   }
   if (output.to_parent) {
+    // Taken in every branch: the record serves other tasks, which must not find the command.
+    auto command = std::exchange(output, {}).to_parent;
     if (!r.request.below) {
       auto error = error_of(r, number, graph_errc::no_parent, nullptr);
       error.text += ": a Command to the parent, and there is no parent graph";
@@ -415,7 +435,7 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
       return;
     }
     if (!r.to_parent)
-      r.to_parent = std::move(output.to_parent);
+      r.to_parent = std::move(command);
     if (r.next_task == r.step.tasks.size())
       queue(r);
     return;
@@ -484,6 +504,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
   SUPERSTEP_ASSERT(error || r.to_parent || r.flights == 0);
   r.live = false;
+  r.queued = false; // an entry in the ready queue is of this generation and will be skipped
   r.failure.reset();
   r.again.clear();
   r.waiting = 0;

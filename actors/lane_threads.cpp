@@ -61,7 +61,7 @@ void lane::begin_with(run& r, result<lease_ptr> got) {
   }
   r.thread->hold(std::move(*got));
   if (open_run(r))
-    queue(r);
+    queue_new(r);
 }
 
 /// Takes up a thread. False when the run has ended.

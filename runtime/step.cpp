@@ -52,8 +52,12 @@ void super_step::record(std::uint32_t number, node_output&& output) {
   if (output.adopted) {
     SUPERSTEP_ASSERT(tasks.size() == 1);
     adopted = std::move(output.adopted);
-    adopted_changes = std::move(output.adopted_changes);
+    std::swap(adopted_changes, output.adopted_changes);
   }
+  // The caller reuses its record for another task, which must find nothing of this one.
+  output.adopted_changes.clear();
+  output.for_routers.reset();
+  output.has_ended = false;
   finished.push_back(number);
 }
 

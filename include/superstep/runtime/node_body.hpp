@@ -34,6 +34,12 @@ struct node_output {
   /// node, whose front end reads it.
   std::shared_ptr<const value> to_parent;
   bool has_ended = false; ///< the body itself has, whatever its branches did then
+
+  /// Whether nothing is left of a task: required of a record before it serves another one.
+  [[nodiscard]] bool is_empty() const noexcept {
+    return writes.empty() && targets.empty() && sends.empty() && !adopted &&
+           adopted_changes.empty() && !for_routers && !to_parent && !has_ended;
+  }
 };
 
 /// How a run inside a node ended.

@@ -61,7 +61,8 @@ struct super_step {
   std::vector<std::uint32_t> input_targets;
 
   void clear();
-  /// Takes the output of a task that has ended. Tasks end in any order, each once.
+  /// Takes the output of a task that has ended and leaves `output` empty. Tasks end in any order,
+  /// each once. @pre !output.to_parent
   void record(std::uint32_t task, node_output&& output);
   /// The same for what a task gave in an earlier attempt at this step.
   void record(std::uint32_t task, const task_output& output);
