@@ -108,6 +108,8 @@ struct alignas(64) call final : lane_message, call_services {
   /// A thread that is not (or no longer) its lane's has run the body: tells the lane.
   void come_home() noexcept;
   void arrive(superstep::lane&) override;
+  /// The record, with all that its body has left, is destroyed with its lane.
+  void refuse(superstep::lane&) noexcept override {}
 
   // What bodies ask for.
   std::stop_token stop_token() override;

@@ -59,7 +59,13 @@ crew::crew(engine_core& core, std::size_t threads_max, std::size_t burners_max)
 
 bool crew::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
-  return idle_ > orders_.size() || members_.size() < threads_max_;
+  return idle_ > orders_.size() || may_grow();
+}
+
+/// A lane that is held up in a body at the bound gets a thread all the same while the engine shuts
+/// down: otherwise its runs would end without an answer.
+bool crew::may_grow() const noexcept {
+  return members_.size() < threads_max_ || (stopping_ && !is_over_);
 }
 
 void crew::serve(lane& l, bool took_over) {
@@ -73,7 +79,7 @@ void crew::give(order o) {
     orders_.push_front(o);
   else
     orders_.push_back(o);
-  if (orders_.size() > idle_ && members_.size() < threads_max_)
+  if (orders_.size() > idle_ && (o.to_serve != nullptr ? may_grow() : members_.size() < threads_max_))
     start_member();
   changed_.notify_one();
 }
@@ -91,8 +97,12 @@ void crew::work(crew_member& self) {
   auto lock = std::unique_lock{mutex_};
   for (;;) {
     ++idle_;
-    changed_.wait(lock, [this] { return stopping_ || !orders_.empty(); });
+    changed_.wait(lock, [this] { return stopping_ || !orders_.empty() || !refused_.empty(); });
     --idle_;
+    if (!refused_.empty()) {
+      answer_refused(lock);
+      continue;
+    }
     if (orders_.empty())
       break;
     const auto next = orders_.front();
@@ -110,6 +120,39 @@ void crew::work(crew_member& self) {
   self.has_clock_.store(false, std::memory_order_release);
   ++home_;
   changed_.notify_all();
+}
+
+void crew::refuse(run_request&& request) noexcept {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    if (is_over_) // the engine is gone, and with it whoever could still be called
+      return;
+    refused_.push_back(std::move(request));
+  }
+  changed_.notify_one();
+}
+
+namespace {
+
+void call_back_refused(run_request& request) {
+  auto raw = raw_result{};
+  raw.error = make_run_error(graph_errc::cancelled, "run '" + request.config->run_id +
+                                                        "' was not started: the engine is "
+                                                        "shutting down");
+  request.done(std::move(raw));
+}
+
+} // namespace
+
+/// Calls back for one refused run. A callback may submit another: each is taken from the queue, so
+/// that no chain of them grows the stack.
+void crew::answer_refused(std::unique_lock<std::mutex>& lock) {
+  auto request = std::move(refused_.front());
+  refused_.pop_front();
+  lock.unlock();
+  call_back_refused(request);
+  request = {};
+  lock.lock();
 }
 
 void crew::add_job(call& c) {
@@ -192,6 +235,13 @@ void crew::stop(std::chrono::milliseconds grace) {
   for (auto& m : members_)
     members.push_back(std::move(m->thread_));
   lock.unlock();
+  core_.close_lanes(); // of threads that did not come home
+  lock.lock();
+  is_over_ = true;
+  auto unanswered = std::exchange(refused_, {});
+  lock.unlock();
+  for (auto& request : unanswered)
+    call_back_refused(request);
   for (auto& t : members) {
     // A body that never returns keeps its thread; the program ends without it.
     if (all_home)

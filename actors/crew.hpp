@@ -2,6 +2,7 @@
 #pragma once
 
 #include "call.hpp"
+#include "run.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -54,6 +55,10 @@ public:
   [[nodiscard]] bool can_serve();
   void serve(lane& l, bool took_over);
 
+  /// Calls back, on a thread of the engine, for a run that no lane takes because the engine is
+  /// shutting down. Such callbacks may submit further runs, which are refused in their turn.
+  void refuse(run_request&& request) noexcept;
+
   void add_job(call& c);
   /// The watcher's look: starts more job threads when those at work only wait.
   void pace();
@@ -61,7 +66,7 @@ public:
   [[nodiscard]] bool is_busy();
 
   /// No more orders; waits for the threads to come home. Those that do not in time are left behind,
-  /// and keep the core alive.
+  /// and keep the core alive. Afterwards nothing is called back any more.
   void stop(std::chrono::milliseconds grace);
 
 private:
@@ -72,8 +77,10 @@ private:
 
   void give(order o);  // with mutex_ held
   void start_member(); // with mutex_ held
+  [[nodiscard]] bool may_grow() const noexcept; // with mutex_ held
   void work(crew_member& self);
   void run_jobs(crew_member& self);
+  void answer_refused(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] call* next_job();
 
   engine_core& core_;
@@ -85,6 +92,7 @@ private:
   std::vector<std::unique_ptr<crew_member>> members_;
   std::deque<order> orders_;
   std::deque<call*> jobs_;  // bounded by the calls alive
+  std::deque<run_request> refused_; // bounded by what was submitted before the lanes were closed
   std::size_t idle_ = 0;    // threads waiting for an order
   std::size_t at_jobs_ = 0; // threads in run_jobs(), or ordered to
   std::size_t home_ = 0;    // threads that have ended
@@ -92,6 +100,7 @@ private:
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;
   bool stopping_ = false;
+  bool is_over_ = false; // stop() has returned, or is about to
 };
 
 } // namespace superstep

@@ -44,9 +44,10 @@ call_state seen_state(const call& c) noexcept {
 } // namespace
 
 std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
-  auto answer = std::promise<std::vector<actor_info>>{};
-  auto found = answer.get_future();
-  core_->on_lane(handle.lane_, [&](lane& l) {
+  // Held by the errand alone: a lane that is no longer served drops it, which ends the wait.
+  auto answer = std::make_shared<std::promise<std::vector<actor_info>>>();
+  auto found = answer->get_future();
+  core_->on_lane(handle.lane_, [this, handle, answer = std::move(answer)](lane& l) {
     auto all = std::vector<actor_info>{};
     const auto add = [&](const shell_ptr& s, actor_kind kind, call_state state, std::string node,
                          std::string task) {
@@ -70,9 +71,13 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
           add(s, actor_kind::node, call_state::idle, r->table().node(n).name, {});
       }
     }
-    answer.set_value(std::move(all));
+    answer->set_value(std::move(all));
   });
-  return found.get();
+  try {
+    return found.get();
+  } catch (const std::future_error&) { // the engine has shut down: nothing runs
+    return {};
+  }
 }
 
 std::size_t engine_debug::live_runs() const {

@@ -24,6 +24,10 @@ public:
     l.begin_run(number_, std::move(request_));
     delete this;
   }
+  void refuse(lane& l) noexcept override {
+    l.refuse_run(std::move(request_));
+    delete this;
+  }
 
 private:
   std::uint64_t number_;
@@ -37,6 +41,7 @@ public:
     f_(l);
     delete this;
   }
+  void refuse(lane&) noexcept override { delete this; }
 
 private:
   std::function<void(lane&)> f_;
@@ -81,6 +86,11 @@ void engine_core::shut_down() {
     });
   threads_.stop(options_.shutdown_grace);
   watcher_.stop();
+}
+
+void engine_core::close_lanes() noexcept {
+  for (auto& l : lanes_)
+    l->close();
 }
 
 std::size_t engine_core::live_runs() const noexcept {

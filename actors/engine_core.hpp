@@ -25,8 +25,10 @@ public:
   ~engine_core();
 
   void start();
-  /// Cancels what runs and waits for the threads.
+  /// Cancels what runs and waits for the threads, no longer than shutdown_grace.
   void shut_down();
+  /// Answers for what no lane will take any more. Called by the threads once they are stopped.
+  void close_lanes() noexcept;
 
   struct ticket {
     std::uint64_t number;

@@ -10,20 +10,47 @@ namespace superstep {
 template <class T>
 class inbox {
 public:
-  /// Any thread.
-  void push(T* item) noexcept {
+  /// Any thread. False when the inbox is closed: the item is still the caller's.
+  [[nodiscard]] bool push(T* item) noexcept {
     auto* head = head_.load(std::memory_order_relaxed);
     do {
+      if (head == closed_mark())
+        return false;
       item->next = head;
     } while (!head_.compare_exchange_weak(head, item, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
+    return true;
   }
 
   /// The reader: all items, oldest first, linked by `next`; null when there are none.
   [[nodiscard]] T* take_all() noexcept {
-    if (head_.load(std::memory_order_relaxed) == nullptr)
-      return nullptr;
-    auto* newest = head_.exchange(nullptr, std::memory_order_acquire);
+    auto* head = head_.load(std::memory_order_relaxed);
+    do { // it may be closed by another thread meanwhile, and must then stay so
+      if (head == nullptr || head == closed_mark())
+        return nullptr;
+    } while (!head_.compare_exchange_weak(head, nullptr, std::memory_order_acquire,
+                                          std::memory_order_relaxed));
+    return oldest_first(head);
+  }
+
+  /// Any thread: takes what is left, like take_all(), and refuses what comes later.
+  [[nodiscard]] T* close() noexcept {
+    auto* const head = head_.exchange(closed_mark(), std::memory_order_acq_rel);
+    return head == closed_mark() ? nullptr : oldest_first(head);
+  }
+
+  [[nodiscard]] bool empty() const noexcept {
+    const auto* const head = head_.load(std::memory_order_seq_cst);
+    return head == nullptr || head == closed_mark();
+  }
+
+private:
+  /// An address that no item has.
+  [[nodiscard]] T* closed_mark() const noexcept {
+    return reinterpret_cast<T*>(const_cast<inbox*>(this));
+  }
+
+  [[nodiscard]] static T* oldest_first(T* newest) noexcept {
     auto* oldest = static_cast<T*>(nullptr);
     while (newest != nullptr) {
       auto* older = newest->next;
@@ -34,11 +61,6 @@ public:
     return oldest;
   }
 
-  [[nodiscard]] bool empty() const noexcept {
-    return head_.load(std::memory_order_seq_cst) == nullptr;
-  }
-
-private:
   std::atomic<T*> head_{nullptr};
 };
 

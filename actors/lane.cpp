@@ -19,6 +19,7 @@ public:
     l.actor_died(tenant_);
     delete this;
   }
+  void refuse(lane&) noexcept override { delete this; }
 
 private:
   tenancy tenant_;
@@ -33,6 +34,7 @@ public:
     l.begin_fork(parent_, generation_, std::move(body_), std::move(join_));
     delete this;
   }
+  void refuse(lane&) noexcept override { delete this; }
 
 private:
   call& parent_;
@@ -50,6 +52,7 @@ public:
     l.begin_nested(parent_, generation_, std::move(table_), std::move(input_), std::move(done_));
     delete this;
   }
+  void refuse(lane&) noexcept override { delete this; }
 
 private:
   call& parent_;
@@ -67,11 +70,11 @@ lane::lane(engine_core& core, std::uint32_t index)
 }
 
 lane::~lane() {
-  drop_waits();
+  drop_waits(waits_.close());
 }
 
-void lane::drop_waits() noexcept {
-  for (auto* w = waits_.take_all(); w != nullptr;) { // ended when nobody was there to resume them
+void lane::drop_waits(wait* first) noexcept {
+  for (auto* w = first; w != nullptr;) { // ended when nobody was there to resume them
     auto* const following = w->next;
     wait_ptr{w, false}.reset();
     w = following;
@@ -79,10 +82,11 @@ void lane::drop_waits() noexcept {
 }
 
 void lane::let_go() noexcept {
+  close();
   // A wait holds its lane: those that were abandoned before they were due would hold it for ever.
   alarms_.clear();
   ready_.clear();
-  drop_waits();
+  drop_waits(waits_.close()); // one that ends later is dropped where it ends
   free_shells_.clear();
   for (auto& c : calls_)
     c->actor.reset();
@@ -93,8 +97,18 @@ void lane::let_go() noexcept {
 }
 
 void lane::post(lane_message* m) noexcept {
-  messages_.push(m);
-  wake();
+  if (messages_.push(m))
+    wake();
+  else
+    m->refuse(*this);
+}
+
+void lane::close() noexcept {
+  for (auto* m = messages_.close(); m != nullptr;) {
+    auto* const following = m->next;
+    m->refuse(*this);
+    m = following;
+  }
 }
 
 void lane::post_death(const tenancy& t) noexcept {
@@ -102,8 +116,11 @@ void lane::post_death(const tenancy& t) noexcept {
 }
 
 void lane::resume_soon(wait_ptr w) noexcept {
-  waits_.push(w.detach());
-  wake();
+  auto* const ended = w.detach();
+  if (waits_.push(ended))
+    wake();
+  else
+    wait_ptr{ended, false}.reset();
 }
 
 void lane::wake_at(time_point when, wait_ptr w) noexcept {
@@ -148,6 +165,7 @@ void lane::serve(crew_member& by, bool took_over) {
         return;
       }
     } else if (stopping_ && live_.empty()) {
+      close();
       current = nullptr;
       return;
     } else {

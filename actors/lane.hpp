@@ -110,7 +110,13 @@ public:
                     completer<nested_outcome> done);
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
+  /// No more runs: the lane is left when those that it has have ended.
   void stop() noexcept { stopping_ = true; }
+  /// Refuses the messages in the inbox and all later ones. Any thread, once no thread serves the
+  /// lane or the one that does will not come back from its body in time.
+  void close() noexcept;
+  /// Answers the caller of a run that cannot be started any more. Any thread.
+  void refuse_run(run_request&& request) noexcept;
   /// After the last serve(): lets go of every actor, which must not outlive the actor system, and
   /// of every wait, which would keep the lane alive.
   void let_go() noexcept;
@@ -153,7 +159,7 @@ private:
 
   // lane.cpp: the loop.
   void drain();
-  void drop_waits() noexcept;
+  static void drop_waits(wait* first) noexcept;
   void fire_alarms();
   void fire(const alarm& due, run& r);
   void set_alarm(alarm&& at);

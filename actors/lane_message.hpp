@@ -12,6 +12,9 @@ public:
   lane_message* next = nullptr;
   /// On the lane, between two bodies.
   virtual void arrive(lane&) = 0;
+  /// Called instead when the lane is no longer served, on any thread: releases what the message
+  /// carries and answers whoever waits for it.
+  virtual void refuse(lane&) noexcept = 0;
 
 protected:
   lane_message() = default;

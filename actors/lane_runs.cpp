@@ -111,7 +111,17 @@ void lane::queue_new(run& r) {
     queue(r);
 }
 
+void lane::refuse_run(run_request&& request) noexcept {
+  load_.fetch_sub(1, std::memory_order_relaxed);
+  if (request.done)
+    core_.threads().refuse(std::move(request));
+}
+
 void lane::begin_run(std::uint64_t number, run_request&& request) {
+  if (stopping_) {
+    refuse_run(std::move(request));
+    return;
+  }
   auto& r = take_run();
   r.number = number;
   r.live = true;

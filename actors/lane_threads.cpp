@@ -5,8 +5,44 @@
 
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace superstep {
+
+namespace {
+
+/// A lease between the saver that grants it and the run that waits for it. Where the run is gone,
+/// letting go of the lease grants the thread to the next run in line, which may be gone as well:
+/// the leases are let go of one after another, so that a long line does not grow the stack.
+class granted_lease {
+public:
+  explicit granted_lease(result<lease_ptr> got) : got_{std::move(got)} {}
+  granted_lease(const granted_lease&) = delete;
+  granted_lease& operator=(const granted_lease&) = delete;
+  ~granted_lease() {
+    if (!got_ || *got_ == nullptr)
+      return;
+    thread_local auto* dropping = static_cast<std::vector<lease_ptr>*>(nullptr);
+    if (dropping != nullptr) {
+      dropping->push_back(std::move(*got_));
+      return;
+    }
+    auto all = std::vector<lease_ptr>{};
+    dropping = &all;
+    all.push_back(std::move(*got_));
+    while (!all.empty()) {
+      const auto last = std::move(all.back());
+      all.pop_back();
+    }
+    dropping = nullptr;
+  }
+  [[nodiscard]] result<lease_ptr> take() { return std::exchange(got_, lease_ptr{}); }
+
+private:
+  result<lease_ptr> got_;
+};
+
+} // namespace
 
 /// A run writes its thread alone, the runs below it included. Where another has the thread, this
 /// one waits, and its lane goes on.
@@ -29,11 +65,13 @@ void lane::take_thread(run& r) {
                  const auto lock = std::scoped_lock{at->mutex};
                  if (!at->is_late) {
                    at->got = std::move(got);
-                 } else if (const auto alive = core.lock()) {
-                   alive->on_lane(index, [number, held = std::move(got)](lane& l) mutable {
-                     l.thread_was_taken(number, std::move(held));
-                   });
+                   return;
                  }
+                 const auto granted = std::make_shared<granted_lease>(std::move(got));
+                 if (const auto alive = core.lock())
+                   alive->on_lane(index, [number, granted](lane& l) {
+                     l.thread_was_taken(number, granted->take());
+                   });
                });
   auto now = std::optional<result<lease_ptr>>{};
   {

@@ -45,8 +45,8 @@ struct actor_info {
 class engine_debug {
 public:
   explicit engine_debug(std::shared_ptr<engine_core> core) : core_{std::move(core)} {}
-  /// The actors of a run as they are now; empty when it has ended. Blocks for a moment; not for
-  /// bodies.
+  /// The actors of a run as they are now; empty when it has ended or the engine has shut down.
+  /// Blocks for a moment; not for bodies.
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
   /// Runs that have not ended.
   [[nodiscard]] std::size_t live_runs() const;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines that are destroyed while work is under way: every callback is called once, every lease is
+// given back, and the destructor returns within its grace period.
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <new>
+#include <optional>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(shutdown)
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+/// A graph whose node waits for an hour, and how many bodies do.
+struct waiting_graph {
+  std::shared_ptr<std::atomic<int>> inside = std::make_shared<std::atomic<int>>(0);
+  ss::compiled_graph<numbers> graph;
+
+  explicit waiting_graph(ss::compile_options options = {}) : graph{make(inside, options)} {}
+  void await_inside(int n) const {
+    while (inside->load() < n)
+      std::this_thread::yield();
+  }
+
+private:
+  static ss::compiled_graph<numbers> make(std::shared_ptr<std::atomic<int>> count,
+                                          const ss::compile_options& options) {
+    auto g = ss::graph<numbers>{};
+    g.add(a, [count](const numbers& s) -> ss::task<void> {
+      const auto n = s.n;
+      ++*count;
+      if (n == 0) {
+        auto nap = ss::sleep_for{1h};
+        co_await nap;
+      }
+    });
+    g.edge(ss::start, a);
+    return g.compile(options);
+  }
+};
+
+ss::compiled_graph<numbers> quick_graph() {
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  return g.compile();
+}
+
+} // namespace
+
+namespace {
+
+/// The callback of a run that shutdown ends submits a run, whose callback submits the next.
+void check_chain(int depth) {
+  const auto waits = waiting_graph{};
+  auto called = std::atomic<int>{0};
+  auto refused = std::atomic<int>{0};
+  auto next = std::function<void(const ss::run_result<numbers>&)>{};
+  {
+    auto e = ss::engine{{.workers = 2}};
+    next = [&](const ss::run_result<numbers>& r) {
+      if (r.error && r.error->code == ss::graph_errc::cancelled)
+        ++refused;
+      if (++called < depth + 1)
+        e.submit(waits.graph, numbers{}, {}, next);
+    };
+    e.submit(waits.graph, numbers{}, {}, next);
+    waits.await_inside(1);
+  }
+  BOOST_TEST(called.load() == depth + 1);
+  BOOST_TEST(refused.load() == depth + 1);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_are_answered) {
+  for (const auto depth : {1, 2, 20'000})
+    check_chain(depth);
+}
+
+BOOST_AUTO_TEST_CASE(submissions_of_bodies_given_up_are_answered) {
+  auto called = std::atomic<int>{0};
+  auto inside = door{};
+  const auto quick = quick_graph();
+  {
+    auto e = ss::engine{{.workers = 1}};
+    auto g = ss::graph<numbers>{};
+    g.add(a, [&](const numbers&, const ss::runtime& rt) {
+      const auto stop = rt.stop();
+      inside.open();
+      inside.pass();
+      while (!stop.stop_requested())
+        std::this_thread::yield();
+      for (auto i = 0; i < 10; ++i)
+        e.submit(quick, numbers{}, {}, [&](const ss::run_result<numbers>&) { ++called; });
+      return ss::update<numbers>{};
+    });
+    g.edge(ss::start, a);
+    e.submit(g.compile(), numbers{}, {}, [&](const ss::run_result<numbers>&) { ++called; });
+    inside.await_inside(1);
+  }
+  BOOST_TEST(called.load() == 11);
+}
+
+BOOST_AUTO_TEST_CASE(endless_resubmission_ends_with_the_grace_period) {
+  struct place {
+    alignas(ss::engine) std::byte memory[sizeof(ss::engine)]; // stays when the engine is gone
+    std::atomic<bool> is_gone{false};
+    std::atomic<long> called{0};
+  };
+  static auto p = place{};
+  const auto quick = quick_graph();
+  auto options = ss::engine_options{};
+  options.workers = 2;
+  options.shutdown_grace = 200ms;
+  auto* const e = new (static_cast<void*>(&p.memory)) ss::engine{options};
+  struct again {
+    ss::engine* e;
+    ss::compiled_graph<numbers> graph;
+    void operator()(const ss::run_result<numbers>&) const {
+      ++p.called;
+      if (!p.is_gone)
+        e->submit(graph, numbers{}, {}, *this);
+    }
+  };
+  for (auto i = 0; i < 4; ++i)
+    e->submit(quick, numbers{}, {}, again{e, quick});
+  while (p.called < 100)
+    std::this_thread::yield();
+  const auto begin = clock_type::now();
+  e->~engine();
+  p.is_gone = true;
+  BOOST_TEST((clock_type::now() - begin < 3s));
+}
+
+BOOST_AUTO_TEST_CASE(runs_behind_a_stuck_body_are_answered) {
+  // Bodies block on every thread that the engine may have, so that its lane stands still.
+  static auto stuck = door{};
+  auto called = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers&) {
+    stuck.pass();
+    return ss::update<numbers>{};
+  });
+  g.edge(ss::start, a);
+  const auto blocks = g.compile();
+  const auto quick = quick_graph();
+  {
+    auto options = ss::engine_options{};
+    options.workers = 1;
+    options.threads_max = 2;
+    options.shutdown_grace = 500ms;
+    auto e = ss::engine{options};
+    const auto count = [&](const ss::run_result<numbers>& r) {
+      BOOST_TEST(r.error.has_value());
+      ++called;
+    };
+    for (auto i = 0; i < 2; ++i)
+      e.submit(blocks, numbers{}, {}, count);
+    stuck.await_inside(2);
+    for (auto i = 0; i < 10; ++i)
+      e.submit(quick, numbers{}, {}, count);
+  }
+  stuck.open();
+  BOOST_TEST(called.load() == 12);
+}
+
+namespace {
+
+/// One run has the thread, others wait for its lease when the engine goes.
+void check_leases(int waiting) {
+  auto options = ss::compile_options{};
+  options.checkpointer = std::make_shared<ss::memory_saver>();
+  const auto waits = waiting_graph{options};
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  auto called = std::atomic<int>{0};
+  {
+    auto e = ss::engine{{.workers = 2}};
+    const auto count = [&](const ss::run_result<numbers>&) { ++called; };
+    e.submit(waits.graph, numbers{}, config, count);
+    waits.await_inside(1);
+    for (auto i = 0; i < waiting; ++i)
+      e.submit(waits.graph, numbers{.n = 1, .total = 0, .seen = {}}, config, count);
+    while (e.debug().live_runs() < static_cast<std::size_t>(waiting))
+      std::this_thread::yield();
+  }
+  BOOST_TEST(called.load() == waiting + 1);
+  auto e = ss::engine{{.workers = 1}};
+  auto run =
+      background_run<numbers>{e, waits.graph, numbers{.n = 1, .total = 0, .seen = {}}, config};
+  BOOST_TEST(!run.result().error); // a lost lease shows as the test's time limit
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(leases_on_their_way_are_given_back) {
+  for (const auto waiting : {1, 2, 20'000})
+    check_leases(waiting);
+}
+
+BOOST_AUTO_TEST_CASE(actors_of_an_engine_gone_are_none) {
+  auto looking = std::optional<ss::engine_debug>{};
+  auto handle = ss::run_handle{};
+  const auto waits = waiting_graph{};
+  {
+    auto e = ss::engine{{.workers = 1}};
+    handle = e.submit(waits.graph, numbers{}, {}, [](const ss::run_result<numbers>&) {});
+    waits.await_inside(1);
+    looking.emplace(e.debug());
+    BOOST_TEST(looking->actors(handle).size() == 2U);
+  }
+  BOOST_TEST(looking->actors(handle).empty());
+  handle.cancel();
+  handle.drain();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
