@@ -3,8 +3,6 @@
 
 #include "agents/overrides.hpp"
 
-#include <superstep/tools/argument_schema.hpp>
-
 #include <utility>
 
 namespace superstep::detail {
@@ -47,8 +45,7 @@ void read_response(fields& root, agent_spec& into) {
   if (type == nullptr || *type != "object")
     return root.wrong("response",
                       "must be a JSON Schema of type object: no provider takes another");
-  if (const auto compiled = argument_schema::compile(schema->get_object()); !compiled)
-    return root.wrong("response", compiled.error().text);
+  check_schema(node, schema->get_object(), "response", root.faults());
   into.response = std::move(schema->get_object());
 }
 

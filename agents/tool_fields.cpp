@@ -54,7 +54,7 @@ options_variant read_command(fields& at, const std::string&) {
   at.required_text("name", out.name)
       .text("description", out.description)
       .texts("argv", out.argv, 1)
-      .object("args_schema", out.args_schema)
+      .schema("args_schema", out.args_schema)
       .number("timeout_ms", out.timeout_ms, 1)
       .number("max_output_bytes", out.max_output_bytes, 1);
   return out;
@@ -64,7 +64,7 @@ options_variant read_simulated(fields& at, const std::string&) {
   auto out = simulated_options{};
   at.required_text("name", out.name)
       .text("description", out.description)
-      .object("args_schema", out.args_schema)
+      .schema("args_schema", out.args_schema)
       .number("delay_ms", out.delay_ms)
       .real("error_rate", out.error_rate, 0, 1)
       .number("seed", out.seed);

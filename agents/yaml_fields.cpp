@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/yaml_fields.hpp"
 
+#include <superstep/tools/argument_schema.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -96,6 +98,23 @@ private:
   fault_list& faults_;
   int values_ = 0;
 };
+
+/// The node that a dotted path leads to, as far as there is one: names may have dots.
+YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
+  auto at = YAML::Node{from};
+  while (!path.empty()) {
+    const auto step = std::string{path.substr(0, path.find('.'))};
+    path.remove_prefix(std::min(path.size(), step.size() + 1));
+    const auto index = at.IsSequence() ? parse_number<std::size_t>(step) : std::nullopt;
+    const auto next = index       ? std::as_const(at)[*index]
+                      : at.IsMap() ? std::as_const(at)[step]
+                                   : YAML::Node{YAML::NodeType::Undefined};
+    if (!next.IsDefined())
+      break;
+    at.reset(next);
+  }
+  return at;
+}
 
 } // namespace
 
@@ -253,6 +272,24 @@ fields& fields::any(std::string_view key, json::value& into) {
   if (at.IsDefined())
     if (auto value = to_json(at, path_of(key), faults_))
       into = std::move(*value);
+  return *this;
+}
+
+void check_schema(const YAML::Node& node, const json::object& schema, std::string path,
+                  fault_list& faults) {
+  auto fault = argument_schema::find_fault(schema);
+  if (!fault)
+    return;
+  if (!fault->path.empty())
+    path += '.' + fault->path;
+  faults.add(deepest_node(node, fault->path), std::move(path), std::move(fault->text));
+}
+
+fields& fields::schema(std::string_view key, json::object& into) {
+  object(key, into);
+  const auto at = node_.IsMap() ? std::as_const(node_)[std::string{key}] : YAML::Node{};
+  if (at.IsDefined() && at.IsMap())
+    check_schema(at, into, path_of(key), faults_);
   return *this;
 }
 

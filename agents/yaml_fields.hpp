@@ -45,6 +45,10 @@ private:
 [[nodiscard]] std::optional<json::value> to_json(const YAML::Node& node, const std::string& path,
                                                  fault_list& faults);
 
+/// Adds a fault for what keeps `schema`, read from the node, from being a JSON Schema.
+void check_schema(const YAML::Node& node, const json::object& schema, std::string path,
+                  fault_list& faults);
+
 /// One mapping of the file, read key by key. Every reader leaves its target alone when the key is
 /// absent, and adds a fault when the value is not what the target takes. done() then adds one for
 /// every key that nobody asked for.
@@ -73,6 +77,8 @@ public:
   fields& texts(std::string_view key, std::vector<std::string>& into, std::size_t min_size);
   fields& object(std::string_view key, json::object& into);
   fields& any(std::string_view key, json::value& into);
+  /// A JSON Schema; a fault is reported at its own line, as far as the file has one.
+  fields& schema(std::string_view key, json::object& into);
 
   /// The value of a key, marked as known; an invalid node when it is absent.
   [[nodiscard]] YAML::Node take(std::string_view key);

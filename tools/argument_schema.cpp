@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schema_check.hpp"
+
 #include <superstep/messages/python_text.hpp>
 #include <superstep/tools/argument_schema.hpp>
 
-#define VALIJSON_USE_EXCEPTIONS 1 // its other way to report a bad schema is to abort
-#include <valijson/adapters/boost_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <exception>
 #include <functional>
@@ -21,10 +19,12 @@ namespace superstep {
 
 struct argument_schema::compiled {
   valijson::Schema schema;
+  detail::pattern_table patterns;
   json::value written;                         ///< for the order of its properties
   std::set<std::string, std::less<>> required; ///< members of the top level
 
-  [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments) const;
+  [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
+                                                  const schema_check_limits& limits) const;
 };
 
 namespace {
@@ -92,13 +92,31 @@ bool repeats_inner_fault(const std::string& text) {
          text.starts_with("Failed to validate item #");
 }
 
+std::string_view text_of(detail::check_ended::reason why) {
+  using reason = detail::check_ended::reason;
+  switch (why) {
+  case reason::too_deep:
+    return "cannot be checked: they are nested too deeply for the schema";
+  case reason::too_much_work:
+    return "cannot be checked: they are too large for the schema";
+  case reason::too_late:
+    return "cannot be checked: it takes too long";
+  case reason::enough_faults:
+    break;
+  }
+  return "do not match the schema";
+}
+
 } // namespace
 
 result<argument_schema> argument_schema::compile(const json::object& schema) {
   auto made = std::make_shared<compiled>();
+  if (auto fault = detail::read_patterns(schema, made->patterns))
+    return error{errc::invalid_argument,
+                 (fault->path.empty() ? "" : fault->path + ": ") + fault->text};
   try {
     made->written = json::value(schema);
-    auto parser = valijson::SchemaParser{};
+    auto parser = detail::bounded_parser{};
     parser.populateSchema(valijson::adapters::BoostJsonAdapter{made->written}, made->schema);
     if (const auto* required = schema.if_contains("required"); required && required->is_array())
       for (const auto& name : required->get_array())
@@ -110,24 +128,45 @@ result<argument_schema> argument_schema::compile(const json::object& schema) {
   return argument_schema{std::move(made)};
 }
 
-std::vector<argument_fault> argument_schema::check(const json::object& arguments) const {
-  auto faults = compiled_->check(arguments);
+std::optional<argument_fault> argument_schema::find_fault(const json::object& schema) {
+  auto patterns = detail::pattern_table{};
+  if (auto fault = detail::read_patterns(schema, patterns))
+    return fault;
+  auto compiled = compile(schema);
+  if (!compiled)
+    return argument_fault{"", std::move(compiled).error().text};
+  return std::nullopt;
+}
+
+std::vector<argument_fault> argument_schema::check(const json::object& arguments,
+                                                   const schema_check_limits& limits) const {
+  auto faults = compiled_->check(arguments, limits);
   if (faults.empty())
     return faults;
   auto given = arguments;
   for (const auto& [name, value] : arguments)
     if (value.is_null() && !compiled_->required.contains(std::string_view{name}))
       given.erase(name);
-  return given.size() == arguments.size() ? faults : compiled_->check(given);
+  return given.size() == arguments.size() ? faults : compiled_->check(given, limits);
 }
 
-std::vector<argument_fault> argument_schema::compiled::check(const json::object& arguments) const {
+std::vector<argument_fault>
+argument_schema::compiled::check(const json::object& arguments,
+                                 const schema_check_limits& limits) const {
   const auto document = json::value(arguments);
-  // Not shared: the validator caches compiled patterns while it checks.
-  auto validator = valijson::Validator{};
   auto results = valijson::ValidationResults{};
-  if (validator.validate(schema, valijson::adapters::BoostJsonAdapter{document}, &results))
-    return {};
+  try {
+    // Whether they match is decided without collecting faults, which would take memory.
+    auto work = detail::check_work{patterns, limits};
+    if (detail::check(schema, document, work, nullptr))
+      return {};
+    detail::check(schema, document, work, &results);
+  } catch (const detail::check_ended& ended) {
+    if (results.numErrors() == 0)
+      return {{"", std::string{text_of(ended.why())}}};
+  } catch (const std::exception& e) {
+    return {{"", std::string{"cannot be checked: "} + e.what()}};
+  }
   struct placed_fault {
     std::vector<std::size_t> position;
     argument_fault fault;
@@ -156,6 +195,63 @@ std::vector<argument_fault> argument_schema::compiled::check(const json::object&
       faults.push_back(std::move(f.fault));
   return faults;
 }
+
+namespace detail {
+
+namespace {
+
+bool is_day(std::string_view month, std::string_view day) {
+  static constexpr auto days = std::array{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const auto number = [](std::string_view two) { return (two[0] - '0') * 10 + (two[1] - '0'); };
+  return number(day) <= days.at(static_cast<std::size_t>(number(month) - 1));
+}
+
+bool is_date(const re2::RE2& pattern, const std::string& text) {
+  auto month = std::string{};
+  auto day = std::string{};
+  return re2::RE2::FullMatch(text, pattern, &month, &day) && is_day(month, day);
+}
+
+} // namespace
+
+// The validator's own patterns, which match by recursion there.
+bool is_of_format(const std::string& text, const std::string& format) {
+  static constexpr auto date = "[0-9]+-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])";
+  static constexpr auto time = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\\.[0-9]+)?"
+                               "(?:[Zz]|[+|\\-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
+  static const auto date_pattern = re2::RE2{date};
+  static const auto time_pattern = re2::RE2{time};
+  static const auto both_pattern = re2::RE2{std::string{date} + "[Tt]" + time};
+  if (format == "date")
+    return is_date(date_pattern, text);
+  if (format == "time")
+    return re2::RE2::FullMatch(text, time_pattern);
+  return format != "date-time" || is_date(both_pattern, text);
+}
+
+std::size_t hash_of(const valijson::adapters::BoostJsonAdapter& value, check_work& work) {
+  work.step();
+  const auto mixed = [](std::size_t a, std::size_t b) {
+    return a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U));
+  };
+  auto out = std::size_t{0};
+  if (value.isNumber()) {
+    out = std::hash<double>{}(value.asDouble());
+  } else if (value.isBool()) {
+    out = value.asBool() ? 1 : 2;
+  } else if (value.isString()) {
+    out = std::hash<std::string>{}(value.asString());
+  } else if (value.isArray()) {
+    for (const auto item : value.asArray())
+      out = mixed(out, hash_of(item, work));
+  } else if (value.isObject()) {
+    for (const auto member : value.asObject()) // in any order
+      out += mixed(std::hash<std::string>{}(member.first), hash_of(member.second, work));
+  }
+  return mixed(out, 1);
+}
+
+} // namespace detail
 
 std::string describe_faults(std::string_view tool, const json::object& arguments,
                             const std::vector<argument_fault>& faults) {

@@ -4,6 +4,8 @@
 #include <superstep/tools/argument_schema.hpp>
 #include <superstep/tools/command.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -38,12 +40,16 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
+  [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override {
+    return std::chrono::milliseconds{options_.timeout_ms};
+  }
+
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     auto request = process_request{};
     request.argv = options_.argv;
     request.stdin_text = to_text(call.args);
     request.environment = environment_of(context);
-    request.timeout_ms = options_.timeout_ms;
+    request.timeout_ms = left_of(context.spent);
     request.output_bytes_max = options_.max_output_bytes;
     auto running = run_process(*io_, std::move(request));
     auto ended = co_await running;
@@ -53,6 +59,11 @@ public:
   }
 
 private:
+  [[nodiscard]] std::uint32_t left_of(std::chrono::milliseconds spent) const noexcept {
+    const auto left = std::max<std::int64_t>(options_.timeout_ms - spent.count(), 1);
+    return static_cast<std::uint32_t>(left);
+  }
+
   [[nodiscard]] tool_output failed(const std::string& text) const {
     auto out = tool_output{};
     out.content = "Error: command '" + options_.argv.front() + "': " + text;

@@ -162,6 +162,9 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return kind_; }
+  [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override {
+    return inner_->time_limit();
+  }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     return context.place && context.place->journal

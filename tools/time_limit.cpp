@@ -131,8 +131,9 @@ task<void> run_until_over(timed_ptr call) {
 task<tool_output> run_timed(tool_ptr tool, tool_call given, tool_context context,
                             std::chrono::milliseconds length) {
   auto& at = co_await this_home{};
-  const auto call = std::make_shared<timed_call>(std::move(tool), std::move(given),
-                                                 std::move(context), at.where->now() + length);
+  const auto end = at.where->now() + length - context.spent;
+  const auto call =
+      std::make_shared<timed_call>(std::move(tool), std::move(given), std::move(context), end);
   auto stopping = stop_at(call);
   start(stopping, at);
   auto join = boost::intrusive_ptr<fork_join>{new fork_join{1}};
@@ -152,6 +153,7 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return inner_->effects(); }
+  [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override { return length_; }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     return run_timed(inner_, std::move(call), std::move(context), length_);
   }

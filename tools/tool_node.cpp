@@ -7,6 +7,8 @@
 #include <superstep/tools/argument_schema.hpp>
 #include <superstep/tools/tool_node.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -126,8 +128,18 @@ void add_defaults(json::object& args, const std::vector<injection>& injections,
       args[i.argument] = *i.otherwise;
 }
 
-void check_arguments(const tool_node::table::entry& entry, const tool_call& call) {
-  auto faults = entry.schema.check(call.args);
+/// The check is part of the call: its time is the call's, and it ends when the call is cancelled.
+void check_arguments(const tool_node::table::entry& entry, const tool_call& call,
+                     tool_context& context) {
+  auto limits = schema_check_limits{};
+  limits.stop = context.stop;
+  const auto whole = entry.run->time_limit();
+  if (whole.count() > 0)
+    limits.time_max = std::min(limits.time_max, whole);
+  const auto began = std::chrono::steady_clock::now();
+  auto faults = entry.schema.check(call.args, limits);
+  context.spent = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
   if (!faults.empty())
     throw tool_invocation_error{call.name, call.args, std::move(faults)};
 }
@@ -160,7 +172,7 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   auto in_hand = call_in_hand{call.id, call.name, surroundings_of(context).form};
   auto refused = tool_answer{};
   try {
-    check_arguments(*entry, given ? *given : call);
+    check_arguments(*entry, given ? *given : call, context);
     auto body = entry->run->run(std::move(call), std::move(context));
     auto out = co_await body;
     co_return answer_output(*t, in_hand, std::move(out));

@@ -52,6 +52,25 @@ std::ostream& operator<<(std::ostream& out, const bad_file& c) {
 }
 
 const auto bad_files = std::vector<bad_file>{
+    {"a pattern that looks ahead",
+     "model: {provider: recorded, path: t}\ntools:\n  - command:\n      name: t\n      argv: [cat]\n"
+     "      args_schema:\n        properties:\n          s: {type: string}\n          t:\n"
+     "            pattern: '(?=a)b'\n",
+     "a.yaml:10: tools.0.command.args_schema.properties.t.pattern: the pattern '(?=a)b' cannot be "
+     "compiled (invalid perl operator: (?=); look-around, back references and repetitions of more "
+     "than 1,000 are not supported (RE2 syntax)"},
+    {"a pattern of names that refers back",
+     "model: {provider: recorded, path: t}\ntools:\n  - simulated:\n      name: t\n"
+     "      args_schema:\n        patternProperties:\n          (a)\\1: {}\n",
+     "a.yaml:7: tools.0.simulated.args_schema.patternProperties.(a)\\1: the pattern '(a)\\1' cannot "
+     "be compiled (invalid escape sequence: \\1); look-around, back references and repetitions of "
+     "more than 1,000 are not supported (RE2 syntax)"},
+    {"a pattern of an answer",
+     "model: {provider: recorded, path: t}\nresponse:\n  type: object\n  properties:\n"
+     "    a: {pattern: '('}\n",
+     "a.yaml:5: response.properties.a.pattern: the pattern '(' cannot be compiled (missing ): (); "
+     "look-around, back references and repetitions of more than 1,000 are not supported (RE2 "
+     "syntax)"},
     {"no model", "name: a\n", "a.yaml:1: model: is missing; it is required"},
     {"an empty file", "", "a.yaml: model: is missing; it is required"},
     {"a model that is text", "model: gpt\n",
@@ -274,6 +293,33 @@ BOOST_AUTO_TEST_CASE(anchors_cannot_blow_a_small_file_up) {
   }
   text += "tools: [{simulated: {name: t, result: *a7}}]\n";
   BOOST_TEST(to_text(read(text).faults).find("has more than 100000 values") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(deep_or_long_text_is_a_fault) {
+  const auto repeat = [](std::string_view piece, std::size_t count) {
+    auto out = std::string{};
+    for (auto i = std::size_t{0}; i < count; ++i)
+      out += piece;
+    return out;
+  };
+  auto indented = std::string{"x:\n"};
+  for (auto i = std::size_t{1}; i < 1'300; ++i)
+    indented += std::string(i, ' ') + "a:\n";
+  const auto texts = std::vector<std::string>{
+      "x: " + repeat("[", 100'000),
+      "x: " + repeat("{a: ", 100'000),
+      "x: " + repeat("[", 100'000) + repeat("]", 100'000),
+      "x: " + repeat("- ", 100'000),
+      repeat("? ", 100'000),
+      "x: &a [*a]\ntools: [{simulated: {name: t, result: *a}}]",
+      "x: &a {b: *a}\ntools: *a",
+      "x: '" + std::string(1'000'000, 'a'),
+      indented,
+      "x: " + repeat("!", 100'000),
+      "x: " + repeat("&a", 100'000) + " 1",
+  };
+  for (const auto& text : texts)
+    BOOST_TEST(!read(std::string{minimal} + text).faults.empty(), text.substr(0, 40));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_one_fault) {

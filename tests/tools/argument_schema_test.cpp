@@ -5,10 +5,14 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <ostream>
+#include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace superstep;
@@ -77,6 +81,233 @@ BOOST_AUTO_TEST_CASE(what_is_no_schema_is_refused) {
   for (const auto* text :
        {R"({"type":7})", R"({"properties":[]})", R"({"$ref":"http://example.org/s"})"})
     BOOST_TEST(argument_schema::compile(parse_json(text)->get_object()).has_error());
+}
+
+namespace {
+
+json::object object_of(std::string_view text) {
+  return parse_json(text)->get_object();
+}
+
+argument_schema schema_of(std::string_view text) {
+  auto schema = argument_schema::compile(object_of(text));
+  BOOST_REQUIRE(schema.has_value());
+  return *std::move(schema);
+}
+
+json::object with_text(std::size_t size, char c = 'a') {
+  return {{"s", std::string(size, c)}};
+}
+
+/// `[[[…1…]]]`
+std::string nested(std::size_t depth, std::string_view open = "[", std::string_view close = "]") {
+  auto out = std::string{};
+  for (auto i = std::size_t{0}; i < depth; ++i)
+    out += open;
+  out += '1';
+  for (auto i = std::size_t{0}; i < depth; ++i)
+    out += close;
+  return out;
+}
+
+struct pattern_case {
+  std::string_view name, pattern, takes, refuses;
+};
+std::ostream& operator<<(std::ostream& out, const pattern_case& c) {
+  return out << c.name;
+}
+
+const auto patterns = std::vector<pattern_case>{
+    {"letters", "^[a-z]*$", "abc", "aBc"},
+    {"a part of the text", "b+", "abbc", "ac"},
+    {"digits and counts", "^\\\\d{3}-\\\\d{2}$", "123-45", "123-4"},
+    {"an escaped slash", "^a\\\\/b$", "a/b", "ab"},
+    {"a code unit", "^\\\\u00e9$", "\u00e9", "e"},
+    {"a pair of code units", "^\\\\ud83d\\\\ude00$", "\U0001F600", "e"},
+    {"a group with a name", "^(?<year>[0-9]{4})$", "2024", "24"},
+    {"no capture", "^(?:ab|cd)+$", "abcd", "abc"},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(patterns_match_as_in_json_schema, boost::unit_test::data::make(patterns), c) {
+  const auto text = R"({"properties":{"s":{"pattern":")" + std::string{c.pattern} + "\"}}}";
+  const auto schema = schema_of(text);
+  BOOST_TEST(schema.check({{"s", c.takes}}).empty());
+  BOOST_TEST(schema.check({{"s", c.refuses}}).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(patterns_take_linear_time_and_no_stack) {
+  for (const auto* pattern : {"^[a-z]*$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$",
+                              "^(a|a?)+$", "(x+x+)+y", "^.*a.*a.*a.*a.*a.*a.*!$"}) {
+    const auto began = std::chrono::steady_clock::now();
+    for (const auto& text :
+         {json::object{{"properties", {{"s", {{"pattern", pattern}}}}}},
+          json::object{{"patternProperties", {{pattern, {{"type", "integer"}}}}}},
+          json::object{{"propertyNames", {{"pattern", pattern}}}},
+          json::object{{"properties", {{"s", {{"anyOf", {{{"pattern", pattern}}, true}}}}}}}}) {
+      const auto schema = argument_schema::compile(text);
+      BOOST_REQUIRE(schema.has_value());
+      (void)schema->check(with_text(1'000'000));
+      (void)schema->check({{std::string(100'000, 'a'), 1}});
+    }
+    BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{5}), pattern);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(formats_are_checked_in_linear_time) {
+  for (const auto* format : {"date", "time", "date-time"}) {
+    const auto schema = argument_schema::compile({{"properties", {{"s", {{"format", format}}}}}});
+    BOOST_TEST(schema->check(with_text(1'000'000, '1')).size() == 1u);
+    BOOST_TEST(schema->check({{"s", "16:52:45." + std::string(1'000'000, '1') + "Z"}}).empty() ==
+               (std::string_view{format} == "time"));
+    BOOST_TEST(schema->check({{"s", 7}}).empty()); // of texts alone
+  }
+  const auto date = schema_of(R"({"properties":{"s":{"format":"date"}}})");
+  BOOST_TEST(date.check({{"s", "2024-02-29"}}).empty());
+  for (const auto* wrong : {"2024-02-30", "2024-13-01", "2024-04-31", "2024-1-1", ""})
+    BOOST_TEST(date.check({{"s", wrong}}).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(patterns_that_cannot_be_compiled_are_refused) {
+  for (const auto* pattern : {"^(?=a).*$", "(?!x)", "(?<=a)b", "(?<!a)b", "(a)\\1", "(?<n>a)\\k<n>",
+                              "[", "(", "a{1001}", "*"})
+    for (const auto& [schema, place] : std::vector<std::pair<json::object, std::string>>{
+             {{{"properties", {{"s", {{"pattern", pattern}}}}}}, "properties.s.pattern"},
+             {{{"patternProperties", {{pattern, json::object{}}}}},
+              std::string{"patternProperties."} + pattern},
+             {{{"items", {{{"pattern", pattern}}}}}, "items.0.pattern"}}) {
+      const auto fault = argument_schema::find_fault(schema);
+      BOOST_REQUIRE(fault.has_value());
+      BOOST_TEST(fault->path == place);
+      BOOST_TEST(argument_schema::compile(schema).error().text.starts_with(place + ": "));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(values_named_pattern_are_no_patterns) {
+  for (const auto* text : {R"j({"properties":{"pattern":{"type":"string"}}})j",
+                           R"j({"properties":{"p":{"default":{"pattern":"(?=x)"}}}})j",
+                           R"j({"properties":{"p":{"enum":[{"pattern":"(?=x)"}]}}})j",
+                           R"j({"properties":{"p":{"const":{"pattern":"(?=x)"}}}})j"})
+    BOOST_TEST(!argument_schema::find_fault(object_of(text)));
+}
+
+BOOST_AUTO_TEST_CASE(schemas_that_never_end_are_refused) {
+  const auto refused = [](const json::object& schema) {
+    BOOST_TEST(argument_schema::compile(schema).has_error());
+  };
+  refused(object_of(R"({"properties":{"a":{"$ref":"#/definitions/a"}},
+    "definitions":{"a":{"$ref":"#/definitions/b"},"b":{"$ref":"#/definitions/a"}}})"));
+  refused(object_of(R"({"properties":{"a":{"$ref":"#/properties/a"}}})"));
+  refused(object_of(R"({"definitions":{"a b":{"$ref":"#/definitions/a%20b"}},
+    "items":{"$ref":"#/definitions/a%20b"}})"));
+  refused({{"$ref", "urn:" + std::string(100'000, 'a')}});
+  refused({{"id", "urn:ab:" + std::string(100'000, 'a')}});
+  refused({{"enum", parse_json(nested(150))->get_array()}});
+  auto deep = json::object{{"type", "object"}};
+  for (auto i = 0; i < 150; ++i)
+    deep = json::object{{"properties", {{"a", std::move(deep)}}}};
+  refused(deep);
+  auto wide = json::array(200'000, json::value{1});
+  refused({{"enum", std::move(wide)}});
+}
+
+BOOST_AUTO_TEST_CASE(chains_of_references_do_not_overflow_the_stack) {
+  constexpr auto count = 20'000;
+  auto definitions = json::object{};
+  for (auto i = 0; i < count; ++i)
+    definitions["d" + std::to_string(i)] = {
+        {"items", {{"$ref", "#/definitions/d" + std::to_string(i + 1)}}}};
+  definitions["d" + std::to_string(count)] = json::object{};
+  const auto schema = argument_schema::compile(
+      {{"definitions", std::move(definitions)}, {"items", {{"$ref", "#/definitions/d0"}}}});
+  BOOST_TEST(schema.has_error()); // it ended
+}
+
+BOOST_AUTO_TEST_CASE(schemas_that_apply_to_themselves_end) {
+  for (const auto* text :
+       {R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"$ref":"#"}]})", R"({"not":{"$ref":"#"}})",
+        R"({"if":{"$ref":"#"},"then":true})",
+        R"({"definitions":{"a":{"oneOf":[{"$ref":"#/definitions/b"},true]},
+            "b":{"allOf":[{"$ref":"#/definitions/a"}]}},"allOf":[{"$ref":"#/definitions/a"}]})"})
+    if (const auto schema = argument_schema::compile(object_of(text)))
+      BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_schema_may_describe_trees) {
+  const auto schema = schema_of(
+      R"({"properties":{"a":{"$ref":"#"}},"additionalProperties":false,"type":["object","integer"]})");
+  BOOST_TEST(schema.check(object_of(nested(150, R"({"a":)", "}"))).empty());
+  BOOST_TEST(schema.check(object_of(nested(150, R"({"b":)", "}"))).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(alternatives_inside_alternatives_end) {
+  auto definitions = json::object{};
+  for (auto i = 0; i < 40; ++i) {
+    const auto next = json::object{{"$ref", "#/definitions/d" + std::to_string(i + 1)}};
+    definitions["d" + std::to_string(i)] = {{"anyOf", {next, next, next}}};
+  }
+  definitions["d40"] = {{"type", "string"}};
+  const auto schema = argument_schema::compile(
+      {{"definitions", std::move(definitions)}, {"properties", {{"a", {{"$ref", "#/definitions/d0"}}}}}});
+  BOOST_REQUIRE(schema.has_value());
+  const auto began = std::chrono::steady_clock::now();
+  BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
+  BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{4}));
+}
+
+BOOST_AUTO_TEST_CASE(large_arguments_are_checked_or_refused_in_time) {
+  const auto schema = schema_of(
+      R"({"properties":{"a":{"uniqueItems":true},"b":{"items":{"type":"string"}},
+          "c":{"additionalProperties":{"type":"string"}},"s":{"maxLength":5}}})");
+  auto numbers = json::array{};
+  auto members = json::object{};
+  for (auto i = 0; i < 150'000; ++i) {
+    numbers.emplace_back(i);
+    members[std::to_string(i)] = i;
+  }
+  const auto began = std::chrono::steady_clock::now();
+  BOOST_TEST(schema.check({{"a", numbers}}).empty());
+  BOOST_TEST(schema.check({{"b", numbers}}).size() == 10u); // the first ten faults
+  BOOST_TEST(schema.check({{"c", std::move(members)}}).size() == 10u);
+  BOOST_TEST(schema.check(with_text(1'000'000)).size() == 1u);
+  numbers.emplace_back(7);
+  BOOST_TEST(schema.check({{"a", std::move(numbers)}}).front().path == "a");
+  BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{10}));
+}
+
+BOOST_AUTO_TEST_CASE(many_faults_of_one_alternative_do_not_refuse_another) {
+  for (const auto* alternatives : {"anyOf", "oneOf"}) {
+    const auto schema = argument_schema::compile(
+        {{"properties",
+          {{"a", {{alternatives, {{{"items", {{"type", "string"}}}}, {{"minItems", 1}}}}}}}}});
+    BOOST_REQUIRE(schema.has_value());
+    BOOST_TEST(schema->check({{"a", json::array(1'000, json::value(1))}}).empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(items_are_unique_by_value) {
+  const auto schema = schema_of(R"({"properties":{"a":{"uniqueItems":true}}})");
+  for (const auto* same : {R"({"a":[1,2,1]})", R"({"a":[1,1.0]})", R"({"a":["x","x"]})",
+                           R"({"a":[{"x":1,"y":[2]},{"y":[2],"x":1}]})", R"({"a":[null,null]})"})
+    BOOST_TEST(schema.check(object_of(same)).size() == 1u, same);
+  for (const auto* distinct : {R"({"a":[1,true,"1",[1],{"a":1},null,0,false,""]})",
+                               R"({"a":[[1,2],[2,1]]})", R"({"a":[{"x":1},{"y":1}]})"})
+    BOOST_TEST(schema.check(object_of(distinct)).empty(), distinct);
+}
+
+BOOST_AUTO_TEST_CASE(a_check_ends_with_its_call) {
+  const auto schema = schema_of(R"({"properties":{"a":{"items":{"type":"integer"}}}})");
+  const auto arguments = json::object{{"a", json::array(100'000, json::value(1))}};
+  auto limits = schema_check_limits{};
+  auto stopped = std::stop_source{};
+  limits.stop = stopped.get_token();
+  BOOST_TEST(schema.check(arguments, limits).empty());
+  stopped.request_stop();
+  BOOST_TEST(schema.check(arguments, limits).size() == 1u);
+  limits = schema_check_limits{};
+  limits.time_max = std::chrono::milliseconds{0};
+  BOOST_TEST(schema.check(arguments, limits).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_text_for_the_model_names_tool_arguments_and_faults) {

@@ -10,6 +10,7 @@
 #include <superstep/tools/injection.hpp>
 #include <superstep/tools/tool_command.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,6 +45,7 @@ struct tool_context {
   /// Of the task that makes the call; null when its run is not kept.
   task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; a blocking tool may look at it
+  std::chrono::milliseconds spent{0}; ///< of the tool's time_limit(), by the check of the arguments
   const superstep::clock* time = &system_clock();
   /// State, store and run around the call, when the node has been given any; null otherwise.
   std::shared_ptr<const tool_surroundings> around{};
@@ -76,6 +78,10 @@ public:
   [[nodiscard]] virtual std::vector<injection> injections() const { return {}; }
   /// See effects.hpp, which makes tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
+  /// The limit of one call's time, the check of its arguments included; 0 if the tool sets none.
+  [[nodiscard]] virtual std::chrono::milliseconds time_limit() const noexcept {
+    return std::chrono::milliseconds{0};
+  }
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };
 

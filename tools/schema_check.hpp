@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// valijson's validator with bounds. Its members that use std::regex, compare each item with each,
+// or recurse without a bound are specialised here; included by one source file only.
+#pragma once
+
+#include "schema_patterns.hpp"
+
+#define VALIJSON_USE_EXCEPTIONS 1 // its other way to report a bad schema is to abort
+// A user's program may use valijson as well, without the specialisations below.
+#define valijson superstep_valijson
+#include <valijson/adapters/boost_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <regex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace superstep::detail {
+
+/// Thrown through the validator when a bound of one check is reached.
+class check_ended : public std::exception {
+public:
+  enum class reason : std::uint8_t { enough_faults, too_deep, too_much_work, too_late };
+  explicit check_ended(reason why) noexcept : why_{why} {}
+  [[nodiscard]] reason why() const noexcept { return why_; }
+  [[nodiscard]] const char* what() const noexcept override { return "the check was ended"; }
+
+private:
+  reason why_;
+};
+
+/// The budget of one check. It takes the place of the validator's cache of std::regex, the only
+/// object of the caller that reaches all its levels; the cache itself stays empty.
+class check_work : public std::unordered_map<std::string, std::regex> {
+public:
+  check_work(const pattern_table& patterns, const schema_check_limits& limits)
+      : patterns_{patterns}, limits_{limits},
+        deadline_{std::chrono::steady_clock::now() + limits.time_max} {}
+
+  static check_work& of(std::unordered_map<std::string, std::regex>& cache) noexcept {
+    return static_cast<check_work&>(cache);
+  }
+
+  void step(std::size_t count = 1) {
+    steps_ += count;
+    if (steps_ > limits_.steps_max)
+      throw check_ended{check_ended::reason::too_much_work};
+    if (steps_ >= next_look_) {
+      next_look_ = steps_ + steps_between_looks;
+      if (limits_.stop.stop_requested() || std::chrono::steady_clock::now() >= deadline_)
+        throw check_ended{check_ended::reason::too_late};
+    }
+  }
+
+  /// One schema against one value.
+  class level {
+  public:
+    level(check_work& work, const valijson::ValidationResults* results) : work_{work} {
+      constexpr auto faults_examined_max = std::size_t{200};
+      // Faults are collected of what does not match only, so nothing is lost.
+      if (results != nullptr && results->numErrors() >= faults_examined_max)
+        throw check_ended{check_ended::reason::enough_faults};
+      if (work.levels_ >= work.limits_.levels_max)
+        throw check_ended{check_ended::reason::too_deep};
+      work.step();
+      ++work.levels_;
+    }
+    level(const level&) = delete;
+    level& operator=(const level&) = delete;
+    ~level() { --work_.levels_; }
+
+  private:
+    check_work& work_;
+  };
+
+  /// Whether the pattern, which is one of the schema's, matches. A longer text is more steps.
+  bool matches(const std::string& pattern, const std::string& text) {
+    step(1 + text.size() / bytes_per_step);
+    const auto found = patterns_.find(pattern);
+    if (found == patterns_.end()) // in a part of the schema that only a reference reaches
+      return compile_and_match(pattern, text);
+    return superstep::detail::matches(*found->second, text);
+  }
+
+private:
+  bool compile_and_match(const std::string& pattern, const std::string& text) {
+    constexpr auto steps_to_compile = std::size_t{1'000};
+    step(steps_to_compile);
+    const auto compiled = compile_pattern(pattern);
+    if (!compiled)
+      throw std::runtime_error{compiled.error().text};
+    return superstep::detail::matches(**compiled, text);
+  }
+
+  static constexpr auto steps_between_looks = std::size_t{256};
+  static constexpr auto bytes_per_step = std::size_t{256};
+
+  const pattern_table& patterns_;
+  const schema_check_limits& limits_;
+  std::chrono::steady_clock::time_point deadline_;
+  std::size_t steps_ = 0;
+  std::size_t next_look_ = 0;
+  std::size_t levels_ = 0;
+};
+
+/// Whether text is of one of the formats that the validator checks; other formats take any text.
+[[nodiscard]] bool is_of_format(const std::string& text, const std::string& format);
+
+/// A hash that is the same for values that the validator takes as equal.
+std::size_t hash_of(const valijson::adapters::BoostJsonAdapter& value, check_work& work);
+
+/// Adds a fault if faults are collected. Returns false.
+inline bool fail(valijson::ValidationResults* results, const std::vector<std::string>& context,
+                 const std::string& text) {
+  if (results != nullptr)
+    results->pushError(context, text);
+  return false;
+}
+
+/// Parses schemas. References make its recursion deeper than the schema is, so the stack that it
+/// uses is bounded.
+class bounded_parser : public valijson::SchemaParser {
+public:
+  std::optional<std::string>
+  resolveDocumentUri(const std::optional<std::string>& scope,
+                     const std::optional<std::string>& document) override {
+    constexpr auto stack_max = std::ptrdiff_t{1} << 20;
+    const auto here = static_cast<const char*>(__builtin_frame_address(0));
+    if (started_ == nullptr)
+      started_ = here;
+    if (started_ - here > stack_max)
+      throw std::runtime_error{"its references lead too deep"};
+    if (!scope || !document)
+      return document ? document : scope;
+    const auto is_absolute = document->find("://") != std::string::npos ||
+                             document->starts_with("urn:") || document->starts_with("URN:");
+    return is_absolute ? *document : *scope + *document;
+  }
+
+private:
+  const char* started_ = nullptr; // the first reference is at most one schema deep
+};
+
+} // namespace superstep::detail
+
+namespace valijson {
+
+using superstep_boost_visitor = ValidationVisitor<adapters::BoostJsonAdapter>;
+using superstep_name_visitor = ValidationVisitor<adapters::StdStringAdapter>;
+using superstep_schema_text =
+    std::basic_string<char, std::char_traits<char>, internal::CustomAllocator<char>>;
+
+// Both visitors: of values, and of names for `propertyNames`.
+#define SUPERSTEP_BOUNDED_VISITOR(visitor)                                                         \
+  template <>                                                                                      \
+  inline bool visitor::validateSchema(const Subschema& schema) {                                   \
+    const auto level = superstep::detail::check_work::level{                                       \
+        superstep::detail::check_work::of(m_regexesCache), m_results};                             \
+    if (schema.getAlwaysInvalid())                                                                 \
+      return false;                                                                                \
+    auto check = Subschema::ApplyFunction{                                                         \
+        [this](const constraints::Constraint& one) { return one.accept(*this); }};                 \
+    return m_results == nullptr ? schema.applyStrict(check) : schema.apply(check);                 \
+  }                                                                                                \
+  template <>                                                                                      \
+  inline bool visitor::visit(const constraints::PatternConstraint& constraint) {                   \
+    if (!m_target.isString())                                                                      \
+      return true;                                                                                 \
+    auto& work = superstep::detail::check_work::of(m_regexesCache);                                \
+    const auto pattern = std::string{constraint.getPattern<std::string::allocator_type>()};        \
+    return work.matches(pattern, m_target.asString()) ||                                           \
+           superstep::detail::fail(m_results, m_context,                                           \
+                                   "Failed to match regex specified by 'pattern' constraint.");    \
+  }                                                                                                \
+  template <>                                                                                      \
+  inline bool visitor::visit(const constraints::FormatConstraint& constraint) {                    \
+    if (!m_target.isString())                                                                      \
+      return true;                                                                                 \
+    const auto format = std::string{constraint.getFormat()};                                       \
+    return superstep::detail::is_of_format(m_target.asString(), format) ||                         \
+           superstep::detail::fail(m_results, m_context,                                           \
+                                   "String should be a valid " + format);                          \
+  }
+SUPERSTEP_BOUNDED_VISITOR(superstep_boost_visitor)
+SUPERSTEP_BOUNDED_VISITOR(superstep_name_visitor)
+#undef SUPERSTEP_BOUNDED_VISITOR
+
+template <>
+template <>
+inline bool superstep_boost_visitor::ValidatePatternPropertySubschemas::operator()(
+    const superstep_schema_text& name, const Subschema* schema) const {
+  const auto pattern = std::string{name.c_str()};
+  auto& work = superstep::detail::check_work::of(m_regexesCache);
+  for (const auto member : m_object) {
+    if (!work.matches(pattern, member.first))
+      continue;
+    if (m_propertiesMatched != nullptr)
+      m_propertiesMatched->insert(member.first);
+    auto context = m_context;
+    context.push_back("[" + member.first + "]");
+    auto below = ValidationVisitor{member.second, std::move(context), m_strictTypes, m_results,
+                                   m_regexesCache};
+    if (below.validateSchema(*schema))
+      continue;
+    if (m_results != nullptr)
+      m_results->pushError(m_context, "Failed to validate against schema associated with pattern '" +
+                                          pattern + "'.");
+    if (m_validated != nullptr)
+      *m_validated = false;
+    if (!m_continueOnFailure)
+      return false;
+  }
+  return m_continueOnSuccess;
+}
+
+template <>
+inline bool
+superstep_boost_visitor::visit(const constraints::UniqueItemsConstraint& /*constraint*/) {
+  if (!m_target.isArray())
+    return true;
+  auto& work = superstep::detail::check_work::of(m_regexesCache);
+  const auto items = m_target.asArray();
+  auto seen = std::unordered_multimap<std::size_t, unsigned int>{};
+  auto values = std::vector<adapters::BoostJsonAdapter>{};
+  for (const auto item : items) {
+    const auto hash = superstep::detail::hash_of(item, work);
+    const auto index = static_cast<unsigned int>(values.size());
+    const auto [first, last] = seen.equal_range(hash);
+    for (auto same = first; same != last; ++same) {
+      work.step();
+      if (values[same->second].equalTo(item, true))
+        return superstep::detail::fail(m_results, m_context,
+                                       "Elements at indexes #" + std::to_string(same->second) +
+                                           " and #" + std::to_string(index) +
+                                           " violate uniqueness constraint.");
+    }
+    seen.emplace(hash, index);
+    values.push_back(item);
+  }
+  return true;
+}
+
+} // namespace valijson
+
+namespace superstep::detail {
+
+/// Whether the value matches; adds what does not to the results, if there are any.
+inline bool check(const valijson::Schema& schema, const json::value& value, check_work& work,
+                  valijson::ValidationResults* results) {
+  const auto start = std::vector<std::string>{"<root>"};
+  auto visitor = valijson::superstep_boost_visitor{valijson::adapters::BoostJsonAdapter{value},
+                                                   start, true, results, work};
+  return visitor.validateSchema(schema);
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+#include <superstep/tools/argument_schema.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace re2 {
+class RE2;
+} // namespace re2
+
+namespace superstep::detail {
+
+/// The patterns of a schema as RE2 reads them, by their text in the schema. RE2 takes time linear
+/// in the text; std::regex recurses once per character and may take exponential time.
+using pattern_table = std::unordered_map<std::string, std::unique_ptr<const re2::RE2>>;
+
+/// Compiles a pattern of a schema (ECMA-262): \uXXXX and (?<name>…) become RE2's forms of them.
+/// An error for look-around, back references and repetitions of more than 1,000.
+[[nodiscard]] result<std::unique_ptr<const re2::RE2>> compile_pattern(std::string_view pattern);
+
+/// Whether the pattern matches some part of the text.
+[[nodiscard]] bool matches(const re2::RE2& pattern, std::string_view text);
+
+/// Checks the bounds of a schema before the parser, which recurses, reads it, and compiles the
+/// patterns of `pattern` and `patternProperties` into `into`. Returns the first fault.
+[[nodiscard]] std::optional<argument_fault> read_patterns(const json::object& schema,
+                                                          pattern_table& into);
+
+} // namespace superstep::detail
