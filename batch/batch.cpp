@@ -294,6 +294,10 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
 
 } // namespace
 
+result<void> row_runner::begin_job(const std::string& /*job*/) {
+  return {};
+}
+
 result<batch_summary> run_batch(const batch_options& options, row_runner& runner,
                                 progress_sink& progress, const stop_request& stop) {
   if (auto checked = check(options); !checked)
@@ -319,6 +323,8 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (files->is_resumed)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
                   std::to_string(facts->rows) + " rows are done");
+  if (auto begun = runner.begin_job(files->content.header->run_id); !begun)
+    return begun.error();
   ::unlink(files->paths.summary.c_str()); // from now on it would lie
   auto run = batch_run{options, runner, progress, stop, *input, *facts, *files};
   auto summary = run.run();

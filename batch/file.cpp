@@ -123,13 +123,6 @@ bool exists(const std::string& path) noexcept {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
-bool is_same_file(const std::string& a, const std::string& b) noexcept {
-  struct stat first {};
-  struct stat second {};
-  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
 result<void> sync_folder_of(const std::string& path) {
   auto folder = folder_of(path);
   auto fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

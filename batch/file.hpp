@@ -48,8 +48,6 @@ private:
 
 /// Whether anything has this name.
 [[nodiscard]] bool exists(const std::string& path) noexcept;
-/// Whether both names lead to one file.
-[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b) noexcept;
 /// Makes new and renamed files of the folder that holds `path` survive a power cut.
 [[nodiscard]] result<void> sync_folder_of(const std::string& path);
 /// Replaces `path` by `bytes` at once: a reader sees the old or the new content.

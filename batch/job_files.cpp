@@ -82,13 +82,10 @@ std::uint64_t size_of(const std::string& path) noexcept {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-result<void> refuse_input_as_file_of_job(const batch_options& options, const job_paths& paths) {
-  for (const auto* path : all_of(paths))
-    if (is_same_file(options.input, *path))
-      return error{errc::invalid_argument, "the input " + options.input +
-                                               " is also a file that this job writes (" + *path +
-                                               "); name another output"};
-  return {};
+result<void> check_files(const batch_options& options) {
+  auto files = paths_written_by(options.output);
+  files.push_back({"the input", options.input, used_file::use::read});
+  return check_distinct_files(files);
 }
 
 /// The parts in which the job now differs from the one that the journal belongs to.
@@ -188,7 +185,7 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
   if (::stat(options.output.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return error{errc::invalid_argument,
                  "the output " + options.output + " is a directory; name a file in it"};
-  if (auto checked = refuse_input_as_file_of_job(options, files.paths); !checked)
+  if (auto checked = check_files(options); !checked)
     return checked.error();
   if (::stat(options.output.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     if (auto output = file::open_regular(options.output, O_WRONLY); !output)
@@ -217,14 +214,17 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
 
 namespace superstep {
 
-std::string threads_path_of(const std::string& output) {
-  return detail::stem_of(output) + ".threads.db";
+std::vector<used_file> paths_written_by(const std::string& output) {
+  using use = used_file::use;
+  auto paths = detail::paths_of(output);
+  return {{"the output", std::move(paths.output), use::written},
+          {"the dead letters", std::move(paths.dead), use::written},
+          {"the journal", std::move(paths.journal), use::written},
+          {"the summary", std::move(paths.summary), use::written}};
 }
 
-void remove_threads_of(const std::string& output) noexcept {
-  // The database first: a log without one is not read by whoever makes the next.
-  for (const auto* ending : {"", "-wal", "-shm", "-lease"})
-    ::unlink((threads_path_of(output) + ending).c_str());
+std::string checkpoints_path_of(const std::string& output) {
+  return detail::stem_of(output) + ".job.db";
 }
 
 } // namespace superstep

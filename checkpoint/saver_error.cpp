@@ -28,6 +28,8 @@ public:
       return "another run has the thread";
     case saver_errc::wrong_key:
       return "the key is not that of the file";
+    case saver_errc::wrong_owner:
+      return "the file belongs to another job";
     }
     return "unknown checkpoint error";
   }

@@ -114,10 +114,15 @@ private:
 };
 
 /// A file of ours, ready to be written: in the schema of today, with a write-ahead log. Throws
-/// saver_error{wrong_key} when it was made with another key, or without one.
+/// saver_error{wrong_key} when it was made with another key, or without one. A new file can be read
+/// by its user alone.
 [[nodiscard]] database open_for_writing(const std::string& path,
                                         std::chrono::milliseconds busy_timeout,
                                         bool survives_power_loss, std::string_view key);
+
+/// Makes `owner` the file's owner, or throws saver_error{wrong_owner};
+/// see sqlite_saver_options::owner.
+void claim(database& db, const std::string& owner);
 
 /// The path, when it names a file that a saver's connections can share. Throws saver_error: SQLite
 /// makes another database for each of them of what has no name.

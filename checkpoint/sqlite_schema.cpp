@@ -2,10 +2,14 @@
 #include "sqlite_db.hpp"
 
 #include <superstep/base/file_size_signal.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <array>
 #include <filesystem>
 #include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace superstep::detail {
 
@@ -150,7 +154,37 @@ void open_schema(database& db) {
   });
 }
 
+void claim(database& db, const std::string& owner) {
+  db.in_transaction(owner.empty() ? "BEGIN" : "BEGIN IMMEDIATE", [&] {
+    auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
+    const auto has_owner = find.step();
+    const auto found = has_owner ? std::string{find.bytes(0)} : std::string{};
+    if (found == owner)
+      return;
+    if (has_owner)
+      refuse(db, saver_errc::wrong_owner,
+             "the file belongs to " + found + ": name another file, or move this one away");
+    if (owner.empty())
+      return;
+    if (db.pragma("SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM items)") != 0)
+      refuse(db, saver_errc::wrong_owner,
+             "the file holds threads that " + owner +
+                 " did not write: name another file, or move this one away");
+    auto add = db.prepare("INSERT INTO facts (name, value) VALUES ('owner', ?1)");
+    add.bind_bytes(1, owner);
+    add.run();
+  });
+}
+
 namespace {
+
+/// Creates the file with mode 0600, unless it exists: SQLite would create it readable by all. What
+/// cannot be created is reported by SQLite.
+void create_private(const std::string& path) noexcept {
+  const auto fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0)
+    ::close(fd);
+}
 
 /// Who looks at a file that cannot be written makes SQLite's files beside it so, too: they would
 /// keep everybody from writing when the file itself is allowed to be. They get its rights back.
@@ -173,6 +207,7 @@ void pass_on_rights(const std::string& path) noexcept {
 database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
                           bool survives_power_loss, std::string_view key) {
   const auto is_an_error = file_size_signal_blocked{};
+  create_private(path);
   pass_on_rights(path);
   auto db = database{path, database::access::read_write, busy_timeout, row_cipher{key}};
   open_schema(db);
@@ -183,3 +218,19 @@ database open_for_writing(const std::string& path, std::chrono::milliseconds bus
 }
 
 } // namespace superstep::detail
+
+namespace superstep {
+
+std::optional<std::string> sqlite_owner(const std::string& path) {
+  using detail::database;
+  try {
+    constexpr auto patience = std::chrono::milliseconds{1'000};
+    auto db = database{path, database::access::read_only, patience, detail::row_cipher{{}}};
+    auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
+    return find.step() ? std::optional{std::string{find.bytes(0)}} : std::nullopt;
+  } catch (const saver_error&) {
+    return std::nullopt;
+  }
+}
+
+} // namespace superstep

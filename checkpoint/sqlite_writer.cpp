@@ -23,9 +23,20 @@ std::size_t job::bytes() const noexcept {
   return sum;
 }
 
+namespace {
+
+database open_claimed(const std::string& path, const sqlite_saver_options& options) {
+  auto db = open_for_writing(path, options.busy_timeout, options.survives_power_loss,
+                             options.encryption_key);
+  if (options.owner)
+    claim(db, *options.owner);
+  return db;
+}
+
+} // namespace
+
 sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options& options)
-    : options_{options}, db_{open_for_writing(path, options.busy_timeout,
-                                              options.survives_power_loss, options.encryption_key)},
+    : options_{options}, db_{open_claimed(path, options)},
       find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
       add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
       find_layout_{db_.prepare(find_layout_sql)}, layout_{db_.prepare(layout_sql)},

@@ -101,7 +101,7 @@ private:
 } // namespace
 
 thread_locks::thread_locks(const std::string& database)
-    : file_{::open(lock_file_of(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)} {
+    : file_{::open(lock_file_of(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
   if (file_ < 0)
     return;
   using stat_type = struct stat;

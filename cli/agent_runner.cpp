@@ -144,10 +144,19 @@ std::string error_kind(const run_error& e) {
   return thrown == errc::invalid_argument ? "invalid_input" : "node_failed";
 }
 
-agent_runner::agent_runner(const agent& a, engine& e, event_log* events,
-                           std::shared_ptr<saver> keeper)
-    : agent_{a}, engine_{e}, events_{events}, keeper_{std::move(keeper)},
+agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_saver open)
+    : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)},
       rows_{row_agent::is_needed(a.spec()) ? std::make_unique<const row_agent>(a) : nullptr} {}
+
+result<void> agent_runner::begin_job(const std::string& job) {
+  if (!open_)
+    return {};
+  auto opened = open_(job);
+  if (!opened)
+    return opened.error();
+  keeper_ = *std::move(opened);
+  return {};
+}
 
 std::unique_ptr<running_row> agent_runner::submit(row_request request, done_function done) {
   if (!request.input.empty()) {

@@ -20,10 +20,14 @@ namespace superstep::cli {
 /// Runs rows as runs of an agent. Agent and engine outlive it and the rows it began.
 class agent_runner final : public row_runner {
 public:
+  using open_saver = std::function<result<std::shared_ptr<saver>>(const std::string& job)>;
+
   /// `events`, when given, gets the start and the end of every tool call; it outlives the runner.
-  /// `keeper`, when given, keeps every super-step of every row: one that was begun goes on there.
-  agent_runner(const agent& a, engine& e, event_log* events = nullptr,
-               std::shared_ptr<saver> keeper = nullptr);
+  /// `open`, when given, opens the saver of every super-step of every row when the job begins: a
+  /// row that has checkpoints resumes there.
+  agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_saver open = {});
+
+  [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
   [[nodiscard]] std::unique_ptr<running_row> submit(row_request request,
                                                     done_function done) override;
@@ -51,7 +55,8 @@ private:
   const agent& agent_;
   engine& engine_;
   event_log* events_;
-  std::shared_ptr<saver> keeper_;
+  open_saver open_;
+  std::shared_ptr<saver> keeper_; ///< null: rows are not kept
   std::unique_ptr<const row_agent> rows_; ///< null: agent::graph() does
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep chat AGENT: a conversation in the terminal.
+#include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
@@ -87,9 +88,16 @@ int chat(const chat_arguments& given) {
   const auto thread = given.thread.empty() ? new_thread_id() : given.thread;
   const auto is_at_keyboard = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
 
+  auto files = files_of(*built.agent);
+  add_database(files, "the threads", database, used_file::use::read);
+  if (const auto checked = check_distinct_files(files); !checked) {
+    std::cerr << "superstep chat: " << checked.error().text << '\n';
+    return 1;
+  }
   // One key for both: they may be one file.
   auto kept = sqlite_saver_options{};
   kept.encryption_key = encryption_key_from_environment();
+  kept.owner = ""; // not the file of a batch job, which removes it when it ends
   const auto& store = built.agent->spec().store;
   auto memory = std::shared_ptr<sqlite_store>{};
   if (!store.empty()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep graph AGENT: the agent's graph as text or as a picture.
+#include "cli/agent_files.hpp"
 #include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
@@ -8,10 +9,13 @@
 #include <superstep/net/child_process.hpp>
 #include <superstep/runtime/drawing.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace superstep::cli {
@@ -31,6 +35,27 @@ struct graph_arguments {
 int refuse(const std::string& text) {
   std::cerr << "superstep graph: " << text << '\n';
   return 1;
+}
+
+/// Whether a file that exists may be overwritten: it is empty, or a picture of the same format.
+result<void> check_picture(const std::string& path, const std::string& format) {
+  auto failed = std::error_code{};
+  if (path.empty() || !std::filesystem::is_regular_file(path, failed))
+    return {};
+  auto start = std::string(std::size_t{1'024}, '\0');
+  auto in = std::ifstream{path, std::ios::binary};
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(in.gcount()));
+  const auto starts = [&](std::string_view text) { return start.starts_with(text); };
+  if (start.empty() ||
+      (format == "mermaid" && (starts("graph TD;") || starts("---\nconfig:\n  flowchart:"))) ||
+      (format == "dot" && starts("digraph")) ||
+      (format == "svg" && (starts("<?xml") || starts("<svg")) &&
+       start.find("<svg") != std::string::npos) ||
+      (format == "png" && starts("\x89PNG")))
+    return {};
+  return error{errc::invalid_argument, "'" + path + "' exists and is not a picture in the format " +
+                                           format + ": it is not overwritten; name another file"};
 }
 
 /// Lets Graphviz lay the picture out.
@@ -56,6 +81,12 @@ int graph(const graph_arguments& given) {
   const auto built = build(given.agent, io);
   if (!built.agent)
     return 1;
+  auto files = files_of(*built.agent);
+  files.push_back({"--output", given.output, used_file::use::written});
+  if (const auto checked = check_distinct_files(files); !checked)
+    return refuse(checked.error().text);
+  if (const auto own = check_picture(given.output, given.format); !own)
+    return refuse(own.error().text);
   const auto kept = picture_of(*built.agent, given.expand);
   const auto& table = *kept;
   auto options = draw_options{};

@@ -5,11 +5,41 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace superstep::cli {
 
+namespace {
+
+constexpr auto line_start = std::string_view{"{\"row\":"};
+
+/// Whether nothing but an earlier event log would be lost.
+bool is_replaceable(const std::string& path) {
+  auto failed = std::error_code{};
+  if (!std::filesystem::is_regular_file(path, failed))
+    return true; // nothing, or a device
+  auto start = std::string(line_start.size(), '\0');
+  auto in = std::ifstream{path, std::ios::binary};
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(in.gcount()));
+  return line_start.starts_with(start); // a first line may be torn
+}
+
+} // namespace
+
 result<void> event_log::open(const std::string& path) {
   path_ = path;
+  if (!is_replaceable(path))
+    return error{errc::invalid_argument, "--events: '" + path +
+                                             "' exists and is not an event log: it is not "
+                                             "overwritten; name another file"};
+  // Created here: a stream would create it readable by all.
+  if (const auto fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); fd >= 0)
+    ::close(fd);
   file_.open(path, std::ios::trunc);
   if (!file_)
     return error{errc::io_failed,
@@ -20,7 +50,7 @@ result<void> event_log::open(const std::string& path) {
 void event_log::add(std::string_view row, std::string_view event, std::string_view call_id) {
   constexpr auto flush_every = std::int64_t{500'000'000};
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  auto line = std::string{"{\"row\":"};
+  auto line = std::string{line_start};
   append_quoted(line, row);
   line += ",\"event\":";
   append_quoted(line, event);

@@ -19,7 +19,8 @@ namespace superstep::cli {
 /// add(): any.
 class event_log {
 public:
-  /// Begins the file anew.
+  /// Truncates the event log of an earlier run, or creates the file, readable by its user alone. A
+  /// file that holds anything else is refused and left as it is.
   [[nodiscard]] result<void> open(const std::string& path);
   void add(std::string_view row, std::string_view event, std::string_view call_id);
   /// Writes what is still held back; an error when any line was lost.

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep run AGENT --input in.jsonl --output out.jsonl
+#include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_checkpoints.hpp"
 
 #include <superstep/base/malloc_arenas.hpp>
 #include <superstep/batch/batch.hpp>
-#include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <csignal>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -100,20 +99,26 @@ std::vector<agent_fault> only_for_chat(const std::string& file, const agent& ask
   return out;
 }
 
-/// Where the super-steps of rows are kept until the job is finished; null: nowhere.
-std::shared_ptr<saver> keeper_of(const run_arguments& given) {
-  if (!given.checkpoints)
-    return nullptr;
-  auto options = sqlite_saver_options{};
-  options.encryption_key = encryption_key_from_environment();
-  return std::make_shared<sqlite_saver>(threads_path_of(given.batch.output), std::move(options));
+/// Refuses a job that would write one of its files over another, before anything is opened.
+result<void> check_files(const run_arguments& given, const agent& a) {
+  using use = used_file::use;
+  auto files = files_of(a);
+  const auto is_piped = given.batch.input == "-";
+  files.push_back({is_piped ? "standard input" : "--input",
+                   is_piped ? "/dev/stdin" : given.batch.input, use::read});
+  for (auto& written : paths_written_by(given.batch.output))
+    files.push_back(std::move(written));
+  if (given.checkpoints)
+    add_database(files, "the checkpoints beside --output", checkpoints_path_of(given.batch.output),
+                 use::written);
+  files.push_back({"--events", given.events, use::written});
+  add_standard_outputs(files);
+  return check_distinct_files(files);
 }
 
-/// Rows that are kept are so for the rest of the job: with it they go, and so does a file that was
-/// made for a job that could not begin.
-void drop_threads(const run_arguments& given, const result<batch_summary>& ended, bool was_there) {
-  if (given.checkpoints && (ended ? ended->left() == 0 : !was_there))
-    remove_threads_of(given.batch.output);
+int refuse(const std::string& text) {
+  std::cerr << "superstep run: " << text << '\n';
+  return static_cast<int>(exit_code::failed);
 }
 
 int run(const run_arguments& given) {
@@ -129,25 +134,27 @@ int run(const run_arguments& given) {
     std::cerr << to_text(faults) << '\n';
     return static_cast<int>(exit_code::failed);
   }
+  if (const auto checked = check_files(given, *built.agent); !checked)
+    return refuse(checked.error().text);
   auto events = event_log{}; // before the engine, whose actors tell it
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = std::make_unique<engine>(options);
   if (!given.events.empty()) {
-    if (const auto opened = events.open(given.events); !opened) {
-      std::cerr << "superstep run: " << opened.error().text << '\n';
-      return static_cast<int>(exit_code::failed);
-    }
+    if (const auto opened = events.open(given.events); !opened)
+      return refuse(opened.error().text);
   }
-  const auto had_threads = std::filesystem::exists(threads_path_of(given.batch.output));
   auto runner = std::make_optional<agent_runner>(
-      *built.agent, *lanes, given.events.empty() ? nullptr : &events, keeper_of(given));
+      *built.agent, *lanes, given.events.empty() ? nullptr : &events,
+      given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_saver{});
   const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
   const auto progress = make_progress_sink(*mode, std::cerr);
   const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
   lanes.reset();
   runner.reset(); // with the saver: its file may go now
-  drop_threads(given, ended, had_threads);
+  // Rows that failed keep their checkpoints: --retry-dead resumes them there.
+  if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
+    remove_checkpoints_of(given.batch.output, ended->run_id);
   if (!ended) {
     std::cerr << "superstep run: " << ended.error().text << '\n';
     return static_cast<int>(exit_code::failed);

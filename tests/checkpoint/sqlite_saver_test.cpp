@@ -448,6 +448,41 @@ BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
   BOOST_CHECK_EXCEPTION((void)open(folder.file("plain"), false, options), ss::saver_error, wrong);
 }
 
+BOOST_AUTO_TEST_CASE(file_is_refused_to_another_owner) {
+  const auto folder = temporary_folder{};
+  const auto layout = usual_layout();
+  const auto refused = with_code(ss::saver_errc::wrong_owner);
+  const auto open_as = [&](const std::string& name, const char* owner) {
+    auto options = ss::sqlite_saver_options{};
+    options.owner = owner;
+    return open(folder.file(name), false, options);
+  };
+  (void)open_as("owned", "job 1"); // marked although it holds nothing yet
+  BOOST_TEST(ss::sqlite_owner(folder.file("owned")).value() == "job 1");
+  for (const auto* other : {"job 2", "job", "job 11", ""})
+    BOOST_CHECK_EXCEPTION((void)open_as("owned", other), ss::saver_error, refused);
+  (void)maker{layout}.put(*open_as("owned", "job 1"), 1, nullptr, {});
+  BOOST_TEST(open(folder.file("owned"))->threads().size() == 1U); // to look at
+  BOOST_CHECK_EXCEPTION((void)open_as("owned", "job 2"), ss::saver_error, refused);
+
+  (void)maker{layout}.put(*open_as("chat", ""), 1, nullptr, {});
+  BOOST_TEST(!ss::sqlite_owner(folder.file("chat")));
+  BOOST_CHECK_EXCEPTION((void)open_as("chat", "job 1"), ss::saver_error, refused);
+  BOOST_TEST(open_as("chat", "")->threads().size() == 1U);
+  BOOST_TEST(!ss::sqlite_owner(folder.file("missing")));
+  BOOST_TEST(!std::filesystem::exists(folder.file("missing")));
+}
+
+BOOST_AUTO_TEST_CASE(files_are_readable_by_their_user_alone) {
+  const auto folder = temporary_folder{};
+  (void)maker{usual_layout()}.put(*open(folder.file()), 1, nullptr, {});
+  namespace fs = std::filesystem;
+  for (const auto& entry : fs::directory_iterator{fs::path{folder.file()}.parent_path()})
+    BOOST_TEST(((entry.status().permissions() & fs::perms::all) ==
+                (fs::perms::owner_read | fs::perms::owner_write)),
+               entry.path());
+}
+
 BOOST_AUTO_TEST_CASE(an_encrypted_row_is_not_read_elsewhere) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();

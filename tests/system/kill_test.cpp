@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
     if (e.call == "c0" && e.process != 1 && second.contains(e.row))
       BOOST_TEST(place_of(e) <= second.at(e.row), e.row);
   for (const auto* ending : {"", "-wal", "-shm", "-lease"})
-    BOOST_TEST(!std::filesystem::exists(job.folder / "out.threads.db" + ending));
+    BOOST_TEST(!std::filesystem::exists(job.folder / "out.job.db" + ending));
 }
 
 BOOST_AUTO_TEST_CASE(a_begun_row_whose_input_has_changed_starts_over) {
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_begun_row_whose_input_has_changed_starts_over) {
     continue;
   child.send(SIGKILL);
   BOOST_TEST_REQUIRE(child.wait().signal == SIGKILL);
-  BOOST_TEST(std::filesystem::exists(job.folder / "out.threads.db"));
+  BOOST_TEST(std::filesystem::exists(job.folder / "out.job.db"));
   auto input = job.read("in.jsonl");
   input.replace(input.find("note row-0"), 10, "note other");
   job.write("in.jsonl", input);

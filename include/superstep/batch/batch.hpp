@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/clock.hpp>
+#include <superstep/base/distinct_files.hpp>
 #include <superstep/base/result.hpp>
 #include <superstep/batch/progress.hpp>
 #include <superstep/batch/row_runner.hpp>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep {
 
@@ -53,10 +55,11 @@ struct batch_options {
   std::function<void(std::string_view)> on_disk_step;
 };
 
-/// Where a runner may keep the rows that a job has begun, until it is finished: out.threads.db.
-[[nodiscard]] std::string threads_path_of(const std::string& output);
-/// Removes it, with the files that SQLite and the saver have beside it.
-void remove_threads_of(const std::string& output) noexcept;
+/// The files that a job writes, without checkpoints_path_of(): the output and its companions.
+[[nodiscard]] std::vector<used_file> paths_written_by(const std::string& output);
+/// The database in which a runner keeps the checkpoints of a job's rows: out.job.db. It is not
+/// the name that `superstep chat` uses for threads.
+[[nodiscard]] std::string checkpoints_path_of(const std::string& output);
 
 /// How the outside asks a job to end. request() is safe in a signal handler.
 class stop_request {

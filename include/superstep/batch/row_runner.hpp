@@ -66,6 +66,11 @@ public:
   virtual ~row_runner() = default;
   using done_function = std::function<void(row_outcome)>;
 
+  /// Called once per run of a job, before its first row and after its files are open and locked.
+  /// An error ends the run before any row starts. The default does nothing.
+  /// @param job the job's id, the same in all its runs
+  [[nodiscard]] virtual result<void> begin_job(const std::string& job);
+
   /// Starts a row. `done` is called exactly once, on any thread, possibly before submit() returns;
   /// it is short and does not throw. submit() itself does not block on the row. A row that cannot
   /// be started reports an error like any other.

@@ -20,6 +20,7 @@ enum class saver_errc {
   conflict,         ///< somebody else has written to the thread
   in_use,           ///< another run has the thread
   wrong_key,        ///< the file is encrypted with another key, or is not, or there is no key
+  wrong_owner,      ///< the file belongs to another job, or to none; see sqlite_saver_options::owner
 };
 [[nodiscard]] std::error_code make_error_code(saver_errc) noexcept;
 

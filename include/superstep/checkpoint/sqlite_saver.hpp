@@ -27,7 +27,15 @@ struct sqlite_saver_options {
   bool survives_power_loss = true;
   /// 32 bytes, see encryption.hpp: rows are encrypted. Empty: they are not.
   std::string encryption_key{};
+  /// The only user of the file, for example one batch job. It is written into a new file. A file
+  /// with another owner is refused (saver_errc::wrong_owner), and so is a file without an owner
+  /// that holds threads. Empty: a file that has an owner is refused. Not set: any file is accepted.
+  std::optional<std::string> owner{};
 };
+
+/// The owner that a database names, see sqlite_saver_options::owner. Empty optional: the file does
+/// not exist, is not a database of superstep, or has no owner. Does not write to it.
+[[nodiscard]] std::optional<std::string> sqlite_owner(const std::string& path);
 
 /// What a database holds of one thread.
 struct thread_summary {

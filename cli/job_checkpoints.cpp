@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_checkpoints.hpp"
+
+#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+namespace superstep::cli {
+
+namespace {
+
+constexpr auto owner_prefix = std::string_view{"the batch job "};
+
+std::string owner_of(const std::string& job) {
+  return std::string{owner_prefix} + job;
+}
+
+/// Renames the database of an earlier job, and its log with it. No process has it open: this one
+/// holds the lock of the job's journal.
+void move_aside(const std::string& path) {
+  namespace fs = std::filesystem;
+  auto to = std::string{};
+  for (auto n = 1; to.empty() || fs::exists(to) || fs::exists(to + "-wal"); ++n)
+    to = path + ".old-" + std::to_string(n);
+  auto ignored = std::error_code{};
+  for (const auto* ending : {"-wal", "-shm", "-lease", ""})
+    fs::rename(path + ending, to + ending, ignored);
+}
+
+} // namespace
+
+agent_runner::open_saver opener_of_checkpoints(const batch_options& options) {
+  return [path = checkpoints_path_of(options.output),
+          is_fresh = options.fresh](const std::string& job) -> result<std::shared_ptr<saver>> {
+    auto wanted = sqlite_saver_options{};
+    wanted.owner = owner_of(job);
+    const auto found = sqlite_owner(path);
+    if (is_fresh && found && *found != *wanted.owner && found->starts_with(owner_prefix))
+      move_aside(path);
+    try {
+      wanted.encryption_key = encryption_key_from_environment();
+      return std::make_shared<sqlite_saver>(path, std::move(wanted));
+    } catch (const saver_error& e) {
+      return error{e.code(), e.what()};
+    }
+  };
+}
+
+void remove_checkpoints_of(const std::string& output, const std::string& job) noexcept {
+  const auto path = checkpoints_path_of(output);
+  if (sqlite_owner(path) != owner_of(job))
+    return;
+  // The database first: SQLite ignores a log that has no database.
+  for (const auto* ending : {"", "-wal", "-shm", "-lease"})
+    ::unlink((path + ending).c_str());
+}
+
+} // namespace superstep::cli

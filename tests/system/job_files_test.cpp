@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a job and a conversation write: none of them destroys another one.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+BOOST_AUTO_TEST_SUITE(job_files)
+
+namespace {
+
+using namespace superstep::testing;
+namespace fs = std::filesystem;
+
+std::string chat_line(const std::string& key, const std::string& text) {
+  auto messages = json::array{json::object{{"role", "user"}, {"content", text}}};
+  return json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
+}
+
+/// A job whose agent and output have one stem, so that chat and batch files stand side by side.
+struct trip : cli_job {
+  trip() {
+    agent = folder / "trip.yaml";
+    output = folder / "trip.jsonl";
+    write("trip.yaml", "name: trip\nmodel: {provider: scripted, path: rules.yaml}\n");
+    write("rules.yaml", "default: {text: heard}\n");
+    write("in.jsonl", chat_line("a", "x") + chat_line("b", "y"));
+  }
+  [[nodiscard]] ended_process shell(const std::string& command) const {
+    auto child = process{{"sh", "-c", "cd '" + folder / "." + "' && " + command}};
+    return child.wait();
+  }
+  /// `chat` with options, and one line said.
+  [[nodiscard]] ended_process chat(const std::string& options) const {
+    return shell("echo hello | '" + superstep_program() + "' chat trip.yaml " + options);
+  }
+  [[nodiscard]] std::string threads(const std::string& database) const {
+    return shell("'" + superstep_program() + "' threads list " + database).out;
+  }
+};
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(checkpoints_spare_threads_of_chat) {
+  const auto job = trip{};
+  BOOST_TEST(job.chat("--thread honeymoon").exit_code == 0);
+  const auto before = job.threads("trip.threads.db");
+  BOOST_TEST(has(before, "honeymoon"));
+  const auto end = job.run({"--checkpoints"});
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(job.threads("trip.threads.db") == before);
+  BOOST_TEST(!fs::exists(job.folder / "trip.job.db"));
+}
+
+BOOST_AUTO_TEST_CASE(checkpoints_refuse_foreign_threads) {
+  const auto job = trip{};
+  BOOST_TEST(job.chat("--thread honeymoon --database trip.job.db").exit_code == 0);
+  const auto before = job.threads("trip.job.db");
+  for (const auto& more : std::vector<std::vector<std::string>>{
+           {"--checkpoints"}, {"--checkpoints", "--fresh"}, {"--checkpoints", "--force"}}) {
+    if (more.back() == "--force" && !fs::exists(job.output))
+      continue;
+    const auto end = job.run(more);
+    BOOST_TEST(end.exit_code == 1);
+    BOOST_TEST(has(end.err, "trip.job.db"), end.err);
+    BOOST_TEST(job.threads("trip.job.db") == before);
+  }
+  // Without checkpoints the file is not the job's concern.
+  BOOST_TEST(job.run().exit_code == 0);
+  BOOST_TEST(job.threads("trip.job.db") == before);
+}
+
+BOOST_AUTO_TEST_CASE(checkpoints_of_another_job_are_refused) {
+  auto job = trip{};
+  BOOST_TEST(job.run({"--checkpoints", "--limit", "1"}).exit_code == 0);
+  BOOST_TEST(fs::exists(job.folder / "trip.job.db"));
+  const auto bytes = job.read("trip.job.db");
+  fs::copy(job.folder / "trip.job.db", job.folder / "other.job.db");
+  job.output = job.folder / "other.jsonl";
+  const auto end = job.run({"--checkpoints"});
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(has(end.err, "belongs to the batch job run-"), end.err);
+  BOOST_TEST(job.read("other.job.db") == bytes);
+  // The job that the file belongs to starts over: its checkpoints are moved aside.
+  job.output = job.folder / "trip.jsonl";
+  BOOST_TEST(job.run({"--checkpoints", "--fresh", "--limit", "1"}).exit_code == 0);
+  BOOST_TEST(fs::exists(job.folder / "trip.job.db.old-1"));
+  BOOST_TEST(job.run({"--checkpoints"}).exit_code == 0);
+  BOOST_TEST(!fs::exists(job.folder / "trip.job.db"));
+  BOOST_TEST(fs::exists(job.folder / "trip.job.db.old-1"));
+}
+
+BOOST_AUTO_TEST_CASE(chat_refuses_checkpoints_of_a_job) {
+  const auto job = trip{};
+  BOOST_TEST(job.run({"--checkpoints", "--limit", "1"}).exit_code == 0);
+  const auto end = job.chat("--database trip.job.db");
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(has(end.err, "belongs to the batch job"), end.err);
+}
+
+BOOST_AUTO_TEST_CASE(one_file_is_not_used_twice) {
+  const auto job = trip{};
+  const auto input = job.read("in.jsonl");
+  fs::create_symlink("in.jsonl", job.folder / "input-link");
+  fs::create_hard_link(job.folder / "in.jsonl", job.folder / "input-hard");
+  fs::create_symlink("not-there-yet", job.folder / "trip.dead.jsonl");
+  const auto names = {"in.jsonl", "./in.jsonl", "input-link", "input-hard", "trip.yaml",
+                      "rules.yaml", "trip.jsonl", "trip.journal", "trip.dead.jsonl",
+                      "not-there-yet", "trip.summary.json", "trip.job.db"};
+  for (const auto* name : names) {
+    const auto end = job.run({"--checkpoints", "--events", job.folder / name});
+    BOOST_TEST(end.exit_code == 1, name);
+    BOOST_TEST(has(end.err, "are one file"), name << ": " << end.err);
+    BOOST_TEST(!fs::exists(job.output), name);
+  }
+  for (const auto* name : {"in.jsonl", "input-link", "input-hard", "trip.yaml", "rules.yaml"}) {
+    auto other = trip{};
+    auto arguments = job.arguments();
+    const auto end = job.shell("'" + superstep_program() + "' run trip.yaml -i in.jsonl -o " + name);
+    BOOST_TEST(end.exit_code == 1, name);
+    BOOST_TEST(has(end.err, "are one file"), name << ": " << end.err);
+  }
+  const auto piped = job.shell("'" + superstep_program() +
+                               "' run trip.yaml -i - -o o.jsonl --events in.jsonl < in.jsonl");
+  BOOST_TEST(has(piped.err, "standard input and --events are one file"), piped.err);
+  const auto shown = job.shell("'" + superstep_program() +
+                               "' run trip.yaml -i in.jsonl -o o.jsonl > o.jsonl");
+  BOOST_TEST(has(shown.err, "are one file"), shown.err);
+  BOOST_TEST(job.read("in.jsonl") == input);
+  BOOST_TEST(has(job.read("trip.yaml"), "name: trip"));
+  BOOST_TEST(has(job.read("rules.yaml"), "heard"));
+}
+
+BOOST_AUTO_TEST_CASE(foreign_files_are_not_overwritten) {
+  const auto job = trip{};
+  job.write("notes.txt", "mine\n");
+  const auto events = job.run({"--events", job.folder / "notes.txt"});
+  BOOST_TEST(events.exit_code == 1);
+  BOOST_TEST(has(events.err, "is not an event log"), events.err);
+  const auto program = "'" + superstep_program() + "' graph trip.yaml ";
+  for (const auto* options : {"-o notes.txt", "-o trip.yaml", "-o rules.yaml", "--format dot -o notes.txt"})
+    BOOST_TEST(job.shell(program + options).exit_code == 1, options);
+  BOOST_TEST(job.read("notes.txt") == "mine\n");
+  BOOST_TEST(has(job.read("trip.yaml"), "name: trip"));
+  for (const auto* format : {"mermaid", "dot"})
+    for (auto i = 0; i < 2; ++i) // its own picture is replaced
+      BOOST_TEST(job.shell(program + "--format " + format + " -o picture." + format).exit_code == 0);
+  BOOST_TEST(job.run({"--events", job.folder / "events.jsonl"}).exit_code == 0);
+  BOOST_TEST(job.run({"--fresh", "--events", job.folder / "events.jsonl"}).exit_code == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
