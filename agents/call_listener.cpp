@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/call_listener.hpp"
 
+#include "models/providers/answer_end.hpp"
+
 #include <superstep/base/json.hpp>
 
 #include <algorithm>
@@ -22,8 +24,13 @@ call_listener::heard_call* call_listener::call_of(const tool_call_chunk& piece) 
   return &fresh;
 }
 
-bool call_listener::read(heard_call& call, std::string_view more) {
+void call_listener::read(heard_call& call, std::string_view more) {
   for (const auto c : more) {
+    const auto is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (call.is == heard_call::phase::closed && !is_blank)
+      call.is = heard_call::phase::over;
+    if (call.is == heard_call::phase::over)
+      return;
     call.args += c;
     if (call.is_in_string) {
       if (call.is_escaped)
@@ -37,17 +44,40 @@ bool call_listener::read(heard_call& call, std::string_view more) {
     } else if (c == '{' || c == '[') {
       ++call.depth;
     } else if ((c == '}' || c == ']') && call.depth > 0 && --call.depth == 0) {
-      return true;
+      call.is = heard_call::phase::closed;
     }
   }
-  return false;
+}
+
+void call_listener::tell(heard_call& call, std::vector<tool_call>& out) {
+  call.is = heard_call::phase::over;
+  // Without an id its answer could not be matched to it.
+  auto args = parse_json(std::exchange(call.args, {}));
+  if (args && args->is_object() && !call.id.empty() && !call.name.empty())
+    out.push_back({call.id, call.name, std::move(args->get_object())});
 }
 
 std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
+  using phase = heard_call::phase;
   auto out = std::vector<tool_call>{};
+  const auto goes_on = [&](const heard_call& call) {
+    return std::ranges::any_of(piece.call_chunks, [&](const tool_call_chunk& part) {
+      return !call.index.is_null() && part.index == call.index &&
+             (!part.id || part.id->empty() || part.id == call.id);
+    });
+  };
+  // Calls without an index come as objects, which a server may have closed at the limit.
+  const auto is_cut = !providers::why_cut(piece.part.response_metadata).empty();
+  while (told_ < calls_.size() && calls_[told_].is == phase::over)
+    ++told_;
+  for (auto i = told_; i < calls_.size(); ++i)
+    if (calls_[i].is == phase::closed && calls_[i].index.is_null() && is_cut)
+      calls_[i].is = phase::over;
+    else if (calls_[i].is == phase::closed && !goes_on(calls_[i]))
+      tell(calls_[i], out);
   for (const auto& part : piece.call_chunks) {
     auto* const call = call_of(part);
-    if (call == nullptr || call->is_over)
+    if (call == nullptr || call->is == phase::over)
       continue;
     if (part.id && call->id.empty())
       call->id = *part.id;
@@ -55,14 +85,17 @@ std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
       call->name += *part.name;
     if (!part.args)
       continue;
-    call->is_over = call->args.size() + part.args->size() > limits_.bytes_max;
-    if (call->is_over || !read(*call, *part.args))
-      continue;
-    call->is_over = true;
-    // Without an id nobody could tell whose answer it is.
-    auto args = parse_json(std::exchange(call->args, {}));
-    if (args && args->is_object() && !call->id.empty() && !call->name.empty())
-      out.push_back({call->id, call->name, std::move(args->get_object())});
+    if (call->args.size() + part.args->size() > limits_.bytes_max)
+      call->is = phase::over;
+    else
+      read(*call, *part.args);
+    const auto is_invalid =
+        std::ranges::find(piece.part.invalid_tool_calls, call->id, &invalid_tool_call::id) !=
+        piece.part.invalid_tool_calls.end();
+    if (is_invalid)
+      call->is = phase::over;
+    else if (call->is == phase::closed && piece.is_last)
+      tell(*call, out);
   }
   return out;
 }

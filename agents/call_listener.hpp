@@ -4,16 +4,16 @@
 #include <superstep/messages/message_chunk.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace superstep {
 
-/// Hears the pieces of an answer and tells of each call as soon as its arguments are complete:
-/// where the object of its arguments closes, nothing can be added to it any more.
-///
-/// What it tells may still not be what the whole answer says, when a model breaks off or writes
-/// something behind the object. Whoever acts on it compares.
+/// Reads the pieces of an answer and reports each call as soon as it is complete: the object of its
+/// arguments has closed, nothing but white space follows, and the model has started something
+/// else. A call whose object merely closed may be followed by another object, which makes it
+/// invalid.
 class call_listener {
 public:
   struct bounds {
@@ -23,7 +23,7 @@ public:
   call_listener() = default;
   explicit call_listener(bounds limits) noexcept : limits_{limits} {}
 
-  /// The calls that this piece has completed, in order.
+  /// The calls that are complete with this piece, in order.
   [[nodiscard]] std::vector<tool_call> hear(const message_chunk& piece);
 
 private:
@@ -33,16 +33,19 @@ private:
     std::string name;
     std::string args;
     std::size_t depth = 0; // of open brackets outside strings
+    enum class phase : std::uint8_t { open, closed, over }; // over: reported or dropped
     bool is_in_string = false;
     bool is_escaped = false;
-    bool is_over = false; // told, or given up
+    phase is = phase::open;
   };
   [[nodiscard]] heard_call* call_of(const tool_call_chunk& piece);
-  /// True where the arguments close.
-  [[nodiscard]] static bool read(heard_call& call, std::string_view more);
+  static void read(heard_call& call, std::string_view more);
+  /// Ends a call whose arguments have closed.
+  static void tell(heard_call& call, std::vector<tool_call>& out);
 
   bounds limits_{};
   std::vector<heard_call> calls_;
+  std::size_t told_ = 0; // calls before this one are over
 };
 
 } // namespace superstep

@@ -45,6 +45,7 @@ compiled_graph<messages_state> make_conversation(const agent& from, std::shared_
   options.version = spec.version;
   options.checkpointer = std::move(keeper);
   options.store = std::move(memory);
+  options.answer_invalid_calls = true;
   if (spec.trim)
     options.pre_model_hook = detail::make_trim_hook(*spec.trim);
   if (spec.summarise)

@@ -103,11 +103,12 @@ task<json::value> ask_response(chat_model_ptr model, response_format format, mes
 }
 
 message finished(message answer, const std::string& agent, std::int64_t steps_left,
-                 const tool_names& return_direct) {
+                 const tool_names& return_direct, bool is_asked_again) {
   const auto& calls = answer.tool_calls;
   const auto all_end_the_run = std::ranges::all_of(
       calls, [&](const auto& call) { return return_direct.contains(call.name); });
-  if ((steps_left < 1 && all_end_the_run) || (steps_left < 2 && !calls.empty())) {
+  const auto goes_on = !calls.empty() || is_asked_again;
+  if ((steps_left < 1 && all_end_the_run) || (steps_left < 2 && goes_on)) {
     auto apology = ai_message(no_more_steps);
     apology.id = std::move(answer.id);
     return apology;

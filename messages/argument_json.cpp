@@ -2,7 +2,9 @@
 #include "argument_json.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace superstep {
@@ -40,9 +42,50 @@ bool holds_infinity(const json::value& v) {
                                [](const auto& member) { return holds_infinity(member.value()); });
 }
 
+bool is_of_number(char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/// Whether an integer of a JSON text fits neither std::int64_t nor std::uint64_t.
+bool is_unfit_integer(std::string_view number) {
+  if (number.find_first_of(".eE") != std::string_view::npos)
+    return false;
+  const auto fits = [&](auto value) {
+    return std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc{};
+  };
+  return !fits(std::int64_t{}) && !fits(std::uint64_t{});
+}
+
 } // namespace
 
+std::optional<std::size_t> find_unfit_integer(std::string_view text) {
+  auto quoted = false;
+  for (auto i = std::size_t{0}; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && is_of_number(text[i])) {
+      auto end = i;
+      while (end < text.size() && is_of_number(text[end]))
+        ++end;
+      if (is_unfit_integer(text.substr(i, end - i)))
+        return i;
+      i = end - 1;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view without_bom(std::string_view text) {
+  constexpr auto bom = std::string_view{"\xEF\xBB\xBF"};
+  if (text.starts_with(bom))
+    text.remove_prefix(bom.size());
+  return text;
+}
+
 result<json::value> parse_argument_json(std::string_view text) {
+  text = without_bom(text);
   auto parsed = parse_json(text);
   if (parsed)
     return parsed;
@@ -50,9 +93,14 @@ result<json::value> parse_argument_json(std::string_view text) {
   auto options = json::parse_options{};
   options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more
   auto ec = boost::system::error_code{};
-  auto again = json::parse(with_breaks_escaped(text), ec, {}, options);
+  const auto escaped = with_breaks_escaped(text);
+  auto again = json::parse(escaped, ec, {}, options);
   if (ec || holds_infinity(again))
     return parsed; // the error about what the model really wrote
+  // This parser reads such an integer as a double, so that a tool would get another number.
+  if (const auto at = find_unfit_integer(text))
+    return error{errc::parse_failed,
+                 "not valid JSON: an integer does not fit 64 bits at byte " + std::to_string(*at)};
   return again;
 }
 

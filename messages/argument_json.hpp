@@ -3,13 +3,21 @@
 
 #include <superstep/base/json.hpp>
 
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace superstep {
 
-/// JSON as models write it into the arguments of calls: strings may hold line breaks and other
-/// control characters as they are, which JSON forbids, and of a key that stands twice the last
-/// value counts.
+/// Parses JSON as models write it into the arguments of calls. Strings may hold line breaks and
+/// other control characters, which JSON forbids, and of a key that appears twice the last value
+/// counts. A byte order mark in front is skipped.
 [[nodiscard]] result<json::value> parse_argument_json(std::string_view text);
+
+/// Returns the offset of the first integer in a JSON text that does not fit 64 bits.
+[[nodiscard]] std::optional<std::size_t> find_unfit_integer(std::string_view text);
+
+/// Returns the text without a byte order mark in front.
+[[nodiscard]] std::string_view without_bom(std::string_view text);
 
 } // namespace superstep

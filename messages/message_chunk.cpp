@@ -5,6 +5,7 @@
 #include <superstep/messages/merge.hpp>
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/messages/openai_json.hpp>
 #include <superstep/messages/partial_json.hpp>
 #include <superstep/messages/token_usage.hpp>
 
@@ -215,6 +216,20 @@ void read_calls(message_chunk& chunk) {
 message to_message(message_chunk chunk) {
   read_calls(chunk);
   return std::move(chunk.part);
+}
+
+message to_answer(message_chunk chunk, std::string_view cut) {
+  auto& m = chunk.part;
+  if (!chunk.call_chunks.empty()) {
+    m.tool_calls.clear();
+    m.invalid_tool_calls.clear();
+  }
+  for (auto& call : chunk.call_chunks)
+    add_call(m, parse_tool_call(std::move(call.id).value_or(""), std::move(call.name).value_or(""),
+                                call.args.value_or(""), cut));
+  if (chunk.is_last)
+    complete_blocks(m);
+  return std::move(m);
 }
 
 } // namespace superstep

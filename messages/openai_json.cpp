@@ -63,6 +63,18 @@ error malformed(std::string text) {
   return {errc::parse_failed, std::move(text)};
 }
 
+std::string_view kind_of(const json::value& value) {
+  if (value.is_array())
+    return "a list";
+  if (value.is_string())
+    return "a string";
+  return value.is_null() ? "null" : value.is_bool() ? "a boolean" : "a number";
+}
+
+std::string why_cut(std::string_view cut) {
+  return cut.empty() ? std::string{} : std::string{cut} + ": ";
+}
+
 result<void> add_call(message& to, const json::value& value, std::size_t i) {
   const auto at = "tool_calls[" + std::to_string(i) + ']';
   const auto* call = value.if_object();
@@ -83,12 +95,8 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
   }
   if (arguments && !arguments->is_string() && !arguments->is_null())
     return malformed(at + ".function.arguments: must be JSON text");
-  auto read = parse_tool_call(text_member(*call, "id"), std::move(name),
-                              text_member(*function, "arguments"));
-  if (auto* good = std::get_if<tool_call>(&read))
-    to.tool_calls.push_back(std::move(*good));
-  else
-    to.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+  superstep::add_call(to, parse_tool_call(text_member(*call, "id"), std::move(name),
+                                          text_member(*function, "arguments")));
   return {};
 }
 
@@ -183,14 +191,25 @@ result<message> from_openai(const json::object& from) {
 }
 
 std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::string name,
-                                                           std::string_view arguments) {
+                                                           std::string_view arguments,
+                                                           std::string_view cut) {
+  if (arguments.empty() && !cut.empty())
+    return invalid_tool_call{std::move(id), std::move(name), {}, why_cut(cut) + "no arguments"};
   if (arguments.empty() || arguments == "null")
     return tool_call{std::move(id), std::move(name), {}};
   auto parsed = parse_argument_json(arguments);
   if (parsed && parsed->is_object())
     return tool_call{std::move(id), std::move(name), std::move(parsed->get_object())};
-  auto why = parsed ? std::string{"the arguments are no JSON object"} : parsed.error().text;
+  auto why = parsed ? "the arguments must be a JSON object, got " + std::string{kind_of(*parsed)}
+                    : why_cut(cut) + parsed.error().text;
   return invalid_tool_call{std::move(id), std::move(name), std::string{arguments}, std::move(why)};
+}
+
+void add_call(message& to, std::variant<tool_call, invalid_tool_call> call) {
+  if (auto* good = std::get_if<tool_call>(&call))
+    to.tool_calls.push_back(std::move(*good));
+  else
+    to.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(call)));
 }
 
 } // namespace superstep

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/http/answer_stream.hpp"
 
+#include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/messages/message_chunk.hpp>
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/providers/anthropic.hpp>
 #include <superstep/models/providers/ollama.hpp>
@@ -62,6 +64,18 @@ bool says_nothing(const message& m) {
          !m.additional_kwargs.contains("function_call");
 }
 
+/// Ollama sends arguments as objects, so a call that may not be whole does not show it.
+message finished_line(message_chunk sum, const std::string& cut, bool ends_in_call) {
+  auto out = to_answer(std::move(sum), cut);
+  if (cut.empty() || !ends_in_call || out.tool_calls.empty())
+    return out;
+  auto& last = out.tool_calls.back();
+  out.invalid_tool_calls.push_back(object_of_cut_answer(std::move(last.id), std::move(last.name),
+                                                        to_text(last.args), cut));
+  out.tool_calls.pop_back();
+  return out;
+}
+
 result<message> read_stream_line(const json::object& line) {
   auto reader = ollama::line_reader{true};
   auto chunk = reader.read(line);
@@ -69,7 +83,8 @@ result<message> read_stream_line(const json::object& line) {
     return std::move(chunk).error();
   if (!*chunk)
     return providers::bad_answer("the answer says nothing");
-  return to_message(**std::move(chunk));
+  auto& metadata = (*chunk)->part.response_metadata;
+  return finished_line(**std::move(chunk), why_cut(metadata), true);
 }
 
 result<message> read_whole(provider_api api, const json::object& answer) {
@@ -126,7 +141,9 @@ answer_stream::event_reader answer_stream::make_reader(provider_api api,
                                                        const wire_request& asked) {
   switch (api) {
   case provider_api::openai_chat:
-    return openai_chat::read_event;
+    return [r = openai_chat::event_reader{}](const json::object& event) mutable {
+      return r.read(event);
+    };
   case provider_api::openai_responses:
     return [r = openai_responses::event_reader{}](const json::object& event) mutable {
       return r.read(event);
@@ -186,12 +203,10 @@ std::optional<fault> answer_stream::read_event(std::string_view text) {
     return damaged(piece.error().text);
   if (!*piece)
     return std::nullopt;
-  // The pure reader leaves it out, as its reference does; a message without it would say nothing.
-  if (api_ == provider_api::openai_chat)
-    if (const auto* choices = array_in(*event, "choices"); choices && !choices->empty())
-      if (const auto* choice = choices->front().if_object())
-        if (const auto* delta = object_in(*choice, "delta"))
-          put_as((*piece)->part.additional_kwargs, "refusal", *delta, "refusal");
+  // The pure reader leaves it out, as LangChain does.
+  if (api_ == provider_api::anthropic && type_of(*event) == "message_start")
+    if (const auto* begun = object_in(*event, "message"))
+      put_as((*piece)->part.response_metadata, "id", *begun, "id");
   look_for_end(*event, **piece);
   return add(**std::move(piece));
 }
@@ -206,6 +221,10 @@ void answer_stream::look_for_end(const json::object& event, const message_chunk&
 }
 
 std::optional<fault> answer_stream::add(message_chunk piece) {
+  if (!piece.call_chunks.empty())
+    ends_in_call_ = true;
+  else if (!piece.part.content.empty())
+    ends_in_call_ = false;
   if (on_chunk_)
     if (auto told = tell(piece); !told)
       return unusable(told.error().text);
@@ -239,7 +258,12 @@ result<message> answer_stream::finish() {
   SUPERSTEP_ASSERT(is_whole_);
   if (on_chunk_ && !has_told_last_)
     on_chunk_(last_chunk());
-  auto out = sum_ ? to_message(*std::exchange(sum_, std::nullopt)) : ai_message({});
+  if (!sum_)
+    sum_ = last_chunk();
+  const auto cut = why_cut_stream(sum_->part.response_metadata);
+  auto sum = *std::exchange(sum_, std::nullopt);
+  auto out = api_ == provider_api::ollama ? finished_line(std::move(sum), cut, ends_in_call_)
+                                          : to_answer(std::move(sum), cut);
   if (api_ == provider_api::openai_chat && says_nothing(out) &&
       text_in(out.response_metadata, "finish_reason").empty())
     return error{model_errc::bad_answer, "the stream holds neither text nor tool calls"};

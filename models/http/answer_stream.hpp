@@ -67,6 +67,7 @@ private:
   std::optional<message_chunk> sum_;
   chunk_standardizer standardizer_;
   bool is_whole_ = false;
+  bool ends_in_call_ = false; ///< the latest piece with content was one of a call
   bool has_told_ = false;
   bool has_told_last_ = false;
 };

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
+#include <superstep/messages/openai_json.hpp>
 #include <superstep/messages/spaced_json.hpp>
+#include <superstep/messages/token_usage.hpp>
 #include <superstep/models/providers/anthropic.hpp>
 
 #include <utility>
@@ -26,6 +29,24 @@ bool is_lone_text(const json::array& blocks) {
     return false;
   const auto* citations = array_in(*block, "citations");
   return !member(*block, "citations") || (citations && citations->empty());
+}
+
+void add_tool_use(message& m, const json::object& block, std::string_view cut) {
+  auto id = std::string{text_in(block, "id")};
+  auto name = std::string{text_in(block, "name")};
+  const auto* input = member(block, "input");
+  const auto* object = input ? input->if_object() : nullptr;
+  if (object && cut.empty())
+    m.tool_calls.push_back({std::move(id), std::move(name), *object});
+  else if (object)
+    m.invalid_tool_calls.push_back(
+        object_of_cut_answer(std::move(id), std::move(name), to_text(*object), cut));
+  else if (input && input->is_string())
+    superstep::add_call(
+        m, parse_tool_call(std::move(id), std::move(name), text_in(block, "input"), cut));
+  else
+    superstep::add_call(m, parse_tool_call(std::move(id), std::move(name),
+                                           input ? to_text(*input) : std::string{}, cut));
 }
 
 } // namespace
@@ -71,9 +92,7 @@ result<message> read_response(const json::object& answer) {
     complete_block(*block);
     if (type_of(*block) != "tool_use")
       continue;
-    const auto* input = object_in(*block, "input");
-    m.tool_calls.push_back({std::string{text_in(*block, "id")},
-                            std::string{text_in(*block, "name")}, input ? *input : json::object{}});
+    add_tool_use(m, *block, &element == &blocks.back() ? why_cut(answer) : std::string{});
   }
   if (is_lone_text(blocks))
     m.content = text_in(blocks.front().get_object(), "text");
@@ -112,12 +131,14 @@ json::value index_of(const json::object& event) {
 
 } // namespace
 
-message_chunk event_reader::start(const json::object& event) const {
+message_chunk event_reader::start(const json::object& event) {
   auto chunk = empty_chunk();
   const auto* m = object_in(event, "message");
   if (!m)
     return chunk;
   put_as(chunk.part.response_metadata, "model_name", *m, "model");
+  if (const auto* usage = object_in(*m, "usage"))
+    usage_ = *usage;
   return chunk;
 }
 
@@ -193,17 +214,26 @@ std::optional<message_chunk> event_reader::delta(const json::object& event) cons
   return chunk;
 }
 
-message_chunk event_reader::end(const json::object& event) const {
+/// Counts of this event replace those of the first one, as far as it has them.
+chunk_result event_reader::end(const json::object& event) {
   auto chunk = empty_chunk();
   if (const auto* usage = object_in(event, "usage"))
-    chunk.part.usage = read_usage(*usage);
+    put_all(usage_, without_nulls(*usage));
+  if (!usage_.empty()) {
+    auto all = read_usage(usage_);
+    auto added = told_ ? subtract_usage(all, *told_) : result<token_usage>{all};
+    if (!added)
+      return std::move(added).error();
+    chunk.part.usage = *std::move(added);
+    told_ = std::move(all);
+  }
   auto& metadata = chunk.part.response_metadata;
   if (const auto* given = object_in(event, "delta"))
     for (const auto* key : {"stop_reason", "stop_sequence", "container"})
       put_as(metadata, key, *given, key);
   put_as(metadata, "context_management", event, "context_management");
   chunk.is_last = metadata.contains("stop_reason");
-  return chunk;
+  return std::optional{std::move(chunk)};
 }
 
 chunk_result event_reader::read(const json::object& event) {
@@ -217,7 +247,7 @@ chunk_result event_reader::read(const json::object& event) {
   if (type == "content_block_delta")
     return delta(event);
   if (type == "message_delta")
-    return std::optional{end(event)};
+    return end(event);
   return std::optional<message_chunk>{};
 }
 

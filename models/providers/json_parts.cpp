@@ -147,6 +147,12 @@ result<> read_content(message& m, const json::object& answer) {
   return {};
 }
 
+invalid_tool_call object_of_cut_answer(std::string id, std::string name, std::string_view args,
+                                       std::string_view cut) {
+  return {std::move(id), std::move(name), std::string{args},
+          std::string{cut} + ": the arguments of its last call may be incomplete"};
+}
+
 message_chunk chunk_of(std::string_view provider) {
   auto chunk = message_chunk{};
   chunk.part.type = message_type::ai;

@@ -59,6 +59,11 @@ void spell_out_tools(provider_question& q);
 /// The `content` of an answer: text, null, or a list of strings and blocks.
 [[nodiscard]] result<> read_content(message& m, const json::object& answer);
 
+/// The last call of an answer that was cut, where the server sends arguments as an object: either
+/// the model wrote all of it, or the server closed what was open.
+[[nodiscard]] invalid_tool_call object_of_cut_answer(std::string id, std::string name,
+                                                     std::string_view args, std::string_view cut);
+
 /// An ai chunk that holds nothing yet but who sent it.
 [[nodiscard]] message_chunk chunk_of(std::string_view provider);
 /// What ends a stream: says nothing but that it was the last.

@@ -126,16 +126,17 @@ result<json::object> message_form(const message& m) {
   return form;
 }
 
-/// Small models put JSON as text where a value was wanted.
-json::object read_arguments(const json::value* arguments, std::string_view name) {
-  auto out = json::object{};
+/// The text of a call's arguments. What is not an object stays as it is, for the reader of the
+/// whole answer to refuse. Small models put JSON as text where a value was wanted.
+std::string arguments_text(const json::value* arguments, std::string_view name) {
   if (const auto* text = arguments ? arguments->if_string() : nullptr) {
     auto parsed = parse_json(*text);
-    return parsed && parsed->is_object() ? std::move(parsed->get_object()) : out;
+    return parsed ? to_spaced_json(*parsed, charset::ascii) : std::string{*text};
   }
   const auto* given = arguments ? arguments->if_object() : nullptr;
   if (!given)
-    return out;
+    return arguments && !arguments->is_null() ? to_text(*arguments) : "{}";
+  auto out = json::object{};
   for (const auto& [key, value] : *given) {
     if (key == "functionName" && value == json::value(name))
       continue; // the name once more, which no tool asks for
@@ -144,7 +145,7 @@ json::object read_arguments(const json::value* arguments, std::string_view name)
     const auto decoded = parsed && (parsed->is_object() || parsed->is_array());
     out[key] = decoded ? *std::move(parsed) : value;
   }
-  return out;
+  return to_spaced_json(out, charset::ascii);
 }
 
 void add_parameters(json::object& body, const json::object& parameters) {
@@ -213,9 +214,9 @@ chunk_result line_reader::read(const json::object& line) {
       if (!function)
         return bad_answer("tool_calls: a call has no `function`: " + to_text(element));
       const auto name = text_in(*function, "name");
-      const auto args = read_arguments(function->if_contains("arguments"), name);
-      chunk.call_chunks.push_back(
-          {std::string{name}, to_spaced_json(args, charset::ascii), next_id(line), nullptr});
+      chunk.call_chunks.push_back({std::string{name},
+                                   arguments_text(function->if_contains("arguments"), name),
+                                   next_id(line), nullptr});
     }
   put_as(m.response_metadata, "logprobs", line, "logprobs");
   if (!is_done)

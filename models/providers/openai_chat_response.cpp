@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/openai_json.hpp>
 #include <superstep/models/providers/openai_chat.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace superstep::openai_chat {
@@ -12,7 +14,8 @@ namespace {
 
 using namespace providers;
 
-result<> add_call(message& to, const json::value& value) {
+/// @param cut why the model could not finish this call; empty if it could
+result<> add_call(message& to, const json::value& value, std::string_view cut) {
   const auto* call = value.if_object();
   const auto* function = call ? object_in(*call, "function") : nullptr;
   if (!function)
@@ -25,19 +28,17 @@ result<> add_call(message& to, const json::value& value) {
     written = to_text(*arguments);
     text = written;
   }
-  auto read = parse_tool_call(std::string{text_in(*call, "id")},
-                              std::string{text_in(*function, "name")}, text);
-  if (auto* good = std::get_if<tool_call>(&read)) {
-    to.tool_calls.push_back(std::move(*good));
-    return {};
-  }
-  if (parse_json(text)) // JSON, but no object: nothing a tool could be called with
-    return bad_answer("tool_calls: the arguments must be a JSON object, got " + std::string{text});
-  to.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
+  auto id = std::string{text_in(*call, "id")};
+  auto name = std::string{text_in(*function, "name")};
+  if (arguments && arguments->is_object() && !cut.empty())
+    to.invalid_tool_calls.push_back(
+        object_of_cut_answer(std::move(id), std::move(name), text, cut));
+  else
+    superstep::add_call(to, parse_tool_call(std::move(id), std::move(name), text, cut));
   return {};
 }
 
-result<> read_message(message& m, const json::object& from) {
+result<> read_message(message& m, const json::object& from, std::string_view cut) {
   m.type = message_type::ai;
   if (auto read = read_content(m, from); !read)
     return read;
@@ -45,7 +46,7 @@ result<> read_message(message& m, const json::object& from) {
   m.name = text_in(from, "name");
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& call : *calls)
-      if (auto added = add_call(m, call); !added)
+      if (auto added = add_call(m, call, &call == &calls->back() ? cut : ""); !added)
         return added;
   for (const auto* key : {"function_call", "refusal", "audio"})
     put_as(m.additional_kwargs, key, from, key);
@@ -89,7 +90,8 @@ result<message> read_response(const json::object& answer) {
   if (!from)
     return bad_answer("a chat completion needs `choices` with a `message`");
   auto m = message{};
-  if (auto read = read_message(m, *from); !read)
+  const auto cut = why_cut(text_in(*choice, "finish_reason"));
+  if (auto read = read_message(m, *from, cut); !read)
     return std::move(read).error();
   auto& metadata = m.response_metadata;
   metadata.reserve(8); // of most answers
@@ -164,6 +166,59 @@ chunk_result read_event(const json::object& event) {
   }
   put_as(metadata, "logprobs", *choice, "logprobs");
   return std::optional{std::move(chunk)};
+}
+
+/// llama.cpp's Python server and others send the name of a call with each piece of its arguments.
+void event_reader::drop_repeated_name(tool_call_chunk& piece) {
+  if (piece.index.is_null())
+    return;
+  const auto has_other_id = [&](const named_call& known) {
+    return piece.id && !piece.id->empty() && !known.id.empty() && known.id != *piece.id;
+  };
+  // From the back: pieces mostly belong to the latest call.
+  const auto known = std::find_if(calls_.rbegin(), calls_.rend(), [&](const named_call& c) {
+    return c.index == piece.index && !has_other_id(c);
+  });
+  if (known == calls_.rend()) {
+    calls_.push_back({piece.index, piece.id.value_or(""), piece.name.value_or("")});
+    return;
+  }
+  if (known->id.empty())
+    known->id = piece.id.value_or("");
+  if (!piece.name)
+    return;
+  if (*piece.name == known->name)
+    piece.name.reset();
+  else
+    known->name += *piece.name;
+}
+
+chunk_result event_reader::read(const json::object& event) {
+  auto piece = read_event(event);
+  if (!piece || !*piece)
+    return piece;
+  auto& chunk = **piece;
+  for (auto& call : chunk.call_chunks)
+    drop_repeated_name(call);
+  auto& kwargs = chunk.part.additional_kwargs;
+  if (auto* call = kwargs.if_contains("function_call"); call && call->is_object()) {
+    auto& name = call->get_object()["name"];
+    if (name == json::value(function_name_))
+      name = "";
+    else if (name.is_string())
+      function_name_ += std::string_view{name.get_string()};
+  }
+  const auto* choices = array_in(event, "choices");
+  const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
+  if (const auto* delta = choice ? object_in(*choice, "delta") : nullptr)
+    // read_event() leaves it out, as LangChain does; a message without it would say nothing.
+    put_as(kwargs, "refusal", *delta, "refusal");
+  // Texts of metadata concatenate when pieces are added.
+  auto& metadata = chunk.part.response_metadata;
+  if (metadata.contains("finish_reason") && std::exchange(has_ended_, true))
+    for (const auto* key : {"finish_reason", "model_name", "system_fingerprint", "service_tier"})
+      metadata.erase(key);
+  return piece;
 }
 
 } // namespace superstep::openai_chat

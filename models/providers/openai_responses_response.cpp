@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/responses_items.hpp"
 
@@ -40,24 +41,27 @@ void add_message(json::array& blocks, const json::object& item) {
   }
 }
 
-result<> add_call(message& m, const json::object& item) {
+void add_call(message& m, const json::object& item, std::string_view cut) {
   auto id = std::string{text_in(item, "call_id")};
   auto name = std::string{text_in(item, "name")};
-  if (type_of(item) == "custom_tool_call") {
-    m.tool_calls.push_back({std::move(id), std::move(name), {{"__arg1", text_in(item, "input")}}});
-    return {};
+  if (type_of(item) != "custom_tool_call") {
+    const auto* arguments = member(item, "arguments");
+    const auto written = arguments && !arguments->is_string() ? to_text(*arguments) : std::string{};
+    const auto text = written.empty() ? text_in(item, "arguments") : std::string_view{written};
+    if (!written.empty() && arguments->is_object() && !cut.empty())
+      m.invalid_tool_calls.push_back(
+          object_of_cut_answer(std::move(id), std::move(name), text, cut));
+    else
+      superstep::add_call(m, parse_tool_call(std::move(id), std::move(name), text, cut));
+    return;
   }
-  const auto text = text_in(item, "arguments");
-  auto read = parse_tool_call(std::move(id), std::move(name), text);
-  if (auto* good = std::get_if<tool_call>(&read)) {
-    m.tool_calls.push_back(std::move(*good));
-    return {};
-  }
-  if (parse_json(text)) // JSON, but no object: nothing a tool could be called with
-    return bad_answer("output: the arguments of a call must be a JSON object, got " +
-                      std::string{text.substr(0, 200)});
-  m.invalid_tool_calls.push_back(std::get<invalid_tool_call>(std::move(read)));
-  return {};
+  // Free text does not show where it ends.
+  const auto input = text_in(item, "input");
+  if (text_in(item, "status") == "incomplete" || (!cut.empty() && !member(item, "status")))
+    m.invalid_tool_calls.push_back({std::move(id), std::move(name), std::string{input},
+                                    "the model did not finish this call"});
+  else
+    m.tool_calls.push_back({std::move(id), std::move(name), {{"__arg1", input}}});
 }
 
 } // namespace
@@ -92,6 +96,7 @@ result<message> read_response(const json::object& answer) {
   m.type = message_type::ai;
   m.id = text_in(answer, "id");
   auto& blocks = m.blocks.emplace();
+  const auto cut = why_cut(answer);
   for (const auto& element : *output) {
     const auto* item = element.if_object();
     if (!item)
@@ -103,8 +108,7 @@ result<message> read_response(const json::object& answer) {
     }
     blocks.push_back(without_nulls(*item));
     if (is_one_of(type, {"function_call", "custom_tool_call"}))
-      if (auto added = add_call(m, *item); !added)
-        return std::move(added).error();
+      add_call(m, *item, &element == &output->back() ? cut : std::string{});
   }
   auto& metadata = m.response_metadata;
   for (const auto* key : {"created_at", "id", "incomplete_details", "metadata", "object", "status",

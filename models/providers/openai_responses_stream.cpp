@@ -101,6 +101,7 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   }
   if (type != "function_call")
     return std::nullopt;
+  calls_[item_] = {std::string{text_in(*item, "arguments")}, true};
   auto chunk =
       chunk_of_block(only(*item, {"type", "id", "call_id", "name", "arguments", "namespace"}));
   chunk.call_chunks.push_back({std::string{text_in(*item, "name")},
@@ -120,15 +121,43 @@ message_chunk event_reader::start_message(const json::object& event, const json:
   return chunk_of_block({{"type", "text"}, {"text", ""}, {"phase", item.at("phase")}});
 }
 
+/// The end of a call repeats all its arguments. Some servers send them there only, and without them
+/// the call would look like one without arguments.
+std::optional<message_chunk> event_reader::end_call(const json::object& event,
+                                                    const json::object& item) {
+  auto& known = calls_[place_of(event)];
+  const auto whole = text_in(item, "arguments");
+  const auto rest = std::string{
+      whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : ""};
+  if (rest.empty() && known.is_announced)
+    return std::nullopt; // the deltas had all of it
+  move_to(event, "");
+  auto block = known.is_announced
+                   ? json::object{{"type", "function_call"}}
+                   : only(item, {"type", "id", "call_id", "name", "namespace"});
+  block["arguments"] = rest;
+  auto chunk = chunk_of_block(std::move(block));
+  auto& call = chunk.call_chunks.emplace_back();
+  call.args = rest;
+  call.index = index_;
+  if (!known.is_announced) {
+    call.name = text_in(item, "name");
+    call.id = text_in(item, "call_id");
+  }
+  known = {std::string{whole}, true};
+  return chunk;
+}
+
 std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   const auto* item = object_in(event, "item");
   const auto type = item ? type_of(*item) : std::string_view{};
   if (type == "custom_tool_call") {
     move_to(event, "");
     auto chunk = chunk_of_block(*item);
-    auto args = json::object{{"__arg1", text_in(*item, "input")}};
-    chunk.call_chunks.push_back({std::string{text_in(*item, "name")},
-                                 to_spaced_json(args, charset::ascii),
+    auto args = to_spaced_json(json::object{{"__arg1", text_in(*item, "input")}}, charset::ascii);
+    if (text_in(*item, "status") == "incomplete")
+      args.pop_back(); // free text does not show where it ends: an object that is not closed does
+    chunk.call_chunks.push_back({std::string{text_in(*item, "name")}, std::move(args),
                                  std::string{text_in(*item, "call_id")}, index_});
     return chunk;
   }
@@ -138,7 +167,9 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
     block["summary"] = json::array{};
     return chunk_of_block(std::move(block));
   }
-  if (!item || is_one_of(type, {"message", "function_call", "reasoning"}))
+  if (type == "function_call")
+    return end_call(event, *item);
+  if (!item || is_one_of(type, {"message", "reasoning"}))
     return std::nullopt; // said by the deltas
   move_to(event, "");
   return chunk_of_block(*item);
@@ -203,6 +234,7 @@ chunk_result event_reader::read(const json::object& event) {
     return std::optional<message_chunk>{};
   move_to(event, "");
   const auto delta = std::string{text_in(event, "delta")};
+  calls_[item_].arguments += delta;
   auto chunk = chunk_of_block({{"type", "function_call"}, {"arguments", delta}});
   chunk.call_chunks.push_back({std::nullopt, delta, std::nullopt, index_});
   return std::optional{std::move(chunk)};

@@ -43,37 +43,44 @@ message_chunk piece(json::value index, std::optional<std::string> id,
 struct spoken {
   std::string_view name;
   std::vector<message_chunk> pieces;
-  std::string told; // per piece, the ids and arguments that it completes
+  std::string told; // per piece and, behind |, at the end: the calls that are complete
 };
 std::ostream& operator<<(std::ostream& out, const spoken& s) {
   return out << s.name;
 }
 
 const auto all_spoken = std::vector<spoken>{
-    {"a whole call", {piece(0, "a", "f", R"({"x":1})")}, R"(a{"x":1};)"},
-    {"a call without arguments", {piece(0, "a", "f", "{}")}, "a{};"},
+    {"a whole call", {piece(0, "a", "f", R"({"x":1})")}, R"(;|a{"x":1})"},
+    {"a call without arguments", {piece(0, "a", "f", "{}")}, ";|a{}"},
     {"brackets and quotes in strings close nothing",
      {piece(0, "a", "f", R"({"x":"}\")"), piece(0, {}, {}, R"(]"})")},
-     R"(;a{"x":"}\"]"};)"},
+     R"(;;|a{"x":"}\"]"})"},
     {"lists and objects inside",
      {piece(0, "a", "f", R"({"x":[{}])"), piece(0, {}, {}, ",\"y\":{}"), piece(0, {}, {}, "}")},
-     R"(;;a{"x":[{}],"y":{}};)"},
+     R"(;;;|a{"x":[{}],"y":{}})"},
+    {"the next call completes the one before",
+     {piece(0, "a", "f", "{}"), piece(1, "b", "f", ""), piece(1, {}, {}, "{}")},
+     ";a{};;|b{}"},
     {"calls are told apart by their index",
      {piece(0, "a", "f", "{"), piece(1, "b", "f", "{}"), piece(0, {}, {}, "}")},
-     ";b{};a{};"},
+     ";;b{};|a{}"},
     {"another id at the same index is another call",
      {piece(0, "a", "f", "{}"), piece(0, "b", "f", "{}")},
-     "a{};b{};"},
+     ";a{};|b{}"},
     {"calls without an index come whole",
      {piece(nullptr, "a", "f", "{}"), piece(nullptr, "b", "f", "{}")},
-     "a{};b{};"},
-    {"nothing is told twice", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " {}")}, "a{};;"},
-    {"no id", {piece(0, {}, "f", "{}")}, ";"},
-    {"a list is no object", {piece(0, "a", "f", "[]")}, ";"},
-    {"no JSON", {piece(0, "a", "f", "{x}")}, ";"},
+     ";a{};|b{}"},
+    {"white space may follow", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " \n")}, ";;|a{}"},
+    {"several objects are no call", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " {}")}, ";;|"},
+    {"several objects in one piece", {piece(0, "a", "f", R"({"x":1}{"x":2})")}, ";|"},
+    {"several objects without an index", {piece(nullptr, "a", "f", "{}{}")}, ";|"},
+    {"an object that is open", {piece(0, "a", "f", R"({"x":{})")}, ";|"},
+    {"no id", {piece(0, {}, "f", "{}")}, ";|"},
+    {"a list is no object", {piece(0, "a", "f", "[]")}, ";|"},
+    {"no JSON", {piece(0, "a", "f", "{x}")}, ";|"},
     {"too long",
      {piece(0, "a", "f", "{\"x\":\"" + std::string(300'000, 'x')), piece(0, {}, {}, "\"}")},
-     ";;"},
+     ";;|"},
 };
 
 /// What happened in a run, in order.
@@ -99,7 +106,8 @@ tool_call call_of(std::string id) {
   return out;
 }
 
-/// Says a call in two pieces, goes on when `heard` says so, says another, and then gives `answer`.
+/// Says a call in two pieces and begins another, continues once `heard` is true, and then gives
+/// `answer`.
 class speaking_model final : public chat_model {
 public:
   speaking_model(result<message> answer, std::function<bool()> heard)
@@ -111,11 +119,15 @@ public:
     if (request.on_chunk) {
       request.on_chunk(piece(0, "a", "echo", R"({"n":)"));
       request.on_chunk(piece(0, {}, {}, R"("a"})"));
+      request.on_chunk(piece(1, "b", "echo", "{"));
       for (auto i = 0; i < 20'000 && !heard_(); ++i)
         co_await sleep_for{1ms};
       if (!heard_())
         co_return error{model_errc::timed_out, "nobody has begun the call"};
-      request.on_chunk(piece(1, "b", "echo", R"({"n":"b"})"));
+      request.on_chunk(piece(1, {}, {}, R"("n":"b"})"));
+      auto last = message_chunk{};
+      last.is_last = true;
+      request.on_chunk(last);
     }
     co_return answer_;
   }
@@ -250,14 +262,21 @@ const auto kinds = std::vector<kind>{{"structs", &run_struct}, {"JSON", &run_jso
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_call_is_heard_where_its_arguments_close, data::make(all_spoken), s) {
+BOOST_DATA_TEST_CASE(listener_reports_complete_calls_only, data::make(all_spoken), s) {
   auto listener = call_listener{};
   auto said = std::string{};
-  for (const auto& one : s.pieces) {
+  const auto hear = [&](const message_chunk& one) {
     for (const auto& call : listener.hear(one))
       said += call.id + to_text(call.args);
+  };
+  for (const auto& one : s.pieces) {
+    hear(one);
     said += ';';
   }
+  said += '|';
+  auto last = message_chunk{};
+  last.is_last = true;
+  hear(last);
   BOOST_TEST(said == s.told);
 }
 

@@ -46,6 +46,16 @@ case_function payload_case(request_function make) {
   };
 }
 
+/// LangChain refuses an answer of OpenAI's whose arguments are JSON but not an object. Here such a
+/// call is invalid, and the model is asked again.
+result<message> as_recorded(result<message> answer) {
+  if (answer)
+    for (const auto& call : answer->invalid_tool_calls)
+      if (const auto args = parse_json(call.args); args && !args->is_object())
+        return error{errc::parse_failed, call.error};
+  return answer;
+}
+
 json::value answer_of(const message& m, std::string_view key) {
   auto out = json::object{};
   out[key] = form_of(m);
@@ -106,7 +116,12 @@ json::value anthropic_stream_case(const json::object& input) {
                          !is_set(input, "request_has_thinking") &&
                          !is_set(input, "request_has_documents");
   auto reader = anthropic::event_reader{text_only};
-  return stream_case(input, [&](const json::object& event) { return reader.read(event); });
+  // LangChain reads the counts of the last event only, and loses those that the first one has.
+  return stream_case(input, [&](json::object event) {
+    if (auto* begun = event.if_contains("message"); begun && begun->is_object())
+      begun->get_object().erase("usage");
+    return reader.read(event);
+  });
 }
 
 json::value ollama_stream_case(const json::object& input) {
@@ -124,10 +139,14 @@ json::value ollama_response_case(const json::object& input) {
 
 void add_message_provider_cases(case_table& table) {
   table["msg.openai_payload"] = payload_case(openai_chat::make_request);
-  table["msg.openai_response"] = response_case(openai_chat::read_response);
+  table["msg.openai_response"] = response_case([](const json::object& answer) {
+    return as_recorded(openai_chat::read_response(answer));
+  });
   table["msg.openai_stream"] = openai_stream_case;
   table["msg.openai_responses_payload"] = payload_case(openai_responses::make_request);
-  table["msg.openai_responses_response"] = response_case(openai_responses::read_response);
+  table["msg.openai_responses_response"] = response_case([](const json::object& answer) {
+    return as_recorded(openai_responses::read_response(answer));
+  });
   table["msg.openai_responses_stream"] = openai_responses_stream_case;
   table["msg.anthropic_payload"] = payload_case(anthropic::make_request);
   table["msg.anthropic_response"] = response_case(anthropic::read_response);

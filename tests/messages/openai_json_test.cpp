@@ -55,7 +55,7 @@ const auto received = std::vector<wire_case>{
      R"({"type":"ai","content":"","tool_calls":[{"name":"a","args":{"p":1},"id":"1","type":"tool_call"}]})"},
     {"arguments that are no object",
      R"({"content":"","tool_calls":[{"id":"1","function":{"name":"a","arguments":"[1]"}}]})",
-     R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"a","args":"[1]","id":"1","error":"the arguments are no JSON object","type":"invalid_tool_call"}]})"},
+     R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"a","args":"[1]","id":"1","error":"the arguments must be a JSON object, got a list","type":"invalid_tool_call"}]})"},
     {"a refusal", R"({"content":null,"refusal":"no"})",
      R"({"type":"ai","content":"","additional_kwargs":{"refusal":"no"}})"},
 };
@@ -90,6 +90,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_are_no_json_are_kept_with_what_is_wrong) {
 BOOST_AUTO_TEST_CASE(arguments_of_nothing_but_space_are_no_json) {
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "  ")));
   BOOST_TEST(std::holds_alternative<tool_call>(parse_tool_call("c", "f", "")));
+  BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "", "cut")));
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_refused) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/http/answer_stream.hpp"
 
+#include <superstep/messages/token_usage.hpp>
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/providers/anthropic.hpp>
 #include <superstep/models/providers/ollama.hpp>
@@ -9,6 +10,9 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -203,6 +207,137 @@ BOOST_AUTO_TEST_CASE(what_a_server_says_about_its_failure_is_found) {
   BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
 }
 
+/// The message of a stream, fed in pieces of `bytes`.
+message message_of(provider_api api, std::string_view body, std::size_t bytes,
+                   chunk_handler on_chunk = nullptr) {
+  auto answer = make_stream(api, std::move(on_chunk));
+  for (auto at = std::size_t{0}; at < body.size(); at += bytes)
+    BOOST_TEST(!answer.feed(body.substr(at, bytes)));
+  BOOST_TEST(!answer.end());
+  BOOST_TEST(answer.is_whole());
+  return answer.finish().value();
+}
+
+std::string recording(const std::string& name) {
+  auto in = std::ifstream{SUPERSTEP_TREE "/tests/models/recordings/" + name};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+BOOST_AUTO_TEST_CASE(llamacpp_stream_names_its_call_once) {
+  const auto body = recording("llamacpp_stream_tool.sse");
+  BOOST_REQUIRE(!body.empty());
+  auto names = std::string{};
+  const auto m =
+      message_of(provider_api::openai_chat, body, 100, [&](const message_chunk& piece) {
+        for (const auto& call : piece.call_chunks)
+          names += call.name.value_or("");
+      });
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(m.tool_calls[0].name == "get_weather");
+  BOOST_TEST(names == "get_weather");
+  BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"city":"Oslo"})");
+  BOOST_TEST(m.additional_kwargs.at("function_call").at("name").as_string() == "get_weather");
+  BOOST_TEST(text_of(message_of(provider_api::openai_chat, recording("llamacpp_stream_text.sse"),
+                                7)) != "");
+  const auto whole = read_answer(provider_api::openai_chat, recording("llamacpp_tool.json"));
+  BOOST_REQUIRE(whole.has_value());
+  BOOST_TEST((whole->tool_calls[0].args == m.tool_calls[0].args));
+}
+
+struct named_pieces {
+  std::string_view name;
+  std::vector<std::string_view> calls; ///< `tool_calls` of each event
+  std::string wanted;                  ///< names and arguments of the calls
+};
+std::ostream& operator<<(std::ostream& out, const named_pieces& n) {
+  return out << n.name;
+}
+const auto all_named = std::vector<named_pieces>{
+    {"repeated with the id",
+     {R"({"index":0,"id":"a","function":{"name":"f","arguments":"{"}})",
+      R"({"index":0,"id":"a","function":{"name":"f","arguments":"}"}})"},
+     "f{} "},
+    {"repeated without an id",
+     {R"({"index":0,"id":"a","function":{"name":"f","arguments":"{"}})",
+      R"({"index":0,"function":{"name":"f","arguments":"}"}})"},
+     "f{} "},
+    {"in parts",
+     {R"({"index":0,"id":"a","function":{"name":"get_","arguments":""}})",
+      R"({"index":0,"function":{"name":"it","arguments":"{}"}})"},
+     "get_it{} "},
+    {"two calls of one tool",
+     {R"({"index":0,"id":"a","function":{"name":"f","arguments":"{}"}})",
+      R"({"index":1,"id":"b","function":{"name":"f","arguments":"{}"}})",
+      R"({"index":1,"id":"b","function":{"name":"f","arguments":" "}})"},
+     "f{} f{} "},
+    {"two calls at one index",
+     {R"({"index":0,"id":"a","function":{"name":"f","arguments":"{}"}})",
+      R"({"index":0,"id":"b","function":{"name":"f","arguments":"{}"}})"},
+     "f{} f{} "},
+};
+
+BOOST_DATA_TEST_CASE(repeated_names_are_one_name, boost::unit_test::data::make(all_named), n) {
+  auto body = std::string{};
+  for (const auto call : n.calls)
+    body += event(R"({"choices":[{"delta":{"tool_calls":[)" + std::string{call} + "]}}]}");
+  // Some servers repeat the reason, too.
+  for (auto i = 0; i < 2; ++i)
+    body += event(R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})");
+  const auto m = message_of(provider_api::openai_chat, body, 40);
+  auto got = std::string{};
+  for (const auto& call : m.tool_calls)
+    got += call.name + to_text(call.args) + ' ';
+  BOOST_TEST(got == n.wanted);
+  BOOST_TEST(m.response_metadata.at("finish_reason").as_string() == "tool_calls");
+}
+
+struct counted {
+  std::string_view name;
+  std::string_view start; ///< usage of message_start
+  std::vector<std::string_view> ends;
+  std::string_view wanted;
+};
+std::ostream& operator<<(std::ostream& out, const counted& c) {
+  return out << c.name;
+}
+const auto all_counted = std::vector<counted>{
+    {"input at the start only",
+     R"({"input_tokens":1000,"cache_read_input_tokens":7,"output_tokens":1})",
+     {R"({"output_tokens":9})"},
+     R"({"input_tokens":1007,"output_tokens":9,"total_tokens":1016,"input_token_details":{"cache_read":7}})"},
+    {"null at the end",
+     R"({"input_tokens":3,"output_tokens":1})",
+     {R"({"input_tokens":null,"cache_read_input_tokens":null,"output_tokens":9})"},
+     R"({"input_tokens":3,"output_tokens":9,"total_tokens":12})"},
+    {"repeated at the end",
+     R"({"input_tokens":3,"output_tokens":1})",
+     {R"({"input_tokens":3,"output_tokens":9})"},
+     R"({"input_tokens":3,"output_tokens":9,"total_tokens":12})"},
+    {"corrected at the end",
+     R"({"input_tokens":0,"output_tokens":0})",
+     {R"({"input_tokens":5,"output_tokens":9})"},
+     R"({"input_tokens":5,"output_tokens":9,"total_tokens":14})"},
+    {"counts that grow",
+     R"({"input_tokens":3,"output_tokens":1})",
+     {R"({"output_tokens":5})", R"({"output_tokens":9})"},
+     R"({"input_tokens":3,"output_tokens":9,"total_tokens":12})"},
+};
+
+BOOST_DATA_TEST_CASE(anthropic_usage_of_a_stream_is_whole,
+                     boost::unit_test::data::make(all_counted), c) {
+  auto body = event(
+      R"({"type":"message_start","message":{"id":"msg_7","model":"m","content":[],"usage":)" +
+      std::string{c.start} + "}}");
+  for (const auto end : c.ends)
+    body += event(R"({"type":"message_delta","delta":{"stop_reason":)" +
+                  std::string{end == c.ends.back() ? "\"end_turn\"" : "null"} + R"(},"usage":)" +
+                  std::string{end} + "}");
+  const auto m = message_of(provider_api::anthropic, body, 50);
+  BOOST_REQUIRE(m.usage.has_value());
+  BOOST_TEST(to_text(to_json(*m.usage)) == c.wanted);
+  BOOST_TEST(m.response_metadata.at("id").as_string() == "msg_7");
+}
+
 BOOST_AUTO_TEST_SUITE(what_providers_answer)
 
 namespace {
@@ -344,15 +479,34 @@ BOOST_AUTO_TEST_CASE(likelihoods_of_all_lines_add_up) {
   BOOST_TEST(m.response_metadata.at("logprobs").at(1).at("token").as_string() == "b");
 }
 
-BOOST_AUTO_TEST_CASE(arguments_that_are_json_but_no_object_are_a_bad_answer) {
+BOOST_AUTO_TEST_CASE(arguments_other_than_objects_are_invalid_calls) {
   const auto read = [](std::string_view arguments) {
     return openai_responses::read_response(
         object_of(R"({"output":[{"type":"function_call","call_id":"c","name":"f","arguments":")" +
                   std::string{arguments} + R"("}]})"));
   };
-  BOOST_TEST(read("[1]").has_error());
+  BOOST_TEST(read("[1]")->invalid_tool_calls.size() == 1U);
+  BOOST_TEST(read("{}{}")->invalid_tool_calls.size() == 1U);
   BOOST_TEST(read("{bad")->invalid_tool_calls.size() == 1U);
   BOOST_TEST(read("{}")->tool_calls.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_come_at_the_end_only_are_read) {
+  const auto begun = std::string_view{
+      R"({"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":""}})"};
+  const auto delta = std::string_view{
+      R"({"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":"{\"n\":"})"};
+  const auto end = std::string_view{
+      R"({"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":"{\"n\":1}"}})"};
+  for (const auto& m : {added_up(openai_responses::event_reader{}, {begun, end}),
+                        added_up(openai_responses::event_reader{}, {begun, delta, end}),
+                        added_up(openai_responses::event_reader{}, {begun, delta, end, end}),
+                        added_up(openai_responses::event_reader{}, {end})}) {
+    BOOST_REQUIRE(m.tool_calls.size() == 1U);
+    BOOST_TEST(m.tool_calls[0].name == "f");
+    BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"n":1})");
+    BOOST_TEST(m.blocks->size() == 1U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_fails_says_what_it_knows) {

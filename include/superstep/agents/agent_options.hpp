@@ -102,6 +102,9 @@ struct agent_options {
   /// Names of tools whose calls may start while the model still speaks; see
   /// react_agent_options::early_tools. Their arguments are the model's alone, but for the id.
   std::vector<std::string> early_tools{};
+  /// Answers calls whose arguments cannot be read and asks the model again. Otherwise such calls
+  /// are left in the message, as LangGraph leaves them, and the agent ends if there are no others.
+  bool answer_invalid_calls = false;
 };
 
 } // namespace superstep

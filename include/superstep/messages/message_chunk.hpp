@@ -52,6 +52,13 @@ void read_calls(message_chunk&);
 /// The message that the pieces make, with its calls read.
 [[nodiscard]] message to_message(message_chunk);
 
+/// The message of an answer that has ended. Unlike to_message(), it reads no arguments that are cut
+/// off: they must be one whole JSON object (see parse_tool_call()), else the call is invalid and
+/// has the reason.
+/// @param cut why the model could not write to the end; empty if it could. Without arguments a call
+/// of an answer that was cut is invalid: they may be what is missing.
+[[nodiscard]] message to_answer(message_chunk, std::string_view cut = {});
+
 /// The message form with the type `AIMessageChunk` (`HumanMessageChunk`, …) and, where they hold
 /// something, `tool_call_chunks` [{name, args, id, index, type: "tool_call_chunk"}] and
 /// `chunk_position` "last".

@@ -28,9 +28,18 @@ void append_openai(std::string& out, const tool_definition&);
 /// additional_kwargs.
 [[nodiscard]] result<message> from_openai(const json::object& assistant_message);
 
-/// Reads the argument text of a call, as a model wrote it: empty text is no arguments, raw line
-/// breaks inside strings are allowed, and what is no JSON object makes an invalid_tool_call.
+/// Reads the argument text of a call that a model has finished. Empty text and `null` mean that
+/// there are no arguments. Strings may hold raw line breaks, and of a key that appears twice the
+/// last value counts. Everything else that is not one whole JSON object makes an invalid_tool_call
+/// with the reason and the byte: text that was cut off, several objects in a row, a list, an
+/// integer that does not fit 64 bits.
+/// @param cut why the model could not write to the end, e.g. "the answer was cut (length)"; empty
+/// if it could. Empty text then makes an invalid call, too.
 [[nodiscard]] std::variant<tool_call, invalid_tool_call>
-parse_tool_call(std::string id, std::string name, std::string_view arguments);
+parse_tool_call(std::string id, std::string name, std::string_view arguments,
+                std::string_view cut = {});
+
+/// Adds a call that was read to an ai message.
+void add_call(message& to, std::variant<tool_call, invalid_tool_call> call);
 
 } // namespace superstep

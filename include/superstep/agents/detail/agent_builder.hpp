@@ -97,7 +97,8 @@ private:
                     },
                     {*again, std::string{end_node}});
     const auto sends = options_.version == react_version::v2;
-    const auto is_looped = static_cast<bool>(options_.post_model_hook);
+    // What comes last may be the answer to a call, given by a hook or to one that cannot be read.
+    const auto is_looped = options_.post_model_hook || options_.answer_invalid_calls;
     table_.branch(
         last,
         [=](const State& state) {

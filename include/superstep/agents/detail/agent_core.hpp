@@ -29,6 +29,7 @@ struct agent_core {
   std::vector<model_wrap<State>> around{};       // the first is outermost
   std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any
   bool ends_politely = true;                     // when the steps run out
+  std::optional<tool_node> answers_invalid{};    // null: calls that cannot be read are left
 
   using ptr = std::shared_ptr<const agent_core>;
 
@@ -44,6 +45,9 @@ struct agent_core {
                     o.early_tools;
                   }) // a wrap may still change a call: none with middleware
       early = react::make_early(o.tools, o.early_tools);
+    if constexpr (requires { o.answer_invalid_calls; })
+      if (o.answer_invalid_calls)
+        answers_invalid = o.tools.node();
   }
 
   /// The tools of one call; null: the model has its own, or none. Interceptors see all of them.

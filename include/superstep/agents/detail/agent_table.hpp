@@ -150,9 +150,17 @@ struct agent_turns {
     if constexpr (requires(State& s) { s.structured_response; })
       if (agent.format && answer.tool_calls.empty())
         out.add(set<&State::structured_response>(react::read_response(answer, *agent.format)));
+    const auto is_asked_again = agent.answers_invalid && !answer.invalid_tool_calls.empty();
+    auto said = react::finished(std::move(answer), agent.name, steps_left, agent.return_direct,
+                                is_asked_again);
+    auto answers = std::vector<message>{};
+    if (is_asked_again)
+      for (const auto& call : said.invalid_tool_calls)
+        answers.push_back(agent.answers_invalid->answer_invalid(call));
     auto added = message_list{};
-    added.push_back(
-        react::finished(std::move(answer), agent.name, steps_left, agent.return_direct));
+    added.push_back(std::move(said));
+    for (auto& one : answers)
+      added.push_back(std::move(one));
     out.add(set<&State::messages>(std::move(added)));
     return out;
   }

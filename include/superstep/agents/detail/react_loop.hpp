@@ -56,8 +56,9 @@ using early_ptr = std::shared_ptr<const early_tools>;
 
 /// The answer as it is stored: with the name of the agent, or, when too few steps are left for what
 /// it calls, another one.
+/// @param is_asked_again whether the model is asked again even without calls
 [[nodiscard]] message finished(message answer, const std::string& agent, std::int64_t steps_left,
-                               const tool_names& return_direct);
+                               const tool_names& return_direct, bool is_asked_again = false);
 
 /// Whether the run ends after the tools: one that answers in place of the model was called.
 [[nodiscard]] bool ends_directly(const message_list& messages, const tool_names& return_direct);

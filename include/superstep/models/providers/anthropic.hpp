@@ -28,16 +28,18 @@ public:
   [[nodiscard]] chunk_result read(const json::object& event);
 
 private:
-  [[nodiscard]] message_chunk start(const json::object& event) const;
+  [[nodiscard]] message_chunk start(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> start_text(const json::object& block,
                                                         const json::object& event) const;
   [[nodiscard]] std::optional<message_chunk> start_block(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> delta(const json::object& event) const;
-  [[nodiscard]] message_chunk end(const json::object& event) const;
+  [[nodiscard]] chunk_result end(const json::object& event);
   [[nodiscard]] message_chunk empty_chunk() const;
 
   bool text_only_;
   std::string block_type_; ///< of the block that is being streamed
+  json::object usage_;     ///< counts so far: the first event has those that the last may leave out
+  boxed<token_usage> told_; ///< usage of earlier pieces, which is not to be added again
 };
 
 } // namespace superstep::anthropic

@@ -3,6 +3,9 @@
 
 #include <superstep/models/providers/provider_format.hpp>
 
+#include <string>
+#include <vector>
+
 /// OpenAI's chat completions, and those of the many servers that copy them.
 namespace superstep::openai_chat {
 
@@ -13,12 +16,32 @@ namespace superstep::openai_chat {
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// The message of the first choice, with nothing in it that stands in the answer's memory.
-/// Arguments of calls that are no JSON make invalid calls; JSON that is no object is an error, as
-/// are an error body and an answer without choices.
+/// Arguments that are not one whole JSON object make invalid calls. An error body and an answer
+/// without choices are errors.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
-/// One event of a stream.
+/// Reads one event of a stream as it is.
 [[nodiscard]] chunk_result read_event(const json::object& event);
+
+/// Reads the events of one stream in their order. What servers repeat with every piece (the name of
+/// a call, the finish reason) is reported once. The refusal and the reasoning of servers that send
+/// one are kept in additional_kwargs.
+class event_reader {
+public:
+  [[nodiscard]] chunk_result read(const json::object& event);
+
+private:
+  struct named_call {
+    json::value index;
+    std::string id;
+    std::string name;
+  };
+  void drop_repeated_name(tool_call_chunk& piece);
+
+  std::vector<named_call> calls_;
+  std::string function_name_; ///< of the older form, function_call
+  bool has_ended_ = false;    ///< a finish reason was read
+};
 
 /// Counts as superstep names them. Those of the service tiers flex and priority are named after
 /// their tier, because they have prices of their own.

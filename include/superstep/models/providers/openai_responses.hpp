@@ -31,6 +31,8 @@ public:
 private:
   [[nodiscard]] std::optional<message_chunk> start_item(const json::object& event);
   [[nodiscard]] message_chunk start_message(const json::object& event, const json::object& item);
+  [[nodiscard]] std::optional<message_chunk> end_call(const json::object& event,
+                                                      const json::object& item);
   [[nodiscard]] std::optional<message_chunk> end_item(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_text(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_reasoning(const json::object& event);
@@ -43,6 +45,11 @@ private:
   std::int64_t item_ = -1;
   std::int64_t part_ = -1;
   std::map<std::string, std::int64_t, std::less<>> places_; ///< of items, by their ids
+  struct streamed_call {
+    std::string arguments;
+    bool is_announced = false; ///< its name and id were read
+  };
+  std::map<std::int64_t, streamed_call> calls_; ///< by the place of their item
 };
 
 } // namespace superstep::openai_responses

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/providers/answer_end.hpp"
+
+#include "models/providers/json_parts.hpp"
+
+namespace superstep::providers {
+
+namespace {
+
+std::string_view reason_in(const json::object& metadata) {
+  for (const auto* key : {"finish_reason", "stop_reason", "done_reason"})
+    if (const auto reason = text_in(metadata, key); !reason.empty())
+      return reason;
+  // Responses names a status, and the reason beside it.
+  const auto status = text_in(metadata, "status");
+  const auto* details = object_in(metadata, "incomplete_details");
+  const auto reason = details ? text_in(*details, "reason") : std::string_view{};
+  return reason.empty() || status == "completed" ? status : reason;
+}
+
+} // namespace
+
+std::string why_cut(std::string_view reason) {
+  auto word = std::string{reason};
+  for (auto& c : word)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (is_one_of(word, {"", "stop", "tool_calls", "tool_call", "function_call", "tool_use",
+                       "end_turn", "pause_turn", "stop_sequence", "eos", "eos_token", "complete",
+                       "completed"}))
+    return {};
+  constexpr auto reason_max = std::size_t{100};
+  return "the answer was cut (" + std::string{reason.substr(0, reason_max)} + ')';
+}
+
+std::string why_cut(const json::object& metadata) {
+  return why_cut(reason_in(metadata));
+}
+
+std::string why_cut_stream(const json::object& metadata) {
+  const auto reason = reason_in(metadata);
+  return reason.empty() ? "the stream ended without a finish reason" : why_cut(reason);
+}
+
+} // namespace superstep::providers
