@@ -60,7 +60,7 @@ struct alignas(64) call final : lane_message, call_services {
   bool gave_up = false;    ///< it will not go on: it has asked and got no answer
   bool is_dressed = false; ///< has a sink, a conversation or a run above it
   bool has_nested = false; ///< it has asked for a run below it
-  bool is_timed = false;   ///< it may be idle for a limited time
+  bool is_timed = false;   ///< it has a time limit; set before the body starts, like the next
   bool heartbeats_only = false;
   bool streams_messages = false; ///< `sink` wants them
   bool streams_custom = false;   ///< `sink` wants what the body emits
@@ -72,6 +72,9 @@ struct alignas(64) call final : lane_message, call_services {
   home at;
   run* owner = nullptr; ///< null: free, or given up
   call* parent = nullptr;
+  call* first_fork = nullptr; ///< calls that its body has forked and that have not ended
+  call* next_fork = nullptr;
+  call* prev_fork = nullptr;
   boost::intrusive_ptr<fork_join> join;
   shell_ptr actor;
   std::uint32_t generation = 0;

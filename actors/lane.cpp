@@ -261,7 +261,31 @@ void lane::fire(const alarm& due, run& r) {
   SUPERSTEP_ASSERT(false);
 }
 
+/// Whether an alarm would find nothing to do: what it was set for has ended.
+bool lane::is_stale(const alarm& at) noexcept {
+  switch (at.kind) {
+  case alarm_kind::sleeper:
+    return at.sleeper->abandoned();
+  case alarm_kind::call_time:
+    return at.timed->generation != at.generation || !at.timed->has_flight;
+  case alarm_kind::step_limit:
+    return at.whose->generation != at.generation || at.whose->state.step() != at.step;
+  case alarm_kind::deadline:
+  case alarm_kind::retry:
+  case alarm_kind::patience:
+    break;
+  }
+  return at.whose->generation != at.generation;
+}
+
 void lane::set_alarm(alarm&& at) {
+  // Work ends long before its limits: stale alarms are swept out whenever as many have been added
+  // as were found alive, which costs each alarm a constant.
+  if (alarms_.size() >= sweep_at_) {
+    std::erase_if(alarms_, is_stale);
+    std::make_heap(alarms_.begin(), alarms_.end());
+    sweep_at_ = std::max(2 * alarms_.size(), sweep_min);
+  }
   alarms_.push_back(std::move(at));
   std::push_heap(alarms_.begin(), alarms_.end());
 }

@@ -99,6 +99,7 @@ public:
   /// `is_shutdown`: nothing more is written, so that its thread goes on where it stood.
   void cancel_run(std::uint64_t number, bool is_shutdown = false);
   void resume_run(std::uint64_t number);
+  void resume_tree(run& r);
   void drain_run(std::uint64_t number, const std::string& reason);
   void run_was_saved(std::uint64_t number);
   void thread_was_taken(std::uint64_t number, result<lease_ptr> got);
@@ -162,6 +163,7 @@ private:
   static void drop_waits(wait* first) noexcept;
   void fire_alarms();
   void fire(const alarm& due, run& r);
+  [[nodiscard]] static bool is_stale(const alarm& at) noexcept;
   void set_alarm(alarm&& at);
   void set_alarm(alarm_kind kind, time_point due, run& r, std::uint32_t task = no_task);
   void set_alarm(time_point due, call& c);
@@ -240,6 +242,7 @@ private:
   [[nodiscard]] run& take_run();
 
   // lane_retry.cpp
+  void set_limits(const run& r, call& c);
   void watch_time(const run& r, call& c);
   void watch_step(run& r);
   void step_took_too_long(run& r);
@@ -278,7 +281,9 @@ private:
   bool stopping_ = false;
 
   std::deque<ready_item> ready_; // one entry a run and an ended wait: bounded by what is alive
-  std::vector<alarm> alarms_;    // a heap
+  static constexpr std::size_t sweep_min = 1'024;
+  std::vector<alarm> alarms_; // a heap
+  std::size_t sweep_at_ = sweep_min;
   boost::unordered_flat_map<std::uint64_t, run*> live_;
   std::vector<std::unique_ptr<run>> runs_; // all records; free ones are listed below
   std::vector<run*> free_runs_;

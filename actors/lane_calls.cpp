@@ -22,7 +22,8 @@ call& lane::take_call() {
 /// Nobody but the lane knows the record any more: what its body left is destroyed.
 void lane::free_call(call& c) {
   SUPERSTEP_ASSERT(!c.has_flight);
-  ++c.generation;
+  ++c.generation; // calls that it has forked are none of its any more
+  c.first_fork = nullptr;
   c.out.rest = {};
   c.out.output = {};
   c.forked = {};
@@ -140,8 +141,8 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.steps_left = r.state.steps_left();
   in.failure = nullptr;
   in.ns = nullptr;
-  if (sent != nullptr && sent->timeout_ms > 0)
-    c.started = now();
+  if ((sent != nullptr && sent->timeout_ms > 0) || r.table().times_nodes())
+    set_limits(r, c);
   if (!r.is_plain)
     dress(r, c, number);
   if (c.actor) {
@@ -162,8 +163,6 @@ bool has_tag(const node_entry& node) {
 
 /// What a call has only in a run that does not go the short way.
 void lane::dress(run& r, call& c, std::uint32_t number) {
-  if (r.table().times_nodes())
-    c.started = now();
   if (r.step.tasks[number].failed_node != step_task::pull)
     give_failure(r, c, number);
   c.is_dressed = true;
@@ -260,6 +259,25 @@ void lane::give_flight(run& r, call& c) {
     watch_time(r, c);
 }
 
+namespace {
+
+void link_fork(call& parent, call& c) noexcept {
+  c.prev_fork = nullptr;
+  c.next_fork = parent.first_fork;
+  if (c.next_fork != nullptr)
+    c.next_fork->prev_fork = &c;
+  parent.first_fork = &c;
+}
+
+/// @pre its parent's call has not ended
+void unlink_fork(call& c) noexcept {
+  if (c.next_fork != nullptr)
+    c.next_fork->prev_fork = c.prev_fork;
+  (c.prev_fork != nullptr ? c.prev_fork->next_fork : c.parent->first_fork) = c.next_fork;
+}
+
+} // namespace
+
 void lane::drop_flight(call& c) {
   SUPERSTEP_ASSERT(c.has_flight && c.owner != nullptr);
   auto& open = c.owner->open;
@@ -269,6 +287,8 @@ void lane::drop_flight(call& c) {
   --c.owner->flights;
   if (c.parent == nullptr)
     --c.owner->tasks_away;
+  else if (c.parent->generation == c.parent_generation)
+    unlink_fork(c);
   c.has_flight = false;
 }
 
@@ -314,13 +334,8 @@ void lane::finish_flight(call& c) {
 /// destroyed; one that runs is left to end unheard; one in the job queue will find itself dropped.
 void lane::abandon(call& c) {
   auto& r = *c.owner;
-  for (auto i = std::size_t{0}; i < r.open.size(); ++i) { // its forked calls go first
-    auto* const child = r.open[i];
-    if (child->parent == &c && child->parent_generation == c.generation) {
-      abandon(*child);
-      i = ~std::size_t{0}; // the list has changed: once more from the start
-    }
-  }
+  while (c.first_fork != nullptr) // its forked calls go first
+    abandon(*c.first_fork);
   const auto join = std::move(c.join);
   came_back(c);
   drop_flight(c);
@@ -409,6 +424,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.task_number = parent.task_number;
   c.parent = &parent;
   c.parent_generation = generation;
+  link_fork(parent, c);
   c.join = std::move(join);
   c.config = r.request.config;
   c.is_dressed = true;

@@ -99,23 +99,22 @@ void lane::look_up(run& r, std::uint32_t number) {
     }
     return;
   }
-  r.cache_keys.emplace_back(number, std::move(key));
+  r.cache_keys.insert_or_assign(number, std::move(key));
 }
 
 void lane::cache_output(run& r, std::uint32_t number, const node_output& output) {
-  for (auto& [task, key] : r.cache_keys) {
-    if (task != number)
-      continue;
-    const auto& node = r.table().node(r.step.tasks[number].node);
-    r.late.push_back({r.table().name() + '/' + node.name,
-                      key,
-                      {{output.writes.begin(), output.writes.end()},
-                       {output.targets.begin(), output.targets.end()},
-                       output.sends},
-                      node.options.cache->ttl});
-    if (!r.is_lone || !r.thread || !r.thread->keeper())
-      cache_late(r, std::exchange(r.late, {}));
-  }
+  const auto found = r.cache_keys.find(number);
+  if (found == r.cache_keys.end())
+    return;
+  const auto& node = r.table().node(r.step.tasks[number].node);
+  r.late.push_back({r.table().name() + '/' + node.name,
+                    found->second,
+                    {{output.writes.begin(), output.writes.end()},
+                     {output.targets.begin(), output.targets.end()},
+                     output.sends},
+                    node.options.cache->ttl});
+  if (!r.is_lone || !r.thread || !r.thread->keeper())
+    cache_late(r, std::exchange(r.late, {}));
 }
 
 /// Adds what has become known of a task to its thread.

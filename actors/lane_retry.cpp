@@ -52,16 +52,26 @@ std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) cons
   return limit;
 }
 
-/// A call got a flight: it may take long. @pre it is a task's own, not forked
-void lane::watch_time(const run& r, call& c) {
-  if (c.task_number == no_task || r.step.tasks[c.task_number].node == program::no_node)
+/// Notes the limits of a call before its body starts: from then on another thread may read them,
+/// and the body may show progress.
+void lane::set_limits(const run& r, call& c) {
+  if (r.step.tasks[c.task_number].node == program::no_node)
     return;
   const auto limit = timeout_of(r, c);
   if (!limit || (limit->run.count() <= 0 && limit->idle.count() <= 0))
     return;
+  c.started = now();
   c.is_timed = true;
   c.heartbeats_only = limit->heartbeats_only;
   c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+/// A call got a flight: it may take long. @pre it is a task's own, not forked
+void lane::watch_time(const run& r, call& c) {
+  if (!c.is_timed)
+    return;
+  const auto limit = timeout_of(r, c);
+  SUPERSTEP_ASSERT(limit.has_value());
   auto first = limit->run;
   if (limit->idle.count() > 0 && (first.count() <= 0 || limit->idle < first))
     first = limit->idle;
@@ -144,15 +154,14 @@ void lane::become_handler(run& r, std::uint32_t number, std::shared_ptr<const ru
   t.node = r.table().node(t.node).handler;
   t.attempt = 1;
   r.is_plain = false;
-  r.handled.emplace_back(number, std::move(why));
+  r.handled.insert_or_assign(number, std::move(why));
 }
 
 /// Fills the record of an error handler. The default one reads the state, whatever was sent.
 void lane::give_failure(run& r, call& c, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
-  for (const auto& [task, why] : r.handled)
-    if (task == number)
-      c.failure = why;
+  if (const auto found = r.handled.find(number); found != r.handled.end())
+    c.failure = found->second;
   c.is_dressed = true;
   c.input.failure = &c.failure;
   if (!r.table().node(t.node).takes_payload && r.table().node(t.failed_node).takes_payload)

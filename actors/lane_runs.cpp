@@ -144,6 +144,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.node_actors.resize(r.table().nodes().size());
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
+  if (below != nullptr)
+    r.link_below();
   if (config.deadline.count() > 0 && below == nullptr)
     set_alarm(alarm_kind::deadline, now() + config.deadline, r);
   r.is_plain = false;
@@ -243,16 +245,16 @@ void lane::cancel_run(std::uint64_t number, bool is_shutdown) {
 }
 
 void lane::resume_run(std::uint64_t number) {
-  const auto* const told = find_run(number);
-  if (told == nullptr)
-    return;
-  const auto sink = told->request.sink;
-  for (const auto& [other, r] : live_) { // it and the runs below it share the reader
-    if (r->paused && r->request.sink == sink) {
-      r->paused = false;
-      queue(*r);
-    }
-  }
+  if (auto* const told = find_run(number))
+    resume_tree(*told);
+}
+
+/// It and the runs below it share the reader.
+void lane::resume_tree(run& r) {
+  if (std::exchange(r.paused, false))
+    queue(r);
+  for (auto* below = r.first_below; below != nullptr; below = below->next_below)
+    resume_tree(*below);
 }
 
 /// The next task to be started: a second attempt that is due, or the next of the step.
@@ -521,6 +523,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   ++r.generation;
   note_activity(r);
   live_.erase(r.number);
+  r.unlink_below();
   while (!r.open.empty())
     abandon(*r.open.back());
   if (r.thread)

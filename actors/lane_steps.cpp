@@ -144,15 +144,11 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
 
 /// The same for the runs below it, which stand for tasks of its own, and then for itself.
 bool lane::apply_cancelled_below(run& r, const run_error& why) {
-  auto below = std::vector<run*>{};
-  for (const auto& [number, other] : live_)
-    each_above(*other, [&, each = other](const nested_in& at) {
-      if (at.above == &r)
-        below.push_back(each);
-    });
-  for (auto* const each : below)
-    if (each->live)
-      static_cast<void>(apply_cancelled(*each, why));
+  for (auto* each = r.first_below; each != nullptr;) {
+    auto* const following = each->next_below; // it may end meanwhile
+    static_cast<void>(apply_cancelled_below(*each, why));
+    each = following;
+  }
   return r.live && apply_cancelled(r, why);
 }
 

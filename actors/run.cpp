@@ -3,7 +3,6 @@
 
 #include "call.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace superstep {
@@ -16,8 +15,27 @@ run_error make_run_error(const std::error_code& code, std::string text, std::int
   return made;
 }
 
+void run::link_below() noexcept {
+  auto& above = *request.below->above;
+  prev_below = nullptr;
+  next_below = above.first_below;
+  if (next_below != nullptr)
+    next_below->prev_below = this;
+  above.first_below = this;
+}
+
+void run::unlink_below() noexcept {
+  first_below = nullptr; // those below it find it gone by its generation
+  const auto* const below = request.below.get();
+  if (below == nullptr || below->above->generation != below->above_generation)
+    return;
+  if (next_below != nullptr)
+    next_below->prev_below = prev_below;
+  (prev_below != nullptr ? prev_below->next_below : below->above->first_below) = next_below;
+}
+
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
-  const auto kept = std::ranges::find_if(talks, [&](const auto& t) { return t.first == of; });
+  const auto kept = talks.find(of);
   if (kept != talks.end()) { // another attempt asks the same questions again
     auto& talk = *kept->second;
     talk.next = 0;
@@ -45,15 +63,12 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
 }
 
 void run::keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk) {
-  if (find_talk(of) == nullptr)
-    talks.emplace_back(of, std::move(talk));
+  talks.try_emplace(of, std::move(talk));
 }
 
 const conversation* run::find_talk(std::uint32_t of) const noexcept {
-  for (const auto& [task, talk] : talks)
-    if (task == of)
-      return talk.get();
-  return nullptr;
+  const auto found = talks.find(of);
+  return found == talks.end() ? nullptr : found->second.get();
 }
 
 } // namespace superstep

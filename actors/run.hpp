@@ -9,6 +9,8 @@
 #include <superstep/runtime/step.hpp>
 #include <superstep/runtime/thread_run.hpp>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,6 +69,9 @@ struct alignas(64) run {
   std::uint32_t flights = 0;    ///< calls of this run that are not in place
   std::uint32_t tasks_away = 0; ///< those of them that no other call has forked
   std::vector<call*> open;      ///< these calls
+  run* first_below = nullptr; ///< runs below its tasks that have not ended
+  run* next_below = nullptr;  ///< the next one below the same run
+  run* prev_below = nullptr;
   shell_ptr coordinator;
   std::vector<shell_ptr> node_actors; ///< by node; made when first activated
   run_stats stats;
@@ -99,10 +104,10 @@ struct alignas(64) run {
   std::optional<std::vector<interrupt>> asked; ///< by tasks of this step: the run stops after it
   std::shared_ptr<const value> to_parent;
   /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.
-  std::vector<std::pair<std::uint32_t, std::shared_ptr<conversation>>> talks;
-  std::vector<std::pair<std::uint32_t, std::string>> cache_keys;
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
+  boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
   /// Why tasks failed whose error handlers run in their places.
-  std::vector<std::pair<std::uint32_t, std::shared_ptr<const run_error>>> handled;
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   std::string drained_for;          ///< set: it stops before its next step
   std::uint32_t tasks_away_max = 0; ///< run_config::max_concurrency; 0: none
   std::uint64_t first_end_ns = 0;   ///< of the step: when its first task ended while others flew
@@ -117,6 +122,9 @@ struct alignas(64) run {
     return (next_task < step.tasks.size() || !again.empty()) &&
            (tasks_away_max == 0 || (tasks_away < tasks_away_max && !failure && !to_parent));
   }
+  /// Adds itself to, or takes itself from, the runs below another.
+  void link_below() noexcept;
+  void unlink_below() noexcept;
   /// What the task has asked and been told so far. @pre thread
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
   void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);

@@ -94,7 +94,8 @@ void shell::release() {
 }
 
 bool shell::is_ours_alone() const noexcept {
-  return !is_dead() && ctrl()->strong_refs == 1 && ctrl()->weak_refs == 1;
+  return !is_dead() && ctrl()->strong_refs == 1 && ctrl()->weak_refs == 1 &&
+         attachables_head_ == nullptr;
 }
 
 bool shell::cleanup(caf::error&& reason, caf::execution_unit* host) {

@@ -68,12 +68,30 @@ void merge_into(task_record& old, const task_record& more) {
 
 } // namespace
 
-void add_record(std::vector<task_record>& known, task_record more) {
-  const auto old = std::ranges::find(known, more.task, &task_record::task);
-  if (old == known.end())
-    known.push_back(std::move(more));
+const task_record* record_index::find(const std::vector<task_record>& known,
+                                      std::string_view task) const {
+  if (known.size() <= unindexed_max) {
+    const auto found = std::ranges::find(known, task, &task_record::task);
+    return found == known.end() ? nullptr : &*found;
+  }
+  SUPERSTEP_ASSERT(indexed_ <= known.size());
+  for (; indexed_ < known.size(); ++indexed_)
+    by_task_.try_emplace(known[indexed_].task, indexed_);
+  const auto found = by_task_.find(task);
+  return found == by_task_.end() ? nullptr : &known[found->second];
+}
+
+void record_index::add(std::vector<task_record>& known, task_record more) {
+  if (const auto* const old = find(known, more.task))
+    merge_into(known[static_cast<std::size_t>(old - known.data())], more);
   else
-    merge_into(*old, more);
+    known.push_back(std::move(more));
+}
+
+void record_index::clear() noexcept {
+  if (indexed_ > 0)
+    by_task_.clear();
+  indexed_ = 0;
 }
 
 } // namespace superstep

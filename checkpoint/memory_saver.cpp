@@ -44,10 +44,11 @@ saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const 
     return for_layout(e.typed, as, key);
   const auto reader = point_reader{*e.raw->layout, as, key};
   auto out = saved_checkpoint{reader.read(e.raw->head, e.raw->held), {}};
+  auto index = record_index{};
   for (const auto& t : e.raw->tasks)
-    add_record(out.tasks, point_reader{*t.layout, as, key}.read_task(t.row));
+    index.add(out.tasks, point_reader{*t.layout, as, key}.read_task(t.row));
   for (const auto& record : e.typed.tasks)
-    add_record(out.tasks, record);
+    index.add(out.tasks, record);
   return out;
 }
 
@@ -114,7 +115,7 @@ void memory_saver::put_task(const thread_key& key, const checkpoint& of, task_re
     return;
   const auto found = thread->second.find(of.id);
   if (found != thread->second.end())
-    add_record(found->second.typed.tasks, std::move(record));
+    found->second.index.add(found->second.typed.tasks, std::move(record));
 }
 
 std::optional<effect_note> memory_saver::find_effect(std::string_view thread_id,

@@ -296,11 +296,12 @@ saved_checkpoint sqlite_reader::read(const stored_point& row, const held_point& 
   return naming(db_, key, row.head.id, [&] {
     const auto reader = point_reader{layout(row.layout).names, as, key};
     auto out = saved_checkpoint{reader.read(row.head, held), {}};
+    auto index = record_index{};
     for (const auto& task : tasks_of(thread, row.head.id, key)) {
       auto record = task.layout == row.layout
                         ? reader.read_task(task.row)
                         : point_reader{layout(task.layout).names, as, key}.read_task(task.row);
-      add_record(out.tasks, std::move(record));
+      index.add(out.tasks, std::move(record));
     }
     return out;
   });

@@ -53,6 +53,7 @@ struct loaded_point {
   std::int64_t chain = 0;
   std::int64_t whole = 0;
   bool is_same_layout = false; ///< its row has the layout that it was read for
+  record_index index{};        ///< of saved.tasks
 };
 
 /// Reads the tables. Its own connection; used by one thread at a time.

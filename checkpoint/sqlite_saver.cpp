@@ -386,7 +386,7 @@ void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point
     writer_->linger(of, at);
   at->tasks.push_back(std::move(text));
   at->is_written = true;
-  add_record(at->head.saved.tasks, std::move(record));
+  at->head.index.add(at->head.saved.tasks, std::move(record));
 }
 
 void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_job&& effect) {

@@ -122,6 +122,7 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
     at_ = saved->point;
     stored_ = at_->id;
     records_ = std::move(saved->tasks);
+    index_.clear();
   }
   run.go_on(at_.get());
   return {};
@@ -211,6 +212,7 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
         save(run, checkpoint_source::fork);
       } else {
         records_.clear();
+        index_.clear();
       }
     }
     return {};
@@ -252,6 +254,7 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   made->metadata = metadata_;
   at_ = std::move(made);
   records_.clear();
+  index_.clear();
   if (when_ != durability::exit)
     store(may_wait && when_ == durability::sync);
 }
@@ -283,7 +286,7 @@ void thread_run::attempt(Call call) {
 void thread_run::tell(task_record record) {
   if (keeper_ && at_ && when_ != durability::exit)
     attempt([&] { keeper_->put_task(key_, *at_, record); });
-  add_record(records_, std::move(record));
+  index_.add(records_, std::move(record));
 }
 
 void thread_run::check() {
@@ -291,13 +294,14 @@ void thread_run::check() {
     attempt([&] { keeper_->check(key_); });
 }
 
-const task_record* thread_run::find(std::string_view task) const noexcept {
-  const auto found = std::ranges::find(records_, task, &task_record::task);
-  return found == records_.end() ? nullptr : &*found;
+const task_record* thread_run::find(std::string_view task) const {
+  return index_.find(records_, task);
 }
 
 std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) const {
   const auto waits = [](const task_record& r) { return r.asked && !r.output; };
+  if (!answers_) // of all tasks of a wide step, without a look at any record
+    return {};
   const auto* const record = find(task);
   if (std::ranges::any_of(records_, waits) && (record == nullptr || !waits(*record)))
     return {};

@@ -338,4 +338,41 @@ BOOST_AUTO_TEST_CASE(too_late_hits_nobody_else) {
   BOOST_TEST(!second.result().error.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(monitors_fire_for_their_own_call_only) {
+  // The actor goes back to a pool when its call ends; what waits for its end must not go with it.
+  for (const auto kind :
+       {ss::actor_kind::coordinator, ss::actor_kind::node, ss::actor_kind::tool}) {
+    auto e = ss::engine{{.workers = 1}};
+    auto held = gate{};
+    auto g = ss::graph<numbers>{};
+    g.add(worker, [&held](const int&) -> ss::task<void> { co_await held.pass(); });
+    g.add(a, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); });
+    g.edge(ss::start, a).branch(ss::start, fan_out);
+    const auto compiled = g.compile();
+    const auto input = numbers{.n = 2, .total = 0, .seen = {}};
+    auto down = std::atomic<int>{0};
+    auto first = background_run<numbers>{e, compiled, input};
+    held.await_arrivals(3);
+    auto watched = std::uint64_t{0};
+    {
+      const auto info =
+          await_actor(e, first.handle, [kind](const auto& i) { return i.kind == kind; });
+      watched = info.actor.id();
+      info.actor.monitor([&down] { ++down; });
+    }
+    held.open_once();
+    static_cast<void>(first.result());
+    while (down == 0) // its call has ended, and so has the actor
+      std::this_thread::yield();
+    auto second = background_run<numbers>{e, compiled, input};
+    held.await_arrivals(6);
+    for (const auto& info : e.debug().actors(second.handle)) {
+      BOOST_TEST(info.actor.id() != watched);
+      info.actor.exit();
+    }
+    static_cast<void>(second.result());
+    BOOST_TEST(down == 1);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

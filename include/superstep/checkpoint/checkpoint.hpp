@@ -5,9 +5,13 @@
 #include <superstep/channels/named_barrier_value.hpp>
 #include <superstep/checkpoint/graph_layout.hpp>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,9 +108,26 @@ struct task_record {
   std::optional<json::value> resume; ///< of the caller: an answer for whoever asks first
 };
 
-/// Adds a record to what is known: of a task that is known already, questions, answers and errors
-/// replace, an output stays as it is.
-void add_record(std::vector<task_record>& known, task_record more);
+/// Finds records of tasks in a list that only grows, in constant time however many there are.
+/// Short lists are searched without an index.
+class record_index {
+public:
+  /// Adds a record to what is known: of a task that is known already, questions, answers and errors
+  /// replace, an output stays as it is.
+  void add(std::vector<task_record>& known, task_record more);
+  [[nodiscard]] const task_record* find(const std::vector<task_record>& known,
+                                        std::string_view task) const;
+  /// The list was cleared or replaced.
+  void clear() noexcept;
+
+private:
+  struct hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  static constexpr std::size_t unindexed_max = 16;
+  mutable boost::unordered_flat_map<std::string, std::size_t, hash, std::equal_to<>> by_task_;
+  mutable std::size_t indexed_ = 0; ///< records of the list that are in the map
+};
 
 /// A checkpoint and its tasks, as a saver gives them.
 struct saved_checkpoint {

@@ -42,6 +42,7 @@ private:
   struct entry {
     saved_checkpoint typed; ///< of a raw one: what was told of its tasks since
     std::shared_ptr<const raw_point> raw;
+    record_index index{}; ///< of typed.tasks
   };
   using line = std::map<std::string, entry, std::less<>>; // by id
 

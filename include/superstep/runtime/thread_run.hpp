@@ -75,7 +75,7 @@ public:
   void save(const run_state&, checkpoint_source, bool may_wait = false);
   /// What has become known of a task of this step.
   void tell(task_record);
-  [[nodiscard]] const task_record* find(std::string_view task) const noexcept;
+  [[nodiscard]] const task_record* find(std::string_view task) const;
   /// The run ends; what was held back until then is saved.
   void close(bool ended_well, bool keep_anyway);
   /// Asks the saver whether all that was given to it was saved; see failure().
@@ -107,6 +107,7 @@ private:
   std::shared_ptr<const json::object> metadata_; ///< of all its checkpoints
   checkpoint_ptr at_;
   std::vector<task_record> records_;
+  record_index index_; ///< of records_
   std::shared_ptr<given_answers> answers_;
   std::string stored_;  ///< the newest checkpoint of ours that the saver has
   std::string last_id_; ///< drawn last

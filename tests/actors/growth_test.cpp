@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine does for N things at once must cost N times what it does for one.
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <limits>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(growth)
+
+namespace {
+
+/// CPU time of the process: other processes on the machine do not count.
+double cpu_seconds() {
+  auto now = timespec{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// How many times as long four times the work takes: 4 for a linear cost, 16 for a quadratic one.
+/// `measure` returns the CPU seconds of the part that counts.
+template <class Measure>
+double growth_of(int n, Measure measure) {
+  const auto least = [&](int of) {
+    auto best = std::numeric_limits<double>::max();
+    for (auto i = 0; i < 3; ++i)
+      best = std::min(best, measure(of));
+    return best;
+  };
+  return least(4 * n) / least(n);
+}
+
+constexpr auto growth_max = 9.0; // caches are smaller than the larger case
+
+void await_count(const std::atomic<int>& count, int n) {
+  while (count < n)
+    std::this_thread::yield();
+}
+
+double cancel_wide(int n) {
+  auto started = std::atomic<int>{0};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int&) -> ss::task<void> {
+    ++started;
+    auto nap = ss::sleep_for{1h};
+    co_await nap;
+  });
+  g.branch(ss::start, fan_out);
+  auto run = background_run<numbers>{e, g.compile(), numbers{.n = n, .total = 0, .seen = {}}};
+  await_count(started, n);
+  static_cast<void>(e.debug().actors({})); // the lane has gone to sleep or is about to
+  const auto begin = cpu_seconds();
+  run.handle.cancel();
+  BOOST_TEST(run.result().error.has_value());
+  return cpu_seconds() - begin;
+}
+
+double cancel_many(int n) {
+  auto started = std::atomic<int>{0};
+  auto ended = std::latch{n};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) -> ss::task<void> {
+    ++started;
+    auto nap = ss::sleep_for{1h};
+    co_await nap;
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  auto handles = std::vector<ss::run_handle>{};
+  for (auto i = 0; i < n; ++i)
+    handles.push_back(
+        e.submit(graph, numbers{}, {}, [&](const ss::run_result<numbers>&) { ended.count_down(); }));
+  await_count(started, n);
+  const auto begin = cpu_seconds();
+  for (const auto& h : handles)
+    h.cancel();
+  ended.wait();
+  return cpu_seconds() - begin;
+}
+
+double wide_step(int n, const ss::compile_options& compile, const ss::node_options& node) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [](const int&) { return ss::update{ss::set<&numbers::total>(1)}; }, node);
+  g.branch(ss::start, fan_out);
+  const auto graph = g.compile(compile);
+  auto config = ss::run_config{};
+  if (compile.checkpointer)
+    config.thread_id = "t";
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config);
+  const auto spent = cpu_seconds() - begin;
+  BOOST_TEST(out.total == n);
+  return spent;
+}
+
+double slow_readers(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  g.branch(
+      a,
+      [](const numbers& s) -> ss::destination {
+        if (s.n < 8)
+          return a;
+        return ss::end;
+      },
+      {a, ss::end});
+  const auto graph = g.compile();
+  auto all = std::vector<ss::event_stream>{};
+  for (auto i = 0; i < n; ++i)
+    all.push_back(e.stream(graph, numbers{}, ss::stream_mode::updates, {}, 2));
+  const auto begin = cpu_seconds();
+  for (auto more = true; more;) {
+    more = false;
+    for (auto& s : all)
+      more = s.next().has_value() || more;
+  }
+  return cpu_seconds() - begin;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(cancel_of_suspended_sends_is_linear) {
+  BOOST_TEST(growth_of(3'000, cancel_wide) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(cancel_of_many_runs_is_linear) {
+  BOOST_TEST(growth_of(2'000, cancel_many) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(kept_wide_step_is_linear) {
+  const auto kept = [](int n) {
+    auto options = ss::compile_options{};
+    options.checkpointer = std::make_shared<ss::memory_saver>();
+    return wide_step(n, options, {});
+  };
+  BOOST_TEST(growth_of(1'500, kept) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(cached_wide_step_is_linear) {
+  const auto cached = [](int n) {
+    auto options = ss::compile_options{};
+    options.cache = std::make_shared<ss::memory_cache>();
+    auto node = ss::node_options{};
+    node.cache = ss::cache_policy{
+        [](const ss::body_input& in) { return std::to_string(ss::input_as<int>(in)); }, {}};
+    return wide_step(n, options, node);
+  };
+  BOOST_TEST(growth_of(1'500, cached) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(slow_stream_readers_are_linear) {
+  BOOST_TEST(growth_of(500, slow_readers) < growth_max);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
