@@ -23,7 +23,10 @@ public:
   /// The arguments of the whole body, as JSON; an error when it says none.
   [[nodiscard]] virtual result<std::string> read(std::string_view body) = 0;
   /// The arguments of a body whose close tag never came.
-  [[nodiscard]] virtual std::optional<std::string> read_unfinished(std::string_view body) = 0;
+  /// @param text all that is there
+  /// @param tail where half of the close tag may begin; the size of `text` if none does
+  [[nodiscard]] virtual std::optional<std::string> read_unfinished(std::string_view text,
+                                                                   std::size_t tail) = 0;
 };
 
 /// What one protocol keeps of one tool.

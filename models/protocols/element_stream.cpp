@@ -152,8 +152,10 @@ void element_stream::end_unfinished() {
   const auto all = window_.view();
   const auto& tool = *std::exchange(tool_, nullptr);
   const auto reader = std::exchange(progress_, nullptr);
-  // Half a close tag is as good as a whole one when nothing more comes: scanned_ is before it.
-  if (auto read = reader->read_unfinished(all.substr(body_begin_, scanned_ - body_begin_)))
+  // Half a close tag begins at scanned_.
+  const auto text = all.substr(body_begin_);
+  const auto tail = scanned_ - body_begin_;
+  if (auto read = refuses_unclosed_ ? std::nullopt : reader->read_unfinished(text, tail))
     output_.call({tool.name, std::move(*read)});
   else
     output_.fail("unfinished-tool-call", tool.name, all);

@@ -20,6 +20,7 @@ public:
                  stream_options options, protocol_event_handler on_event,
                  protocol_error_handler on_error);
   void write(std::string_view piece) override;
+  void refuse_unclosed() noexcept override { refuses_unclosed_ = true; }
   void finish() override;
 
 private:
@@ -44,6 +45,7 @@ private:
   std::size_t scanned_ = 0; // of the window; nothing is found before
   std::unique_ptr<body_progress> progress_;
   bool finished_ = false;
+  bool refuses_unclosed_ = false;
 };
 
 } // namespace superstep

@@ -61,7 +61,7 @@ void stream::finish() {
   auto body = all.substr(open_tag.size());
   // Half an end tag is as good as a whole one when nothing more comes.
   body.remove_suffix(held_back(body, close_tag));
-  if (auto call = read_body(body, tools_, shapes_, repair::no))
+  if (auto call = refuses_unclosed_ ? std::nullopt : read_body(body, tools_, shapes_, repair::no))
     return emit_call(std::move(*call));
   if (text::is_blank(body) && body.size() + open_tag.size() == all.size()) {
     if (options_.emit_raw_on_error)

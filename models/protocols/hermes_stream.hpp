@@ -18,6 +18,7 @@ public:
   stream(const std::vector<protocol_tool>& tools, stream_options options,
          protocol_event_handler on_event, protocol_error_handler on_error);
   void write(std::string_view piece) override;
+  void refuse_unclosed() noexcept override { refuses_unclosed_ = true; }
   void finish() override;
 
 private:
@@ -37,6 +38,7 @@ private:
   std::optional<scanner> scanner_; // set inside a call
   std::size_t calls_ = 0;
   bool finished_ = false;
+  bool refuses_unclosed_ = false;
 };
 
 } // namespace superstep::hermes

@@ -7,6 +7,7 @@
 #include "models/protocols/tool_xml_names.hpp"
 #include "models/protocols/xml_elements.hpp"
 #include "models/protocols/xml_scanner.hpp"
+#include "models/protocols/xml_tail.hpp"
 
 #include <superstep/models/protocols/tool_xml.hpp>
 
@@ -54,7 +55,7 @@ public:
         return std::move(*whole);
     return read_again(text);
   }
-  std::optional<std::string> read_unfinished(std::string_view text) override;
+  std::optional<std::string> read_unfinished(std::string_view text, std::size_t tail) override;
 
 private:
   [[nodiscard]] result<std::string> read_again(std::string_view text) const {
@@ -169,20 +170,19 @@ private:
   bool is_exact_ = true;              // each element has been read as the whole would
 };
 
-std::optional<std::string> progress::read_unfinished(std::string_view text) {
+/// Half of the tool's close tag is left where it is: it may be that of an element.
+std::optional<std::string> progress::read_unfinished(std::string_view text, std::size_t) {
   auto elements = xml_elements{facts_.names.raw};
   auto what = elements.next(text);
   while (what == xml_elements::event::open || what == xml_elements::event::close)
     what = elements.next(text);
   if (elements.has_text() || what == xml_elements::event::broken)
     return {};
-  // A tag that was cut is dropped. In a string only its own close tag is one.
-  if (const auto cut = text.rfind('<'); cut != text.npos && text.find('>', cut) == text.npos) {
-    const auto is_text = elements.is_open() && elements.is_raw() && elements.at() != cut;
-    if (!is_text)
-      text = text.substr(0, cut);
-  }
-  auto read = read_again(text);
+  const auto whole = without_cut_tag(text, elements.is_open());
+  if (!whole)
+    return {};
+  // White space at the end belongs to an open element.
+  auto read = read_again(elements.is_open() ? balance_xml(*whole) : std::string{*whole});
   if (!read)
     return {};
   return std::move(*read);

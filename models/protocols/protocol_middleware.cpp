@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/protocols/answer_end.hpp"
 #include "models/protocols/coerce_text.hpp"
 #include "models/protocols/protocol_request.hpp"
 
@@ -57,6 +58,22 @@ void add_call(message& into, parsed_call call, call_ids& ids) {
                                        "the arguments are no JSON object"});
 }
 
+bool is_unfinished(const protocol_error& e) {
+  return e.code == "unfinished-tool-call" && !e.tool_name.empty();
+}
+
+/// Adds the calls that were refused because they have no end: the agent answers them with an error,
+/// so that the model can write them again.
+void add_unfinished(message& into, const std::vector<protocol_error>& errors, call_ids& ids) {
+  const auto cut = cut_reason(into);
+  const auto why = cut.empty() ? std::string{"the call has no end"}
+                               : "the answer was cut (" + std::string{cut} +
+                                     ") before the call was complete; nothing was run";
+  for (const auto& e : errors)
+    if (is_unfinished(e))
+      into.invalid_tool_calls.push_back({ids.next(), e.tool_name, e.segment, why});
+}
+
 /// The answer with these texts and calls in place of its text.
 message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids) {
   answer.content.clear();
@@ -66,7 +83,8 @@ message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids
       answer.content += text->text;
     else
       add_call(answer, std::move(std::get<parsed_call>(part)), ids);
-  if (!answer.tool_calls.empty() || !answer.invalid_tool_calls.empty())
+  const auto has_calls = !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
+  if (has_calls && cut_reason(answer).empty())
     answer.response_metadata["finish_reason"] = "tool_calls";
   return answer;
 }
@@ -101,6 +119,8 @@ public:
     auto out = json::object{};
     out["protocol"] = options_.protocol->name();
     out["retries"] = options_.retries;
+    if (options_.unclosed == unclosed_calls::refuse)
+      out["unclosed"] = "refuse";
     // Prompts of one's own are code; a sample shows that they changed.
     const auto sample = std::vector<protocol_tool>{};
     if (options_.prompt)
@@ -121,7 +141,9 @@ public:
 private:
   struct reading {
     message answer;
+    call_ids ids;
     std::vector<protocol_error> errors;
+    bool refuses = false; // calls that have no end
   };
   /// Answers with calls of their own are left alone: the model has learned it meanwhile.
   static bool is_native(const message& answer) {
@@ -129,6 +151,13 @@ private:
   }
   reading read(message answer, const model_request& asked,
                const std::vector<protocol_tool>& tools) const;
+  /// Whether a call of this answer that has no end is refused.
+  bool refuses_unclosed(const message& answer) const {
+    return options_.unclosed == unclosed_calls::refuse || !cut_reason(answer).empty();
+  }
+  std::vector<parsed_part> parse_closed(std::string_view text,
+                                        const std::vector<protocol_tool>& tools,
+                                        const protocol_error_handler& on_error) const;
   protocol_error_handler collect(std::vector<protocol_error>& into) const {
     return [this, &into](const protocol_error& e) {
       into.push_back(e);
@@ -141,25 +170,52 @@ private:
   tool_describer describer_;
 };
 
+/// The parts of a whole text without calls that have no end. Streams know which do: a whole text is
+/// also searched for JSON and for elements behind a tool's name, which nothing closes.
+std::vector<parsed_part>
+protocol_middleware::parse_closed(std::string_view text, const std::vector<protocol_tool>& tools,
+                                  const protocol_error_handler& on_error) const {
+  auto parts = std::vector<parsed_part>{};
+  const auto reader = options_.protocol->stream(
+      tools, {},
+      [&](const protocol_event& e) {
+        if (const auto* said = std::get_if<stream_text>(&e))
+          parts.emplace_back(parsed_text{said->text});
+        else if (const auto* call = std::get_if<stream_call>(&e))
+          parts.emplace_back(call->parsed);
+      },
+      [&](const protocol_error& e) {
+        if (!is_unfinished(e))
+          parts.emplace_back(parsed_text{e.segment}); // the others become invalid calls
+        on_error(e);
+      });
+  reader->refuse_unclosed();
+  reader->write(text);
+  reader->finish();
+  return parts;
+}
+
 protocol_middleware::reading
 protocol_middleware::read(message answer, const model_request& asked,
                           const std::vector<protocol_tool>& tools) const {
-  auto out = reading{};
+  auto out = reading{{}, call_ids{asked}, {}};
   const auto choice = tool_choice_of(asked).value(); // transform() has refused a bad one
   const auto type = text::view(choice.at("type").get_string());
   if (tools.empty() || type == "none" || is_native(answer)) {
     out.answer = std::move(answer);
     return out;
   }
-  auto ids = call_ids{asked};
   const auto text = text_of(answer);
   const auto on_error = collect(out.errors);
   auto parts = std::vector<parsed_part>{};
-  if (type == "auto")
-    parts = parse_answer(*options_.protocol, text, tools, on_error);
-  else
+  out.refuses = type == "auto" && refuses_unclosed(answer);
+  if (type != "auto")
     parts.emplace_back(parse_forced_call(text, tools, on_error));
-  out.answer = with_parts(std::move(answer), std::move(parts), ids);
+  else if (out.refuses)
+    parts = parse_closed(text, tools, on_error);
+  else
+    parts = parse_answer(*options_.protocol, text, tools, on_error);
+  out.answer = with_parts(std::move(answer), std::move(parts), out.ids);
   return out;
 }
 
@@ -178,6 +234,8 @@ task<result<message>> protocol_middleware::wrap_generate(model_request asked, mo
     auto read = this->read(std::move(*answer), asked, tools);
     if (tries_left == 0 || read.errors.empty() || is_native(read.answer)) {
       read.answer.usage = std::move(usage);
+      if (read.refuses)
+        add_unfinished(read.answer, read.errors, read.ids);
       co_return std::move(read.answer);
     }
     request.messages.push_back(ai_message(std::move(said)));
@@ -211,6 +269,7 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
     co_return std::move(read.answer);
   }
   auto parts = std::vector<parsed_part>{};
+  auto errors = std::vector<protocol_error>{};
   const auto reader = options_.protocol->stream(
       tools, options_.stream,
       [&](protocol_event e) {
@@ -220,7 +279,7 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
           parts.emplace_back(call->parsed);
         on_event(std::move(e));
       },
-      options_.on_error);
+      collect(errors));
   auto asking = next(std::move(request), [&](const protocol_event& e) {
     if (const auto* text = std::get_if<stream_text>(&e))
       reader->write(text->text);
@@ -230,11 +289,17 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
   auto answer = co_await asking;
   if (!answer)
     co_return answer;
+  const auto refuses = refuses_unclosed(*answer);
+  if (refuses)
+    reader->refuse_unclosed();
   reader->finish();
   if (is_native(*answer))
     co_return answer;
   auto ids = call_ids{asked};
-  co_return with_parts(std::move(*answer), std::move(parts), ids);
+  auto read = with_parts(std::move(*answer), std::move(parts), ids);
+  if (refuses)
+    add_unfinished(read, errors, ids);
+  co_return std::move(read);
 }
 
 } // namespace

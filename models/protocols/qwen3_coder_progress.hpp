@@ -19,6 +19,8 @@ public:
                 stream_output& output) noexcept
       : tools_{tools}, shapes_{shapes}, output_{output} {}
 
+  /// The name of the call; empty: not known yet.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// The call is known by its name.
   void start(std::string_view name);
   /// The next tag inside the call.

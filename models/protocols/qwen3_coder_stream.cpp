@@ -231,11 +231,22 @@ bool stream::read_call(bool complete) {
   }
 }
 
+/// The name of the call that is being read, as far as it is known.
+std::string stream::open_name() const {
+  if (progress_ && !progress_->name().empty())
+    return progress_->name();
+  return outer_name_;
+}
+
 /// @param end of what is inside the call
 /// @param behind its close tag, if it has one
 void stream::end_call(std::size_t end, std::size_t behind, bool at_finish) {
   const auto all = window_.view();
   const auto span = all.substr(0, behind);
+  if (at_finish && refuses_unclosed_) {
+    output_.fail("unfinished-tool-call", open_name(), span);
+    return leave_call(behind);
+  }
   auto calls = is_block_ ? calls_of_block(all.substr(open_.to, end - open_.to), outer_name_)
                          : calls_in(span, true);
   auto rest = std::string{};

@@ -19,6 +19,7 @@ public:
   stream(const std::vector<protocol_tool>& tools, stream_options options,
          protocol_event_handler on_event, protocol_error_handler on_error);
   void write(std::string_view piece) override;
+  void refuse_unclosed() noexcept override { refuses_unclosed_ = true; }
   void finish() override;
 
 private:
@@ -37,6 +38,7 @@ private:
   /// @param name that it gives, as it stands there
   void begin_block(const tag& open, std::string name);
   void begin_call(const tag& open, std::string name, bool is_block);
+  [[nodiscard]] std::string open_name() const;
   void end_call(std::size_t end, std::size_t behind, bool at_finish);
   void leave_call(std::size_t behind);
   void end_block(std::size_t end);
@@ -58,6 +60,7 @@ private:
   tag open_{};                  // of the call; its offsets only
   std::optional<call_progress> progress_;
   bool finished_ = false;
+  bool refuses_unclosed_ = false;
 };
 
 } // namespace superstep::qwen3_coder

@@ -144,8 +144,8 @@ public:
       return arguments.error();
     return to_text(*arguments);
   }
-  std::optional<std::string> read_unfinished(std::string_view text) override {
-    auto arguments = read(text);
+  std::optional<std::string> read_unfinished(std::string_view text, std::size_t tail) override {
+    auto arguments = read(text.substr(0, tail));
     if (!arguments)
       return {};
     return std::move(*arguments);

@@ -11,6 +11,13 @@
 
 namespace superstep {
 
+/// What becomes of a call whose end is missing when the answer ends. If the server cut the answer
+/// (`finish_reason: length` and its like), such a call is never run, whatever is chosen here.
+enum class unclosed_calls {
+  complete, ///< the call is completed if what is there can be read; models forget close tags
+  refuse,   ///< the call becomes an invalid call, which the agent answers with an error
+};
+
 struct protocol_options {
   tool_protocol_ptr protocol; ///< required
   /// The system text instead of the protocol's own, made from the tools; null: the protocol's.
@@ -19,6 +26,7 @@ struct protocol_options {
   /// streams: what has been told cannot be taken back.
   std::uint32_t retries = 1;
   stream_options stream;
+  unclosed_calls unclosed = unclosed_calls::complete;
   /// Told of all that could not be taken as a call. Called by any thread that awaits an answer.
   protocol_error_handler on_error;
 };

@@ -75,6 +75,9 @@ class protocol_stream {
 public:
   virtual ~protocol_stream() = default;
   virtual void write(std::string_view piece) = 0;
+  /// Refuses a call that is still open when the answer ends: it is reported as
+  /// `unfinished-tool-call` and not completed from what is there. May be called until finish().
+  virtual void refuse_unclosed() noexcept = 0;
   /// The answer has ended; nothing may be written any more.
   virtual void finish() = 0;
 };
