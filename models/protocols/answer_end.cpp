@@ -47,7 +47,7 @@ std::string_view cut_reason(const message& answer) noexcept {
         }))
       return word;
   }
-  // Responses: the status says that it was cut, the details say why.
+  // Responses: the status names the cut, the details its reason.
   if (text_of_member(metadata, "status") != "incomplete")
     return {};
   const auto* details = metadata.if_contains("incomplete_details");

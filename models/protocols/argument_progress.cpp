@@ -6,9 +6,30 @@
 
 #include <superstep/models/protocols/coerce.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace superstep {
+
+namespace {
+
+/// Whether a text that begins so comes out as one that begins so: blanks in it may be dropped to
+/// make it one of the choices.
+bool begins_choice(const json::array& choices, std::string_view begin) {
+  const auto dense = text::without_spaces(begin);
+  auto found = false;
+  for (const auto& choice : choices) {
+    const auto each = text::view(choice.get_string());
+    if (!std::string_view{text::without_spaces(each)}.starts_with(dense))
+      continue;
+    found = true;
+    if (!each.starts_with(begin))
+      return false;
+  }
+  return found;
+}
+
+} // namespace
 
 bool argument_progress::has_stood(std::string_view key, const parameter* p) const {
   if (p != nullptr && shape_->index_of(*p) < 64)
@@ -35,16 +56,38 @@ bool argument_progress::is_next(std::string_view key, const parameter* p) {
 bool argument_progress::open_string(std::string_view key, const parameter* p) {
   if (key != held_key_)
     release();
-  if (has_stood(key, p) || !held_key_.empty() || !is_plain_string(p) || !is_next(key, p))
+  const auto is_shown = can_grow(p) || (p != nullptr && p->texts != nullptr);
+  if (!is_shown || has_stood(key, p) || !held_key_.empty() || !is_next(key, p))
     return false;
   open_ = p;
+  choice_.clear();
+  is_choice_held_ = false;
   last_key_ = key;
   note(key, p);
   return output_.progress().begin_string(key);
 }
 
+void argument_progress::append_string(std::string_view text) {
+  if (!is_choice())
+    return output_.progress().append_string(text);
+  is_choice_held_ = is_choice_held_ || !begins_choice(*open_->texts, choice_ + std::string{text});
+  if (is_choice_held_)
+    return;
+  choice_ += text;
+  output_.progress().append_string(text);
+}
+
 void argument_progress::end_string(std::string_view text) {
-  check_text(open_, text);
+  if (is_choice()) {
+    const auto read = bent(last_key_, json::value(json::string_view{text.data(), text.size()}));
+    const auto* whole = read ? read->if_string() : nullptr;
+    if (whole == nullptr || !whole->starts_with(choice_))
+      return settle();
+    output_.progress().append_string(text::view(*whole).substr(choice_.size()));
+    check_text(open_, text::view(*whole));
+  } else {
+    check_text(open_, text);
+  }
   output_.progress().end_string();
 }
 
@@ -73,27 +116,45 @@ void argument_progress::close_text(std::string_view key, const parameter* p,
     hold(key, p, std::move(*bent), p->is_plain_string);
 }
 
-void argument_progress::close(std::string_view key, const parameter* p, json::value value) {
+std::optional<json::value> argument_progress::bent(std::string_view key, json::value value) const {
+  if (tool_ == nullptr)
+    return value;
+  auto one = json::object{};
+  one.emplace(key, std::move(value));
+  auto whole = coerce(json::value(std::move(one)), tool_->schema);
+  auto* members = whole.if_object();
+  if (members == nullptr || members->size() != 1 || !members->contains(key))
+    return {};
+  return std::move(members->begin()->value());
+}
+
+void argument_progress::close(std::string_view key, const parameter* p, json::value value,
+                              form as) {
   if (key != held_key_)
     release();
   if (!is_next(key, p))
     return;
-  const auto is_plain = is_plain_string(p);
-  if (const auto* text = value.if_string(); text != nullptr && is_plain)
+  if (const auto* text = value.if_string(); text != nullptr && can_grow(p)) {
     check_text(p, text::view(*text));
-  else if (tool_ != nullptr && p == nullptr)
+    return hold(key, p, std::move(value), true);
+  }
+  if (tool_ != nullptr && p == nullptr)
     is_exact_ = false; // the whole may rename it
-  auto one = json::object{};
-  one.emplace(key, std::move(value));
-  auto bent = tool_ != nullptr && !(is_plain && one.begin()->value().is_string())
-                  ? coerce(json::value(std::move(one)), tool_->schema)
-                  : json::value(std::move(one));
-  auto* members = bent.if_object();
-  if (members == nullptr || members->size() != 1 || !members->contains(key))
+  const auto may_be_first =
+      as == form::single && (p == nullptr || p->kind == schema::kind::array);
+  auto first = may_be_first ? json::value(json::array(1, value)) : json::value{};
+  auto read = bent(key, std::move(value));
+  const auto* list = read ? read->if_array() : nullptr;
+  // Texts for objects are looked into once more when the whole is read.
+  const auto is_text = [](const json::value& item) { return item.is_string(); };
+  if (!read || (list != nullptr && p != nullptr && p->has_closed_items &&
+                std::ranges::any_of(*list, is_text)))
     return settle();
-  const auto is_final = (tool_ == nullptr || lists_are_lists(bent, tool_->schema)) &&
-                        (members->begin()->value().is_array() || is_plain);
-  hold(key, p, std::move(members->begin()->value()), is_final);
+  auto is_final = is_plain_string(p);
+  if (list != nullptr && !is_final)
+    // The list that one argument makes is the beginning of what more of them make.
+    is_final = as == form::list || (may_be_first && bent(key, std::move(first)) == read);
+  hold(key, p, std::move(*read), is_final);
 }
 
 void argument_progress::release() {

@@ -29,14 +29,20 @@ public:
   /// A string begins. False: it cannot be shown while it grows.
   /// @param p what find() says of the key
   [[nodiscard]] bool open_string(std::string_view key, const parameter* p);
-  void append_string(std::string_view text) { output_.progress().append_string(text); }
+  void append_string(std::string_view text);
   /// The string that was opened is complete, and all of it has been appended.
   /// @param text the same as a whole; only looked at when is_choice()
   void end_string(std::string_view text);
-  /// The open string is one of those that the schema lists.
+  /// The open string is one of those that the schema lists. It may come out as another of them, so
+  /// that it is shown only as far as it begins all that it may become.
   [[nodiscard]] bool is_choice() const noexcept { return open_ != nullptr && open_->texts; }
+  /// The form in which an argument was written.
+  enum class form {
+    single, ///< once so far; the same key again makes it the first of a list
+    list,   ///< several times: `value` is the list of what was written
+  };
   /// An argument is complete. The same key again replaces it.
-  void close(std::string_view key, const parameter* p, json::value value);
+  void close(std::string_view key, const parameter* p, json::value value, form as = form::single);
   /// As close(), for a text.
   void close_text(std::string_view key, const parameter* p, std::string_view text);
   /// The next argument has another key than the last, or there is none.
@@ -57,6 +63,11 @@ private:
   [[nodiscard]] bool is_plain_string(const parameter* p) const noexcept {
     return tool_ == nullptr || (p != nullptr && p->is_plain_string);
   }
+  [[nodiscard]] bool can_grow(const parameter* p) const noexcept {
+    return tool_ == nullptr || (p != nullptr && p->can_grow);
+  }
+  /// The argument as the schema asks for it; nothing: the key comes out as another.
+  [[nodiscard]] std::optional<json::value> bent(std::string_view key, json::value value) const;
   /// Whether the key may stand next.
   [[nodiscard]] bool is_next(std::string_view key, const parameter* p);
   [[nodiscard]] bool has_stood(std::string_view key, const parameter* p) const;
@@ -75,6 +86,8 @@ private:
   const parameter* held_parameter_ = nullptr;
   json::value held_;
   const parameter* open_ = nullptr; // of the string that was opened; null: of no schema
+  std::string choice_;              // what has been shown of an open choice
+  bool is_choice_held_ = false;     // nothing more of it is shown before its end
   bool is_settled_ = false;
   bool is_exact_ = true; // what was shown is what the whole says
 };

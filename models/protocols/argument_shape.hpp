@@ -17,7 +17,9 @@ struct parameter {
   std::string_view name;
   const json::value* schema = nullptr;
   schema::kind kind = schema::kind::none;
-  bool is_plain_string = false;       ///< coercion leaves its texts as they are
+  bool is_plain_string = false;       ///< a text
+  bool can_grow = false;              ///< coercion leaves its texts as they are
+  bool has_closed_items = false;      ///< a list of objects that take no other members
   bool is_scalar = false;             ///< its type, and at most a list of texts, is all it asks for
   const json::array* texts = nullptr; ///< the texts it may be; null: any
   std::unique_ptr<parameter> items;   ///< of a list of scalars; null: it is none

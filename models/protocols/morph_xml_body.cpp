@@ -11,6 +11,7 @@
 
 #include <superstep/models/protocols/tool_xml.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace superstep::morph_xml {
@@ -19,9 +20,11 @@ namespace {
 
 struct tool_facts final : call_facts {
   explicit tool_facts(const protocol_tool& tool)
-      : names{schema::unwrap(tool.schema)}, shape{tool.schema} {}
+      : names{schema::unwrap(tool.schema)}, shape{tool.schema},
+        keeps_last{keeps_last_text(schema::unwrap(tool.schema))} {}
   xml_names names;
   argument_shape shape;
+  bool keeps_last; // of a text that stands twice, so that none is sure before the end
 };
 
 class progress final : public body_progress {
@@ -76,6 +79,8 @@ private:
 
   void open(const parameter* property) {
     opened_ = property;
+    if (facts_.keeps_last && property->is_plain_string)
+      return arguments_.settle();
     as_text_ = elements_.is_raw() && arguments_.open_string(elements_.name(), property);
     text_from_ = elements_.begin();
     begin_run();
@@ -90,7 +95,8 @@ private:
   }
 
   void show_text(std::string_view body) {
-    const auto raw = body.substr(text_from_, elements_.at() - text_from_);
+    const auto end = std::max(text_from_, elements_.text_end());
+    const auto raw = body.substr(text_from_, end - text_from_);
     const auto length = whole_text(raw);
     if (length == 0)
       return;
@@ -101,7 +107,7 @@ private:
   void close(std::string_view body, const parameter& property) {
     begin_run();
     const auto is_first = ++run_count_ == 1;
-    if (!is_first && property.is_plain_string)
+    if (property.is_plain_string && (!is_first || facts_.keeps_last))
       return arguments_.settle(); // strings stand once
     // Lists of objects are looked into once more when the whole is read.
     if (property.kind == schema::kind::array && property.items == nullptr)
@@ -129,7 +135,10 @@ private:
     if (!is_first && run_.empty())
       run_.emplace_back(first_);
     run_.push_back(std::move(value));
-    arguments_.close(run_name_, &property, run_.size() == 1 ? run_.front() : json::value(run_));
+    if (is_first)
+      arguments_.close(run_name_, &property, run_.front());
+    else
+      arguments_.close(run_name_, &property, run_, argument_progress::form::list);
   }
 
   /// A text that was shown while it grew: what has been held back of it follows.

@@ -85,7 +85,7 @@ void call_progress::close(std::string_view call, std::size_t end) {
   if (run_.empty())
     run_.emplace_back(first_);
   run_.emplace_back(value);
-  arguments_->close(key_, parameter_, run_);
+  arguments_->close(key_, parameter_, run_, argument_progress::form::list);
 }
 
 /// A text that was shown while it grew: what has been held back of it follows.

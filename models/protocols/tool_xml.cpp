@@ -57,6 +57,41 @@ std::string_view without_root(std::string_view xml, const json::object* properti
   return xml;
 }
 
+bool has_type(const json::value& wrapped, std::string_view type) {
+  const auto* own = schema::member(schema::unwrap(wrapped), "type");
+  return own != nullptr && own->is_string() && own->get_string() == type;
+}
+
+/// Returns the text without the elements `<name>` but the last.
+std::string with_last_only(std::string xml, std::string_view name) {
+  const auto open = '<' + std::string{name} + '>';
+  const auto close = "</" + std::string{name} + '>';
+  auto out = std::string{};
+  auto copied = std::size_t{0};
+  auto begin = std::string::npos; // of the element before
+  auto end = std::size_t{0};
+  for (auto at = xml.find(open); at != xml.npos; at = xml.find(open, end)) {
+    const auto last = xml.find(close, at + open.size());
+    if (last == xml.npos)
+      break;
+    if (begin != xml.npos) {
+      out.append(xml, copied, begin - copied);
+      copied = end;
+    }
+    begin = at;
+    end = last + close.size();
+  }
+  return out.append(xml, copied, xml.npos);
+}
+
+/// Returns the text with the last of each text property only.
+std::string without_repeated(std::string xml, const json::object& properties) {
+  for (const auto& property : properties)
+    if (has_type(property.value(), "string"))
+      xml = with_last_only(std::move(xml), property.key());
+  return xml;
+}
+
 /// Items that are texts where closed objects belong are read as elements once more: models write
 /// lists of objects as text in one element.
 void read_items(json::value& arguments, const json::object* properties) {
@@ -79,6 +114,12 @@ void read_items(json::value& arguments, const json::object* properties) {
 
 } // namespace
 
+bool keeps_last_text(const json::value& schema) {
+  const auto* properties = properties_of(schema);
+  const auto* command = properties != nullptr ? properties->if_contains("command") : nullptr;
+  return command != nullptr && has_type(*command, "array");
+}
+
 xml_names::xml_names(const json::value& schema) {
   collect_strings(schema, raw, 0);
   if (const auto* properties = properties_of(schema))
@@ -96,8 +137,12 @@ result<json::value> parse_tool_xml(std::string_view xml, const json::value& sche
   const auto* properties = properties_of(schema);
   const auto inside = without_root(trim_xml(xml), properties);
   auto members = read_xml(inside, names.raw, names.once);
-  if (!members && repair)
-    members = read_xml(balance_xml(inside), names.raw, names.once);
+  if (!members && repair) {
+    auto balanced = balance_xml(inside);
+    members = read_xml(balanced, names.raw, names.once);
+    if (!members && keeps_last_text(schema))
+      members = read_xml(without_repeated(std::move(balanced), *properties), names.raw, names.once);
+  }
   if (!members)
     return members.error();
   // Not braces: they would make a list of one.

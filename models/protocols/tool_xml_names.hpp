@@ -17,6 +17,9 @@ struct xml_names {
   raw_names once; ///< strings at the top: they do not make lists
 };
 
+/// Whether the last of repeated texts counts: models repeat them beside a `command` that is a list.
+[[nodiscard]] bool keeps_last_text(const json::value& schema);
+
 /// As the public function, for a schema whose names are known.
 [[nodiscard]] result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
                                                  const xml_names& names, bool repair);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "models/protocols/xml_reader.hpp"
+#include "models/protocols/xml_scanner.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep {
 
@@ -41,12 +44,25 @@ public:
   [[nodiscard]] std::size_t content_end() const noexcept { return content_end_; }
   /// Up to here the text has been understood; inside an element it belongs to it.
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
+  /// Up to here an open element is text whether its own close tag comes or not.
+  [[nodiscard]] std::size_t text_end() const noexcept { return std::min(at_, stray_); }
   /// Whether anything but white space stood outside the elements.
   [[nodiscard]] bool has_text() const noexcept { return has_text_; }
 
 private:
+  enum class section { none, data, comment };
+
   event outside(std::string_view text);
   event inside(std::string_view text);
+  /// Steps over the section that begins at at_, or that is open. False: it has no end yet.
+  bool pass_section(std::string_view text);
+  /// Moves at_ over what is text of the element whatever comes of the open section.
+  void pass_section_text(std::string_view text);
+  [[nodiscard]] bool may_be_own_tag(std::string_view text, std::size_t at) const;
+  /// Notes a tag inside of the open element that is not its own.
+  void note_tag(const xml_tag& tag);
+
+  static constexpr auto npos = std::string_view::npos;
 
   const raw_names* raw_;
   std::string name_;
@@ -55,6 +71,10 @@ private:
   std::size_t begin_ = 0;
   std::size_t content_ = 0;
   std::size_t content_end_ = 0;
+  std::vector<std::string> inner_;  // elements that are open inside of a text
+  std::size_t stray_ = npos;        // a close tag that closes none of them
+  section section_ = section::none; // that is open
+  std::size_t section_scan_ = 0;    // its end does not begin before
   std::size_t depth_ = 0; // of elements of the same name; 0: outside
   bool is_raw_ = false;
   bool has_attributes_ = false;

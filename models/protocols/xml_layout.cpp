@@ -4,6 +4,8 @@
 #include "models/protocols/coerce_text.hpp"
 #include "models/protocols/xml_writer.hpp"
 
+#include <algorithm>
+
 namespace superstep {
 
 namespace {
@@ -51,6 +53,13 @@ std::string attributes_of(const json::object& members) {
   return out;
 }
 
+/// Whether any member is not an attribute. A list without items is such a member and writes nothing.
+bool has_children(const json::object& members) {
+  return std::ranges::any_of(members, [](const auto& member) {
+    return !text::view(member.key()).starts_with('@');
+  });
+}
+
 void add_call_element(std::string& out, std::string_view name, const json::value& value,
                       std::size_t depth) {
   const auto tag = std::string{name};
@@ -64,7 +73,8 @@ void add_call_element(std::string& out, std::string_view name, const json::value
   else if (const auto* list = value.if_array())
     for (const auto& item : *list)
       add_call_element(inside, "item", item, depth + 1);
-  if (value.is_null() || (value.is_structured() && inside.empty()))
+  const auto is_empty = members != nullptr ? !has_children(*members) : inside.empty();
+  if (value.is_null() || (value.is_structured() && is_empty))
     out += "/>\n";
   else if (value.is_structured())
     out += ">\n" + inside + indent(depth) + "</" + tag + ">\n";

@@ -2,6 +2,7 @@
 #include "models/protocols/xml_reader.hpp"
 
 #include "models/protocols/xml_scanner.hpp"
+#include "models/protocols/xml_sections.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -113,10 +114,15 @@ json::value value_of(element& e) {
 }
 
 /// The close tag of an element that is taken verbatim, nested ones of its name counted.
-bool find_close(std::string_view xml, const xml_tag& open, xml_tag& close) {
+bool find_close(std::string_view xml, xml_sections& sections, const xml_tag& open,
+                xml_tag& close) {
   auto depth = std::size_t{1};
   auto at = open.end;
   while ((at = xml.find('<', at)) != xml.npos) {
+    if (const auto end = sections.end_of(at); end > at) {
+      at = end;
+      continue;
+    }
     if (!read_tag(xml, at, close) || close.name != open.name) {
       ++at;
       continue;
@@ -148,6 +154,7 @@ std::size_t read_special(std::string_view xml, std::size_t at, std::string& text
 result<json::object> read_xml(std::string_view xml, const raw_names& raw,
                               const raw_names& names_once) {
   auto open = std::vector<element>(1);
+  auto sections = xml_sections{xml};
   auto at = std::size_t{0};
   auto elements = std::size_t{0};
   auto tag = xml_tag{};
@@ -182,7 +189,7 @@ result<json::object> read_xml(std::string_view xml, const raw_names& raw,
       return malformed();
     if (is_raw && !tag.is_empty) {
       auto close = xml_tag{};
-      if (!find_close(xml, tag, close))
+      if (!find_close(xml, sections, tag, close))
         return malformed();
       const auto verbatim = xml.substr(tag.end, close.begin - tag.end);
       add(open.back(), tag.name, json::string{decode_entities(verbatim)});
@@ -208,6 +215,7 @@ result<json::object> read_xml(std::string_view xml, const raw_names& raw,
 std::string balance_xml(std::string_view xml) {
   auto out = std::string{};
   auto open = std::vector<std::string_view>{};
+  auto sections = xml_sections{xml};
   auto tag = xml_tag{};
   for (auto at = std::size_t{0}; at < xml.size();) {
     const auto next = std::min(xml.find('<', at), xml.size());
@@ -215,6 +223,11 @@ std::string balance_xml(std::string_view xml) {
     at = next;
     if (at == xml.size())
       break;
+    if (const auto end = sections.end_of(at); end > at) {
+      out += xml.substr(at, end - at);
+      at = end;
+      continue;
+    }
     if (!read_tag(xml, at, tag)) {
       const auto c = at + 1 < xml.size() ? xml[at + 1] : ' ';
       out += c == '!' || c == '?' ? "<" : "&lt;";

@@ -2,6 +2,7 @@
 #include "models/protocols/xml_tail.hpp"
 
 #include "models/protocols/xml_scanner.hpp"
+#include "models/protocols/xml_sections.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -21,10 +22,12 @@ bool begins_name(char c) noexcept {
 /// The names of the elements that are open at the end of the text, tags inside of texts included.
 std::vector<std::string_view> open_elements(std::string_view text) {
   auto open = std::vector<std::string_view>{};
+  auto sections = xml_sections{text};
   auto tag = xml_tag{};
   for (auto at = text.find('<'); at != text.npos; at = text.find('<', at)) {
-    if (!read_tag(text, at, tag)) {
-      ++at;
+    const auto behind = sections.end_of(at);
+    if (behind > at || !read_tag(text, at, tag)) {
+      at = std::max(behind, at + 1);
       continue;
     }
     at = tag.end;

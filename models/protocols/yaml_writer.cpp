@@ -88,7 +88,22 @@ std::string block(std::string_view s, std::size_t indent) {
   return out;
 }
 
+/// Whether a text that needs quotes gets single ones. They have no escapes: it must need none.
+bool is_singly_quoted(std::string_view s) {
+  if (s.find('"') == s.npos || s.find('\'') != s.npos)
+    return false;
+  for (auto i = std::size_t{0}; i < s.size(); ++i) {
+    const auto is_high_control =
+        s[i] == '\xc2' && i + 1 < s.size() && static_cast<unsigned char>(s[i + 1]) < 0xa0;
+    if ((is_control(s[i]) && s[i] != '\t') || is_high_control)
+      return false;
+  }
+  return true;
+}
+
 std::string quoted(std::string_view s) {
+  if (is_singly_quoted(s))
+    return '\'' + std::string{s} + '\'';
   auto out = std::string{};
   append_quoted(out, s);
   return out;
@@ -100,10 +115,11 @@ std::string text_yaml(std::string_view s, std::size_t column, std::size_t indent
       std::ranges::any_of(s, [](char c) { return is_control(c) && c != '\n' && c != '\t'; });
   if (has_lines && !is_odd && s.find_last_not_of("\n ") != s.npos)
     return block(s, std::max<std::size_t>(indent, 2));
-  if (is_plain(s))
-    return column + s.size() > line_width ? folded(s, column, std::max<std::size_t>(indent, 2))
-                                          : std::string{s};
-  return quoted(s);
+  const auto is_foldable = is_plain(s) || is_singly_quoted(s);
+  auto text = is_plain(s) ? std::string{s} : quoted(s);
+  if (is_foldable && column + text.size() > line_width)
+    return folded(text, column, std::max<std::size_t>(indent, 2));
+  return text;
 }
 
 /// Keys stand on one line.

@@ -15,7 +15,7 @@ namespace {
 using namespace superstep;
 using conformance::recorded;
 
-constexpr auto agreeing_min = std::size_t{3520};
+constexpr auto agreeing_min = std::size_t{3573};
 
 /// Equality as JavaScript has it: all numbers are doubles; the order of members is no part of it.
 /// Prose of our own is recorded as "*".
@@ -50,6 +50,7 @@ constexpr auto differences = std::array{
     std::pair<std::string_view, std::string_view>{"proto.stream", "qwen3coder/hand/empty-wrapper"},
     std::pair<std::string_view, std::string_view>{"proto.parse",
                                                   "qwen3coder/hand/partial-function-tag"},
+    std::pair<std::string_view, std::string_view>{"proto.deltas", "morphXml/deltas/21"},
 };
 
 bool differs_on_purpose(std::string_view kind, std::string_view id) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call whose end is missing is not run when the server cut the answer, or when the options say so.
+// A call whose end is missing is not run if the server cut the answer, or if the options refuse it.
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/protocols/make_protocol.hpp>
 #include <superstep/models/protocols/protocol_middleware.hpp>
@@ -64,7 +64,7 @@ message answer_of(std::string text, json::object metadata) {
   return answer;
 }
 
-/// What comes out of an answer that goes through a protocol.
+/// Returns an answer as the protocol reads it.
 message read(std::string_view protocol, message answer, bool is_streamed,
              unclosed_calls unclosed = unclosed_calls::complete) {
   auto options = protocol_options{};

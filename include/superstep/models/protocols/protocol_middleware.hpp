@@ -11,8 +11,8 @@
 
 namespace superstep {
 
-/// What becomes of a call whose end is missing when the answer ends. If the server cut the answer
-/// (`finish_reason: length` and its like), such a call is never run, whatever is chosen here.
+/// Selects the treatment of a call whose end is missing when the answer ends. If the server cut the
+/// answer (`finish_reason: length` and its like), such a call is never run, in either mode.
 enum class unclosed_calls {
   complete, ///< the call is completed if what is there can be read; models forget close tags
   refuse,   ///< the call becomes an invalid call, which the agent answers with an error
