@@ -3,6 +3,7 @@
 #include "row_table.hpp"
 #include "row_writer.hpp"
 #include "scan.hpp"
+#include "shortage_control.hpp"
 
 #include <superstep/base/assert.hpp>
 #include <superstep/base/digest.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <random>
+#include <thread>
 
 #include <unistd.h>
 
@@ -35,6 +37,8 @@ result<void> check(const batch_options& options) {
     return error{errc::invalid_argument, "write_queue_max must be at least 1"};
   if (options.fresh && options.force)
     return error{errc::invalid_argument, "--fresh and --force exclude each other"};
+  if (options.fresh && options.retry_dead)
+    return error{errc::invalid_argument, "--fresh and --retry-dead exclude each other"};
   return {};
 }
 
@@ -74,7 +78,7 @@ public:
   batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
             const stop_request& stop, const file& input, const input_facts& facts, job_files& files)
       : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
-        files_{files},
+        files_{files}, shortages_{options.concurrency, options.shortage_wait},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
         reader_{input, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
                 facts.bytes},
@@ -86,7 +90,11 @@ private:
   enum class feed_end : std::uint8_t { input, limit, stop };
 
   result<feed_end> feed();
+  result<feed_end> feed_input();
+  result<void> feed_returned();
+  void take_returned();
   result<void> feed_item(input_item& item);
+  [[nodiscard]] error rescue(const error& why);
   void submit(input_row row, row_origin origin);
   bool wait_for_room();
   void wait_until_idle();
@@ -101,12 +109,15 @@ private:
   const stop_request& stop_;
   const input_facts& facts_;
   job_files& files_;
+  shortage_control shortages_;
+  std::vector<row_origin> again_; ///< rows that ended in a shortage and run again
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with callbacks that may still be returning
   input_reader reader_;
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;
+  std::optional<monotonic::time_point> failed_at_;
   std::uint64_t rows_begun_ = 0;
 };
 
@@ -119,19 +130,99 @@ result<batch_summary> batch_run::run() {
   writer_.join();
   progress_.finish(progress_now());
   if (auto failure = table_->failure())
-    return error{failure->code, failure->text + "; the rows that are done are safe, and the same "
-                                                "command goes on once this is mended"};
+    return rescue(*failure);
+  if (auto same = writer_.check_at_end(); !same)
+    return rescue(same.error());
   if (!end)
     return end.error();
   return summarise(*end);
 }
 
+/// Makes the error of a job that was stopped, with what the user can do. Writes files again whose
+/// names are gone: only this process still has their content.
+error batch_run::rescue(const error& why) {
+  auto text = why.text;
+  for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
+    if (!lost->is_open() || lost->has_its_name())
+      continue;
+    auto kept = copy_to_free_name(*lost);
+    if (!kept)
+      return {kept.error().code, text + "; its rows could not be saved: " + kept.error().text};
+    text += "; its content was saved as " + *kept;
+    if (*kept != lost->path())
+      text += ", which must take its place before the job is run again";
+  }
+  const auto is_cut = why.code != errc::shortage && text == why.text;
+  text += is_cut ? "; put it back as it was, or run the rows whose lines are gone again with --force"
+                 : "; the rows that are done are safe, and the same command resumes the job once "
+                   "this is mended";
+  return {why.code, std::move(text)};
+}
+
 result<batch_run::feed_end> batch_run::feed() {
+  auto end = feed_input();
+  while (end && *end != feed_end::stop) {
+    take_returned();
+    if (stop_.current() != stop_request::none || table_->failure())
+      return feed_end::stop;
+    if (!again_.empty()) {
+      if (!wait_for_room())
+        return feed_end::stop;
+      if (auto fed = feed_returned(); !fed)
+        return fed.error();
+      continue;
+    }
+    if (table_->wait_until_idle(monotonic::now() + stop_poll)) {
+      take_returned();
+      if (again_.empty())
+        break;
+    }
+    report_when_due();
+  }
+  return end;
+}
+
+/// Runs a row again that ended in a shortage.
+result<void> batch_run::feed_returned() {
+  auto origin = std::move(again_.back());
+  again_.pop_back();
+  auto row = reader_.reread(origin.line, origin.offset, origin.size);
+  if (!row)
+    return row.error();
+  ++origin.attempt;
+  --rows_begun_; // it has been counted
+  submit(std::move(*row), std::move(origin));
+  return {};
+}
+
+/// Takes rows back that ended in a shortage, and adapts to it.
+void batch_run::take_returned() {
+  auto returned = table_->take_returned();
+  const auto now = monotonic::now();
+  shortages_.finished(returned.finished, now);
+  for (auto& row : returned.rows) {
+    if (shortages_.met(now))
+      progress_.note("the machine is short of something, so fewer rows run at a time and this one "
+                     "runs again: row " +
+                     row.origin.key + ": " + row.outcome.fault->text);
+    if (shortages_.is_hopeless(now))
+      table_->fail({errc::shortage, row.outcome.fault->text});
+    again_.push_back(std::move(row.origin));
+  }
+  table_->set_concurrency(shortages_.rows());
+}
+
+result<batch_run::feed_end> batch_run::feed_input() {
   while (true) {
     if (options_.limit != 0 && rows_begun_ >= options_.limit)
       return feed_end::limit;
     if (!wait_for_room())
       return feed_end::stop;
+    if (!again_.empty()) {
+      if (auto fed = feed_returned(); !fed)
+        return fed.error();
+      continue;
+    }
     auto item = reader_.next();
     if (!item)
       return item.error();
@@ -187,10 +278,16 @@ void batch_run::submit(input_row row, row_origin origin) {
 /// False when no further row may be begun: on request, or because the disk has failed.
 bool batch_run::wait_for_room() {
   while (stop_.current() == stop_request::none) {
-    if (table_->wait_for_room(monotonic::now() + stop_poll))
-      return true;
+    const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
+    if (!has_room || shortages_.is_active())
+      take_returned();
     if (table_->failure())
       return false;
+    const auto pause = shortages_.pause(monotonic::now());
+    if (has_room && pause.count() == 0)
+      return true;
+    if (pause.count() > 0)
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, stop_poll));
     report_when_due();
   }
   return false;
@@ -198,7 +295,11 @@ bool batch_run::wait_for_room() {
 
 void batch_run::wait_until_idle() {
   while (!table_->wait_until_idle(monotonic::now() + stop_poll)) {
-    if (stop_.current() == stop_request::abort || table_->failure())
+    const auto now = monotonic::now();
+    if (!failed_at_ && table_->failure())
+      failed_at_ = now;
+    if (stop_.current() == stop_request::abort ||
+        (failed_at_ && now - *failed_at_ >= options_.failure_drain))
       abort();
     report_when_due();
   }
@@ -249,6 +350,7 @@ batch_summary batch_run::summarise(feed_end end) const {
   summary.steps = totals.counts.steps;
   summary.model_calls = totals.counts.model_calls;
   summary.tool_calls = totals.counts.tool_calls;
+  summary.rows_with_failed_calls = totals.rows_with_failed_calls;
   summary.input_tokens = totals.counts.input_tokens;
   summary.output_tokens = totals.counts.output_tokens;
   summary.total_tokens = totals.counts.total_tokens;
@@ -284,6 +386,7 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   summary.steps = done.counts.steps;
   summary.model_calls = done.counts.model_calls;
   summary.tool_calls = done.counts.tool_calls;
+  summary.rows_with_failed_calls = done.rows_with_failed_calls;
   summary.input_tokens = done.counts.input_tokens;
   summary.output_tokens = done.counts.output_tokens;
   summary.total_tokens = done.counts.total_tokens;
@@ -318,20 +421,25 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   auto files = open_job(options, header_of(options, *facts));
   if (!files)
     return files.error();
-  if (auto finished = finished_before(*files, *facts))
+  auto finished = finished_before(*files, *facts);
+  if (!finished)
+    if (auto dropped = drop_summary(files->paths, files->notes); !dropped)
+      return dropped.error();
+  for (const auto& note : files->notes)
+    progress.note(note);
+  if (finished)
     return std::move(*finished);
   if (files->is_resumed)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
                   std::to_string(facts->rows) + " rows are done");
   if (auto begun = runner.begin_job(files->content.header->run_id); !begun)
     return begun.error();
-  ::unlink(files->paths.summary.c_str()); // from now on it would lie
   auto run = batch_run{options, runner, progress, stop, *input, *facts, *files};
   auto summary = run.run();
   if (!summary)
     return summary;
   if (auto written =
-          replace_file(files->paths.summary, to_text(json::value(to_json(*summary))) + '\n');
+          file::replace_content(files->paths.summary, to_text(json::value(to_json(*summary))) + '\n');
       !written)
     return written.error();
   if (options.on_disk_step)

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,12 +17,20 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// The file that a rename must replace: where symbolic links lead.
+std::string real_path(const std::string& path) {
+  auto failed = std::error_code{};
+  auto real = std::filesystem::canonical(path, failed);
+  return failed ? path : real.string();
+}
+
 } // namespace
 
 error disk_error(std::string_view action, std::string_view path, int code) {
   auto what = std::error_code{code, std::generic_category()};
   auto text = std::string{"cannot "}.append(action).append(" ").append(path).append(": ");
-  return {errc::io_failed, text + what.message()};
+  const auto is_limit = code == EFBIG; // of the user: as good as no space
+  return {is_shortage(what) || is_limit ? errc::shortage : errc::io_failed, text + what.message()};
 }
 
 file& file::operator=(file&& other) noexcept {
@@ -36,7 +45,7 @@ file::~file() {
 }
 
 result<file> file::open_regular(const std::string& path, int flags) {
-  auto fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
+  auto fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0600);
   if (fd < 0)
     return disk_error("open", path, errno);
   auto opened = file{fd, path};
@@ -62,6 +71,17 @@ result<file> file::open_input(const std::string& path) {
   return opened;
 }
 
+result<file> file::open_temporary(const file& like) {
+  auto name = real_path(like.path()) + ".XXXXXX";
+  auto fd = ::mkostemp(name.data(), O_CLOEXEC | O_APPEND);
+  if (fd < 0)
+    return disk_error("create", name, errno);
+  struct stat info {};
+  if (::fstat(like.fd(), &info) == 0) // else it stays private
+    static_cast<void>(::fchmod(fd, info.st_mode & 07777));
+  return file{fd, std::move(name)};
+}
+
 result<file> file::open_nameless(const std::string& beside) {
   auto name = beside + ".XXXXXX";
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
@@ -80,6 +100,34 @@ result<void> file::append(std::string_view bytes) {
       return disk_error("write", path_, written == 0 ? ENOSPC : errno);
   }
   return {};
+}
+
+result<void> file::replace(file& old) {
+  auto synced = sync();
+  if (synced && ::rename(path_.c_str(), real_path(old.path_).c_str()) != 0)
+    synced = disk_error("replace", old.path_, errno);
+  if (!synced) {
+    static_cast<void>(remove());
+    return synced;
+  }
+  path_ = old.path_;
+  old = std::move(*this);
+  return {};
+}
+
+result<void> file::remove() noexcept {
+  if (fd_ >= 0) {
+    ::unlink(path_.c_str());
+    ::close(std::exchange(fd_, -1));
+  }
+  return {};
+}
+
+bool file::has_its_name() const noexcept {
+  struct stat named {};
+  struct stat own {};
+  return ::stat(path_.c_str(), &named) == 0 && ::fstat(fd_, &own) == 0 &&
+         named.st_dev == own.st_dev && named.st_ino == own.st_ino;
 }
 
 result<void> file::sync() {
@@ -123,6 +171,42 @@ bool exists(const std::string& path) noexcept {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+std::string free_name(const std::string& path, std::string_view suffix) {
+  for (auto n = 1;; ++n)
+    if (auto name = path + std::string{suffix} + '-' + std::to_string(n); !exists(name))
+      return name;
+}
+
+namespace {
+
+result<std::string> copy_to(const file& from, std::string name, std::uint64_t offset) {
+  auto copy = file::open_regular(name, O_WRONLY | O_CREAT | O_EXCL);
+  if (!copy)
+    return copy.error();
+  auto block = std::string{};
+  constexpr auto block_bytes = std::size_t{1} << 20U;
+  do {
+    if (auto read = from.read_at(offset, block_bytes, block); !read)
+      return read.error();
+    if (auto written = copy->append(block); !written)
+      return written.error();
+    offset += block.size();
+  } while (!block.empty());
+  if (auto synced = copy->sync(); !synced)
+    return synced.error();
+  return name;
+}
+
+} // namespace
+
+result<std::string> copy_aside(const file& from, std::string_view suffix, std::uint64_t offset) {
+  return copy_to(from, free_name(from.path(), suffix), offset);
+}
+
+result<std::string> copy_to_free_name(const file& from) {
+  return copy_to(from, exists(from.path()) ? free_name(from.path(), ".rescued") : from.path(), 0);
+}
+
 result<void> sync_folder_of(const std::string& path) {
   auto folder = folder_of(path);
   auto fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -136,18 +220,19 @@ result<void> sync_folder_of(const std::string& path) {
   return {};
 }
 
-result<void> replace_file(const std::string& path, std::string_view bytes) {
-  auto fresh = path + ".tmp";
-  auto opened = file::open_regular(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!opened)
-    return opened.error();
-  auto written = opened->append(bytes);
+result<void> file::replace_content(const std::string& path, std::string_view bytes) {
+  auto name = path + ".XXXXXX"; // a name of its own: no file of the user is in the way
+  auto fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0)
+    return disk_error("create", name, errno);
+  auto fresh = file{fd, name};
+  auto written = fresh.append(bytes);
   if (written)
-    written = opened->sync();
-  if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
+    written = fresh.sync();
+  if (written && ::rename(name.c_str(), path.c_str()) != 0)
     written = disk_error("replace", path, errno);
   if (!written) {
-    ::unlink(fresh.c_str());
+    ::unlink(name.c_str());
     return written.error();
   }
   return sync_folder_of(path);

@@ -2,6 +2,7 @@
 #include "job_files.hpp"
 
 #include "recover.hpp"
+#include "written_line.hpp"
 
 #include <array>
 #include <cerrno>
@@ -44,8 +45,12 @@ bool lock_patiently(int fd) {
   return true;
 }
 
-result<file> open_locked_journal(const job_paths& paths) {
-  auto journal = file::open_regular(paths.journal, read_append_create);
+/// @param is_created set if there was no such file
+result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
+  auto journal = file::open_regular(paths.journal, read_append_create | O_EXCL);
+  is_created = journal.has_value();
+  if (!journal)
+    journal = file::open_regular(paths.journal, read_append_create);
   if (!journal)
     return journal;
   if (lock_patiently(journal->fd()))
@@ -60,26 +65,38 @@ std::array<const std::string*, 4> all_of(const job_paths& paths) {
   return {&paths.output, &paths.dead, &paths.summary, &paths.journal};
 }
 
-// The journal goes last: while it is there under its name, so is its lock.
-result<void> move_aside(const job_paths& paths) {
-  auto suffix = std::string{};
-  for (auto n = 1; suffix.empty(); ++n) {
+std::uint64_t size_of(const std::string& path) noexcept {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+/// A suffix that makes all names of a job those of no file.
+std::string free_suffix(const job_paths& paths) {
+  for (auto n = 1;; ++n) {
     auto candidate = ".old-" + std::to_string(n);
     auto is_free = true;
     for (const auto* path : all_of(paths))
       is_free = is_free && !exists(*path + candidate);
     if (is_free)
-      suffix = std::move(candidate);
+      return candidate;
   }
-  for (const auto* path : all_of(paths))
-    if (exists(*path) && ::rename(path->c_str(), (*path + suffix).c_str()) != 0)
-      return disk_error("move aside", *path, errno);
-  return sync_folder_of(paths.output);
 }
 
-std::uint64_t size_of(const std::string& path) noexcept {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+// The journal goes last: while it is there under its name, so is its lock.
+result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes) {
+  const auto suffix = free_suffix(paths);
+  auto moved = false;
+  for (const auto* path : all_of(paths)) {
+    if (!exists(*path))
+      continue;
+    moved = moved || size_of(*path) > 0;
+    if (::rename(path->c_str(), (*path + suffix).c_str()) != 0)
+      return disk_error("move aside", *path, errno);
+  }
+  if (moved)
+    notes.push_back("the files of the earlier job were moved aside: " + paths.output + suffix +
+                    " and those beside it");
+  return sync_folder_of(paths.output);
 }
 
 result<void> check_files(const batch_options& options) {
@@ -106,32 +123,110 @@ std::string differences(const job_header& before, const job_header& now) {
 result<void> write_header(job_files& files, const job_header& header) {
   auto text = std::string{};
   append_job(text, header);
-  if (auto written = files.journal.append(text); !written)
+  auto written = files.journal.append(text);
+  if (written)
+    written = files.journal.sync();
+  if (!written) { // a part of a header would not be recognised
+    static_cast<void>(files.journal.cut(files.content.valid_bytes));
     return written;
-  if (auto synced = files.journal.sync(); !synced)
-    return synced;
+  }
+  files.content.valid_bytes += text.size();
   files.content.header = header;
   return sync_folder_of(files.paths.output);
+}
+
+/// Whether the bytes may be what is left of a header that was being written at a power cut.
+bool is_torn_header(std::string_view bytes) noexcept {
+  constexpr auto digits = std::size_t{8};
+  constexpr auto rest = std::string_view{" [\"job\",{"};
+  if (bytes.find_first_not_of(std::string_view{"\0\n", 2}) == std::string_view::npos)
+    return true;
+  const auto sum = bytes.substr(0, digits);
+  const auto text = bytes.substr(sum.size());
+  return sum.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         (text.starts_with(rest) || rest.starts_with(text));
+}
+
+/// A file under the journal's name that has no record in it: it is moved aside if it is what a
+/// crash leaves, and refused otherwise.
+result<void> refuse_or_move_foreign(job_files& files) {
+  auto start = std::string{};
+  constexpr auto start_bytes = std::size_t{4096};
+  if (auto read = files.journal.read_at(0, start_bytes, start); !read)
+    return read;
+  if (start.empty())
+    return {};
+  if (!is_torn_header(start))
+    return error{errc::invalid_argument,
+                 files.paths.journal + " exists and is not the journal of a job; nothing was "
+                                       "changed. Move it away, name another output, or let --fresh "
+                                       "move the files of this name aside"};
+  const auto aside = free_name(files.paths.journal, ".damaged");
+  if (::rename(files.paths.journal.c_str(), aside.c_str()) != 0)
+    return disk_error("move aside", files.paths.journal, errno);
+  files.notes.push_back(files.paths.journal + " holds the beginning of a header and nothing else; "
+                                              "it is kept as " + aside);
+  auto journal = open_locked_journal(files.paths, files.is_journal_new);
+  if (!journal)
+    return journal.error();
+  files.journal = std::move(*journal);
+  return {};
+}
+
+/// The run_id of the job that wrote the output, when its lines say so.
+std::string run_id_in(const file& output) {
+  auto lines = written_lines{output, 0};
+  auto id = std::string_view{};
+  if (auto line = lines.next(); !line || *line != written_lines::found::object)
+    return {};
+  return lines.object().at_key("run_id").get(id) == simdjson::SUCCESS ? std::string{id}
+                                                                      : std::string{};
+}
+
+/// The header is damaged, and with it what the job was.
+result<void> replace_header(job_files& files, const batch_options& options, job_header wanted) {
+  if (!options.force)
+    return error{errc::invalid_argument,
+                 files.paths.journal + ":1: is damaged: what agent, model and input the job had is "
+                                       "not known any more. --force continues it with those of "
+                                       "this command, --fresh moves it aside and starts over"};
+  auto output = file::open_regular(files.paths.output, read_append_create);
+  if (!output)
+    return output.error();
+  if (auto id = run_id_in(*output); !id.empty())
+    wanted.run_id = std::move(id);
+  if (auto cut = files.journal.cut(files.content.valid_bytes); !cut)
+    return cut;
+  return write_header(files, wanted);
+}
+
+void remove_new_journal(const job_files& files) noexcept {
+  if (files.is_journal_new)
+    ::unlink(files.paths.journal.c_str());
 }
 
 result<void> begin_job(job_files& files, const job_header& wanted) {
   for (const auto* path : {&files.paths.output, &files.paths.dead})
     if (size_of(*path) > 0) {
-      ::unlink(files.paths.journal.c_str()); // it says nothing; most likely it was just created
+      remove_new_journal(files);
       return error{errc::invalid_argument, *path + " exists but its journal " +
                                                files.paths.journal +
                                                " does not; --fresh moves it aside and starts anew"};
     }
-  if (auto cut = files.journal.cut(0); !cut)
-    return cut;
+  if (auto owned = refuse_or_move_foreign(files); !owned)
+    return owned;
   auto output = file::open_regular(files.paths.output, read_append_create);
   if (!output) {
-    ::unlink(files.paths.journal.c_str());
+    remove_new_journal(files);
     return output.error();
   }
   files.output = std::move(*output);
   files.content = journal_content{};
-  return write_header(files, wanted);
+  if (auto written = write_header(files, wanted); !written) {
+    remove_new_journal(files);
+    return written;
+  }
+  return {};
 }
 
 result<void> resume_job(job_files& files, const batch_options& options, const job_header& wanted) {
@@ -148,7 +243,7 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   if (exists(files.paths.dead) || files.content.dead_end > 0)
     if (auto opened = files.need_dead(); !opened)
       return opened;
-  if (auto recovered = recover(files); !recovered || differ.empty())
+  if (auto recovered = recover(files, options); !recovered || differ.empty())
     return recovered;
   auto now = wanted;
   now.run_id = files.content.header->run_id;
@@ -190,11 +285,11 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
   if (::stat(options.output.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     if (auto output = file::open_regular(options.output, O_WRONLY); !output)
       return output.error(); // before a journal stands beside a device
-  auto journal = open_locked_journal(files.paths);
+  auto journal = open_locked_journal(files.paths, files.is_journal_new);
   if (journal && options.fresh) {
-    if (auto moved = move_aside(files.paths); !moved)
+    if (auto moved = move_aside(files.paths, files.notes); !moved)
       return moved.error();
-    journal = open_locked_journal(files.paths);
+    journal = open_locked_journal(files.paths, files.is_journal_new);
   }
   if (!journal)
     return journal.error();
@@ -203,11 +298,35 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
   if (!content)
     return content.error();
   files.content = std::move(*content);
+  if (!files.content.header && files.content.has_records)
+    if (auto replaced = replace_header(files, options, wanted); !replaced)
+      return replaced.error();
   auto opened =
       files.content.header ? resume_job(files, options, wanted) : begin_job(files, wanted);
   if (!opened)
     return opened.error();
   return files;
+}
+
+result<void> drop_summary(const job_paths& paths, std::vector<std::string>& notes) {
+  auto opened = file::open_regular(paths.summary, O_RDONLY);
+  if (!opened && !exists(paths.summary))
+    return {};
+  auto text = std::string{};
+  constexpr auto summary_bytes_max = std::size_t{1} << 20U;
+  if (opened)
+    static_cast<void>(opened->read_at(0, summary_bytes_max, text));
+  const auto parsed = parse_json(text);
+  const auto* members = parsed ? parsed->if_object() : nullptr;
+  if (members != nullptr && members->contains("run_id") && members->contains("exit_code")) {
+    ::unlink(paths.summary.c_str());
+    return {};
+  }
+  const auto aside = free_name(paths.summary, ".old");
+  if (::rename(paths.summary.c_str(), aside.c_str()) != 0)
+    return disk_error("move aside", paths.summary, errno);
+  notes.push_back(paths.summary + " is not the summary of a job; it was moved to " + aside);
+  return {};
 }
 
 } // namespace superstep::detail

@@ -7,6 +7,7 @@
 #include <superstep/batch/batch.hpp>
 
 #include <string>
+#include <vector>
 
 namespace superstep::detail {
 
@@ -27,6 +28,8 @@ struct job_files {
   file journal;
   journal_content content; ///< what earlier runs did; its ends are the sizes of the files
   bool is_resumed = false;
+  bool is_journal_new = false;    ///< this process created the journal
+  std::vector<std::string> notes; ///< what the user should know: files moved aside, repairs
 
   /// Opens out.dead.jsonl unless it is open.
   [[nodiscard]] result<void> need_dead();
@@ -36,5 +39,9 @@ struct job_files {
 /// finished lines that the journal has not seen are kept, torn ones are cut. `wanted` is what the
 /// job is now; its run_id and created count only when the job is new.
 [[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted);
+
+/// Removes the summary of an earlier run, which is not true any more. A file of the same name that
+/// no job wrote is moved aside instead.
+[[nodiscard]] result<void> drop_summary(const job_paths& paths, std::vector<std::string>& notes);
 
 } // namespace superstep::detail

@@ -7,6 +7,7 @@
 #include <simdjson.h>
 
 #include <charconv>
+#include <utility>
 
 #include <zlib.h>
 
@@ -71,6 +72,7 @@ public:
     add(counts.input_tokens);
     add(counts.output_tokens);
     add(counts.total_tokens);
+    add(counts.failed_tool_calls);
     out_ += ']';
   }
 
@@ -120,6 +122,7 @@ row_counts counts_at(dom::array fields, std::size_t i) noexcept {
   counts.input_tokens = signed_at(list, 3);
   counts.output_tokens = signed_at(list, 4);
   counts.total_tokens = signed_at(list, 5);
+  counts.failed_tool_calls = number_at(list, 6);
   return counts;
 }
 
@@ -158,10 +161,17 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     if (is_dead)
       into.dead_end = number_at(fields, 3);
     ++(is_dead ? into.dead : into.ok);
-    into.counts += counts_at(fields, is_dead ? 4 : 3);
+    into.add(counts_at(fields, is_dead ? 4 : 3));
   } else if (kind == "bad") {
     into.bad_lines.insert(number_at(fields, 1));
     into.dead_end = number_at(fields, 2);
+  } else if (kind == "rebuild") {
+    into.forget_rows();
+    into.needs_rebuild = true;
+  } else if (kind == "rebuilt") {
+    into.output_end = number_at(fields, 1);
+    into.dead_end = number_at(fields, 2);
+    into.needs_rebuild = false;
   }
   return {};
 }
@@ -175,6 +185,7 @@ row_counts& row_counts::operator+=(const row_counts& more) noexcept {
   input_tokens += more.input_tokens;
   output_tokens += more.output_tokens;
   total_tokens += more.total_tokens;
+  failed_tool_calls += more.failed_tool_calls;
   return *this;
 }
 
@@ -183,22 +194,43 @@ void journal_content::mark_done(key_digest key) {
   starts.erase(key);
 }
 
+void journal_content::add(const row_counts& of_row) noexcept {
+  counts += of_row;
+  rows_with_failed_calls += of_row.failed_tool_calls > 0 ? 1U : 0U;
+}
+
+void journal_content::forget_rows() {
+  done.clear();
+  bad_lines.clear();
+  ok = dead = output_end = dead_end = rows_with_failed_calls = damaged_lines = 0;
+  counts = {};
+}
+
 result<journal_content> read_journal(const file& journal) {
   auto content = journal_content{};
   auto reader = line_reader{journal, record_bytes_max};
   auto parser = dom::parser{};
+  auto bad = std::uint64_t{0}; // lines since the last record
   while (true) {
     auto line = reader.next();
     if (!line)
       return line.error();
-    if (!*line || !(*line)->is_complete || (*line)->is_too_long)
+    if (!*line || !(*line)->is_complete)
       return content;
-    auto text = checked((*line)->text);
+    auto text = (*line)->is_too_long ? std::string_view{} : checked((*line)->text);
     auto fields = dom::array{};
-    if (text.empty() || parser.parse(text.data(), text.size()).get(fields) != simdjson::SUCCESS)
-      return content;
+    if (text.empty() || parser.parse(text.data(), text.size()).get(fields) != simdjson::SUCCESS) {
+      ++bad;
+      continue;
+    }
+    if (bad > 0) {
+      if (content.damaged_lines == 0)
+        content.first_damaged_line = (*line)->number - bad;
+      content.damaged_lines += std::exchange(bad, 0);
+    }
     if (auto applied = apply(fields, journal.path(), content); !applied)
       return applied.error();
+    content.has_records = true;
     content.valid_bytes = (*line)->offset + (*line)->size + 1;
   }
 }
@@ -241,6 +273,16 @@ void append_dead(std::string& out, std::string_view key, std::uint64_t output_en
 void append_bad(std::string& out, std::uint64_t line_number, std::uint64_t dead_end) {
   auto line = record{out, "bad"};
   line.add(line_number);
+  line.add(dead_end);
+}
+
+void append_rebuild(std::string& out) {
+  auto line = record{out, "rebuild"};
+}
+
+void append_rebuilt(std::string& out, std::uint64_t output_end, std::uint64_t dead_end) {
+  auto line = record{out, "rebuilt"};
+  line.add(output_end);
   line.add(dead_end);
 }
 

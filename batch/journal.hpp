@@ -26,11 +26,16 @@
 //                                              out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is no row; its dead letter ends
 //                                              at byte DEAD
-//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens
+//     ["rebuild"]                              what was recorded of rows does not count any more: the
+//                                              output and the dead letters are being read again
+//     ["rebuilt",OUT,DEAD]                     the records since then are complete
+//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens, failed tool
+//             calls
 //
 // The first record is a job; --force adds another, and the last one counts. `ok`, `dead` and `bad`
-// are written only after the bytes they speak of were synced, so a record never lies. Reading stops
-// at the first line that is torn or fails its checksum; what follows was never promised.
+// are written only after the bytes they speak of were synced, so a record never lies. What follows
+// the last line whose checksum holds was never promised: it is what a crash leaves. A line that
+// fails its checksum before that is damage, and the journal is rebuilt (rebuild.hpp).
 
 namespace superstep::detail {
 
@@ -52,6 +57,7 @@ struct row_counts {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t total_tokens = 0;
+  std::uint64_t failed_tool_calls = 0;
 
   row_counts& operator+=(const row_counts& more) noexcept;
 };
@@ -68,8 +74,16 @@ struct journal_content {
   std::uint64_t dead_end = 0;
   std::uint64_t valid_bytes = 0; ///< of the journal itself
   row_counts counts;
+  std::uint64_t rows_with_failed_calls = 0; ///< rows of which a tool call failed
+  std::uint64_t damaged_lines = 0;          ///< that later records follow
+  std::uint64_t first_damaged_line = 0;
+  bool has_records = false;   ///< it is a journal, although its header may be damaged
+  bool needs_rebuild = false; ///< a rebuild was started and did not finish
 
   void mark_done(key_digest key);
+  void add(const row_counts& of_row) noexcept;
+  /// Forgets everything but the header and how often rows were started.
+  void forget_rows();
 };
 
 [[nodiscard]] result<journal_content> read_journal(const file& journal);
@@ -81,5 +95,7 @@ void append_ok(std::string& out, std::string_view key, std::uint64_t output_end,
 void append_dead(std::string& out, std::string_view key, std::uint64_t output_end,
                  std::uint64_t dead_end, const row_counts& counts);
 void append_bad(std::string& out, std::uint64_t line, std::uint64_t dead_end);
+void append_rebuild(std::string& out);
+void append_rebuilt(std::string& out, std::uint64_t output_end, std::uint64_t dead_end);
 
 } // namespace superstep::detail

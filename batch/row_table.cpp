@@ -17,7 +17,8 @@ row_table::row_table(std::size_t concurrency, std::size_t write_queue_max)
 bool row_table::wait_for_room(time_point until) {
   auto lock = std::unique_lock{mutex_};
   auto has_room = [this] { return in_flight_ < concurrency_ && queue_.size() < write_queue_max_; };
-  feeder_.wait_until(lock, until, [&] { return failure_ || has_room(); });
+  feeder_.wait_until(lock, until,
+                     [&] { return failure_ || has_room() || !returned_.empty(); });
   return !failure_ && has_room();
 }
 
@@ -98,6 +99,19 @@ std::optional<error> row_table::failure() const {
   return failure_;
 }
 
+void row_table::set_concurrency(std::size_t rows) {
+  const auto guard = std::lock_guard{mutex_};
+  concurrency_ = rows;
+}
+
+row_table::returned_rows row_table::take_returned() {
+  auto out = returned_rows{};
+  const auto guard = std::lock_guard{mutex_};
+  out.rows.swap(returned_);
+  out.finished = finished_;
+  return out;
+}
+
 void row_table::finish(slot_index index, row_outcome outcome) {
   const auto now = std::chrono::steady_clock::now();
   const auto guard = std::lock_guard{mutex_};
@@ -109,7 +123,14 @@ void row_table::finish(slot_index index, row_outcome outcome) {
   row.outcome = std::move(outcome);
   row.wall = now - ended.begun;
   row.handle = std::move(ended.handle);
-  enqueue(std::move(row));
+  if (!row.outcome.fault) {
+    ++finished_;
+    enqueue(std::move(row));
+  } else {
+    if (row.outcome.fault->what == row_fault::kind::storage && !failure_)
+      failure_ = error{errc::shortage, row.outcome.fault->text};
+    returned_.push_back(std::move(row));
+  }
   free_.push_back(index);
   --in_flight_;
   feeder_.notify_one();

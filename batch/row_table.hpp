@@ -52,6 +52,14 @@ public:
   /// No row will follow: the writer ends after what is queued. Nothing is in flight.
   void close();
   [[nodiscard]] std::optional<error> failure() const;
+  /// Sets how many rows may run, at least 1. Rows that run already are not touched.
+  void set_concurrency(std::size_t rows);
+  /// Rows that ended in a shortage since the last call. They are not done and not in flight.
+  struct returned_rows {
+    std::vector<finished_row> rows;
+    std::uint64_t finished = 0; ///< rows that have ended otherwise, in all
+  };
+  [[nodiscard]] returned_rows take_returned();
 
   // --- any thread ---
 
@@ -87,6 +95,8 @@ private:
   std::vector<slot> slots_;
   std::vector<slot_index> free_;
   std::vector<finished_row> queue_;
+  std::vector<finished_row> returned_;
+  std::uint64_t finished_ = 0;
   std::string starts_;
   std::size_t concurrency_;
   std::size_t write_queue_max_;

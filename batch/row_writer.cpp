@@ -20,7 +20,26 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .tool_calls = outcome.tool_calls,
           .input_tokens = outcome.usage.input_tokens,
           .output_tokens = outcome.usage.output_tokens,
-          .total_tokens = outcome.usage.total_tokens};
+          .total_tokens = outcome.usage.total_tokens,
+          .failed_tool_calls = outcome.failed_tool_calls};
+}
+
+/// Another process may remove, replace or cut a file that is open here. Rows written after that
+/// would be lost, although the journal records them as done.
+result<void> expect_untouched(const file& opened, std::uint64_t size) {
+  if (!opened.is_open())
+    return {};
+  auto now = opened.size();
+  if (!now)
+    return now.error();
+  if (!opened.has_its_name())
+    return error{errc::invalid_argument,
+                 opened.path() + " was removed or replaced while the job ran"};
+  if (*now != size)
+    return error{errc::invalid_argument, opened.path() + " was changed while the job ran: it has " +
+                                             std::to_string(*now) + " bytes instead of " +
+                                             std::to_string(size)};
+  return {};
 }
 
 } // namespace
@@ -29,11 +48,13 @@ row_writer::row_writer(row_table& table, job_files& files, const file& input,
                        const batch_options& options, const std::atomic<bool>& is_aborting)
     : table_{table}, files_{files}, input_{input}, options_{options}, is_aborting_{is_aborting},
       identity_{files.content.header->run_id, files.content.header->created},
-      output_end_{files.content.output_end}, dead_end_{files.content.dead_end} {
+      output_end_{files.content.output_end}, dead_end_{files.content.dead_end},
+      output_size_{output_end_}, dead_size_{dead_end_} {
   pending_.ok = files.content.ok;
   pending_.dead = files.content.dead;
   pending_.bad_lines = files.content.bad_lines.size();
   pending_.counts = files.content.counts;
+  pending_.rows_with_failed_calls = files.content.rows_with_failed_calls;
   totals_ = pending_;
   thread_ = std::thread{[this] { run(); }};
 }
@@ -107,6 +128,7 @@ void row_writer::render(finished_row& row) {
   }
   ++pending_.rows_this_run;
   pending_.counts += counts;
+  pending_.rows_with_failed_calls += counts.failed_tool_calls > 0 ? 1U : 0U;
   pending_.row_times.add(row.wall);
   pending_.barrier_waits.add(outcome.barrier_wait);
   for (auto time : outcome.tool_times)
@@ -179,7 +201,22 @@ result<void> row_writer::put_start_records() {
   return {};
 }
 
+result<void> row_writer::check_files() const {
+  if (!files_.journal.has_its_name())
+    return error{errc::invalid_argument,
+                 files_.journal.path() + " was removed or replaced while the job ran"};
+  if (auto same = expect_untouched(files_.output, output_size_); !same)
+    return same;
+  return expect_untouched(files_.dead, dead_size_);
+}
+
+result<void> row_writer::check_at_end() const {
+  return has_failed_ ? result<void>{} : check_files();
+}
+
 result<void> row_writer::write_group() {
+  if (auto same = check_files(); !same)
+    return same;
   if (auto written = put_start_records(); !written)
     return written;
   if (!dead_.empty())
@@ -189,6 +226,8 @@ result<void> row_writer::write_group() {
     return written;
   if (auto written = put(files_.output, output_, "output"); !written)
     return written;
+  output_size_ = output_end_;
+  dead_size_ = dead_end_;
   return put(files_.journal, done_, "journal");
 }
 

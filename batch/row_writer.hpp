@@ -22,6 +22,7 @@ struct written_totals {
   std::uint64_t dead = 0; ///< rows; bad lines are counted apart
   std::uint64_t bad_lines = 0;
   std::uint64_t rows_this_run = 0;
+  std::uint64_t rows_with_failed_calls = 0;
   row_counts counts;
   histogram row_times;
   histogram tool_times;
@@ -46,6 +47,9 @@ public:
 
   /// Waits until all is written; the table is closed.
   void join();
+  /// Whether the files are still those that were opened, as long as they were left. The first call
+  /// after join().
+  [[nodiscard]] result<void> check_at_end() const;
   /// Any thread.
   [[nodiscard]] written_totals totals() const;
 
@@ -57,6 +61,7 @@ private:
   void render_bad_line(const finished_row& row);
   [[nodiscard]] bool has_pending() const noexcept;
   void commit();
+  [[nodiscard]] result<void> check_files() const;
   result<void> write_group();
   result<void> put(file& into, std::string& bytes, std::string_view name);
   result<void> put_start_records();
@@ -75,6 +80,9 @@ private:
   std::string done_;
   std::uint64_t output_end_;
   std::uint64_t dead_end_;
+  // Sizes that the files have after the last group.
+  std::uint64_t output_size_;
+  std::uint64_t dead_size_;
   std::string input_line_;
   written_totals pending_; ///< totals once the group is on the disk
   bool has_failed_ = false;

@@ -68,7 +68,7 @@ private:
 
 input_reader::input_reader(const file& from, std::size_t line_bytes_max, bool find_duplicates,
                            std::uint64_t end)
-    : lines_{from, line_bytes_max, 0, end}, line_bytes_max_{line_bytes_max},
+    : from_{from}, lines_{from, line_bytes_max, 0, end}, line_bytes_max_{line_bytes_max},
       find_duplicates_{find_duplicates} {}
 
 result<input_row> input_reader::read(const text_line& line) {
@@ -105,6 +105,16 @@ result<std::optional<input_item>> input_reader::next() {
     }
     return std::optional<input_item>{std::move(item)};
   }
+}
+
+result<input_row> input_reader::reread(std::uint64_t number, std::uint64_t offset,
+                                       std::uint64_t size) {
+  if (auto read = from_.read_at(offset, size, reread_); !read)
+    return read.error();
+  auto text = std::string_view{reread_};
+  if (number == 1 && text.starts_with(byte_order_mark))
+    text.remove_prefix(byte_order_mark.size());
+  return parser_.parse(text, number);
 }
 
 result<input_facts> scan_input(const file& input, const batch_options& options,

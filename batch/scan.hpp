@@ -33,12 +33,17 @@ public:
 
   /// The next item; its texts are valid until the next call. Empty at the end.
   [[nodiscard]] result<std::optional<input_item>> next();
+  /// Reads the row of a line again that next() has returned before.
+  [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,
+                                         std::uint64_t size);
   [[nodiscard]] line_reader& lines() noexcept { return lines_; }
 
 private:
   result<input_row> read(const text_line& line);
 
+  const file& from_;
   line_reader lines_;
+  std::string reread_;
   row_parser parser_;
   std::size_t line_bytes_max_;
   bool find_duplicates_;

@@ -37,6 +37,8 @@ std::string_view status_of(const batch_summary& summary) noexcept {
     return "dead_rows";
   case exit_code::drained:
     return "drained";
+  case exit_code::shortage:
+    return "shortage";
   }
   return summary.left() > 0 ? "limited" : "ok";
 }
@@ -48,6 +50,8 @@ std::string to_text(const batch_summary& s) {
     return fmt::format("nothing to do: all {} rows are done ({} ok, {} failed); output in {}",
                        s.rows, s.ok, s.failed, s.output);
   auto text = fmt::format("{} rows: {} ok, {} failed", s.rows, s.ok, s.failed);
+  if (s.rows_with_failed_calls > 0)
+    text += fmt::format(", {} with failed tool calls", s.rows_with_failed_calls);
   if (s.bad_lines > 0)
     text += fmt::format(" ({} lines are no rows)", s.bad_lines);
   if (s.left() > 0)
@@ -74,6 +78,7 @@ json::object to_json(const batch_summary& s) {
   rows["ok"] = s.ok;
   rows["failed"] = s.failed;
   rows["bad_lines"] = s.bad_lines;
+  rows["with_failed_tool_calls"] = s.rows_with_failed_calls;
   rows["left"] = s.left();
   rows["done_before"] = s.resumed;
   auto usage = json::object{};

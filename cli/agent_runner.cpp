@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <system_error>
@@ -53,17 +55,63 @@ row_outcome refused(std::string kind, std::string text) {
   return out;
 }
 
-// What the body threw, when it was an error of ours.
+/// The code of an exception; a default one if it has none.
+std::error_code code_of(const std::exception& e) {
+  if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
+    return make_error_code(errc::shortage);
+  const auto* failed = dynamic_cast<const std::system_error*>(&e);
+  return failed != nullptr ? failed->code() : std::error_code{};
+}
+
+/// The code of what a body threw.
 std::error_code thrown_code(const std::exception_ptr& cause) {
   if (!cause)
     return {};
   try {
     std::rethrow_exception(cause);
-  } catch (const std::system_error& e) {
-    return e.code();
+  } catch (const std::exception& e) {
+    return code_of(e);
   } catch (...) {
     return {};
   }
+}
+
+/// Whether the checkpoints of the row cannot be read or written, or a recording.
+bool is_of_storage(std::error_code code) {
+  if (code == errc::io_failed)
+    return true;
+  if (code.category() != make_error_code(saver_errc::failed).category())
+    return false;
+  return code != saver_errc::not_storable && code != saver_errc::type_changed &&
+         code != saver_errc::node_gone;
+}
+
+std::optional<row_fault> fault_of(std::error_code code, const std::string& text) {
+  if (is_of_storage(code))
+    return row_fault{row_fault::kind::storage, text};
+  if (is_shortage(code))
+    return row_fault{row_fault::kind::shortage, text};
+  return std::nullopt;
+}
+
+/// The fault in an exception or in what is nested in it: an agent that is called as a tool fails
+/// with its own error around that of its tool.
+std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::string& text) {
+  constexpr auto depth_max = 16;
+  auto at = cause;
+  for (auto depth = 0; at && depth < depth_max; ++depth) {
+    try {
+      std::rethrow_exception(at);
+    } catch (const std::exception& e) {
+      if (auto found = fault_of(code_of(e), text))
+        return found;
+      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
+      at = nested != nullptr ? nested->nested_ptr() : nullptr;
+    } catch (...) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
 }
 
 row_error describe_row_error(const run_error& e) {
@@ -76,6 +124,11 @@ row_error describe_row_error(const run_error& e) {
   return out;
 }
 
+void count_failed_calls(row_outcome& out, const message_list& messages, std::size_t before) {
+  for (auto i = std::min(before, messages.size()); i < messages.size(); ++i)
+    out.failed_tool_calls += messages[i].is_error ? 1U : 0U;
+}
+
 void take_messages(row_outcome& out, message_list& messages) {
   // The server's own name for what answered, when it gives one.
   if (!messages.empty())
@@ -85,7 +138,9 @@ void take_messages(row_outcome& out, message_list& messages) {
   out.messages = std::move(messages);
 }
 
-void take_state(row_outcome& out, chat_state& state) {
+/// @param before messages of the row's input
+void take_state(row_outcome& out, chat_state& state, std::size_t before) {
+  count_failed_calls(out, state.messages, before);
   take_messages(out, state.messages);
   out.usage = std::move(state.usage);
   out.model_calls = state.model_calls;
@@ -95,6 +150,7 @@ void take_state(row_outcome& out, chat_state& state) {
 /// @param before messages of the row's input
 void take_state(row_outcome& out, messages_state& state, std::size_t before) {
   const auto& messages = state.messages;
+  count_failed_calls(out, messages, before);
   for (auto i = std::min(before, messages.size()); i < messages.size(); ++i)
     out.tool_calls += messages[i].type == message_type::tool ? 1U : 0U;
   take_messages(out, state.messages);
@@ -110,6 +166,11 @@ row_outcome outcome_of(const raw_result& run, std::int64_t steps_before,
     const auto is_cancelled = run.error->code == graph_errc::cancelled;
     out.status = is_cancelled ? row_status::cancelled : row_status::error;
     out.error = describe_row_error(*run.error);
+    if (!is_cancelled) {
+      out.fault = fault_of(run.error->code, run.error->text);
+      if (!out.fault)
+        out.fault = fault_in(run.error->cause, run.error->text);
+    }
   }
   const auto& waits = run.stats.barrier_wait_ns;
   out.barrier_wait = std::chrono::nanoseconds{
@@ -174,7 +235,9 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   try {
     from = begin(request);
   } catch (const saver_error& e) {
-    done(refused("node_failed", e.what()));
+    auto out = refused("node_failed", e.what());
+    out.fault = fault_of(e.code(), e.what());
+    done(std::move(out));
     return std::make_unique<nothing_running>();
   }
   auto end = ending{context, messages, from.steps, std::move(done)};
@@ -204,7 +267,7 @@ std::function<void(raw_result)> agent_runner::end_plain(ending end) const {
   return [end = std::move(end)](const raw_result& ended) {
     auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
     if (auto state = state_of<chat_state>(ended))
-      take_state(out, *state);
+      take_state(out, *state, end.messages_before);
     end.done(std::move(out));
   };
 }

@@ -11,9 +11,11 @@
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -116,9 +118,13 @@ result<void> check_files(const run_arguments& given, const agent& a) {
   return check_distinct_files(files);
 }
 
-int refuse(const std::string& text) {
+int refuse(const std::string& text, exit_code code = exit_code::failed) {
   std::cerr << "superstep run: " << text << '\n';
-  return static_cast<int>(exit_code::failed);
+  return static_cast<int>(code);
+}
+
+exit_code code_of(std::error_code failed) {
+  return is_shortage(failed) ? exit_code::shortage : exit_code::failed;
 }
 
 int run(const run_arguments& given) {
@@ -155,16 +161,29 @@ int run(const run_arguments& given) {
   // Rows that failed keep their checkpoints: --retry-dead resumes them there.
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
     remove_checkpoints_of(given.batch.output, ended->run_id);
-  if (!ended) {
-    std::cerr << "superstep run: " << ended.error().text << '\n';
-    return static_cast<int>(exit_code::failed);
-  }
+  if (!ended)
+    return refuse(ended.error().text, code_of(ended.error().code));
   std::cout << to_text(*ended) << std::endl;
-  if (const auto closed = events.close(); !given.events.empty() && !closed) {
-    std::cerr << "superstep run: " << closed.error().text << '\n';
-    return static_cast<int>(exit_code::failed);
-  }
+  if (!std::cout)
+    return refuse("the summary could not be written to standard output; the rows are in " +
+                  ended->output);
+  if (const auto closed = events.close(); !given.events.empty() && !closed)
+    return refuse(closed.error().text);
   return static_cast<int>(ended->code);
+}
+
+/// A machine that cannot even give the threads or the memory to start is short of them.
+int run_or_report(const run_arguments& given) {
+  constexpr auto resume = "; rows that are done are safe, the same command resumes the job";
+  try {
+    return run(given);
+  } catch (const std::bad_alloc&) {
+    return refuse(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
+  } catch (const std::system_error& e) {
+    if (!is_shortage(e.code()))
+      throw;
+    return refuse(e.what() + std::string{resume}, exit_code::shortage);
+  }
 }
 
 constexpr auto run_examples = R"(Examples:
@@ -174,7 +193,8 @@ constexpr auto run_examples = R"(Examples:
 
 The same command again goes on where the last one stopped. The first Ctrl-C drains (no further
 row begins), the second aborts. Exit code: 0 all rows are ok, 1 usage or internal error, 2 finished
-with dead rows, 3 stopped before the end, to be gone on with.)";
+with dead rows, 3 stopped before the end, 4 stopped by a shortage of the machine or a full disk;
+after 3 and 4 the same command resumes the job.)";
 
 } // namespace
 
@@ -199,12 +219,21 @@ void add_run(CLI::App& program, action& chosen) {
   verb.add_flag("--fresh", given->batch.fresh,
                 "Move the files of an earlier job aside and begin anew");
   verb.add_flag("--force", given->batch.force,
-                "Go on although agent, tools, model or input changed");
+                "Go on although agent, tools, model or input changed, or lines of the output "
+                "are gone");
+  verb.add_flag("--retry-dead", given->batch.retry_dead,
+                "Run failed rows again, except those whose fault was in the row itself");
   verb.add_option("--on-bad-line", given->bad_lines, "What a line that is no row does to the job")
       ->check(CLI::IsMember({"fail", "dead-letter"}))
       ->capture_default_str();
   verb.add_option("--row-deadline-ms", given->row_deadline_ms,
                   "Time of one row; 0 = none; default: limits.row_deadline_ms of the agent")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option_function<std::int64_t>(
+          "--shortage-wait-ms",
+          [given](std::int64_t ms) { given->batch.shortage_wait = std::chrono::milliseconds{ms}; },
+          "How long rows wait for a machine without descriptors, processes or memory left, before "
+          "the job stops; default: 30000")
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--max-line-bytes", given->batch.line_bytes_max, "Longest input line")
       ->check(CLI::PositiveNumber)
@@ -221,7 +250,7 @@ void add_run(CLI::App& program, action& chosen) {
       ->check(CLI::Range(0, 4'096))
       ->capture_default_str();
   verb.footer(run_examples);
-  verb.callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+  verb.callback([given, &chosen] { chosen = [given] { return run_or_report(*given); }; });
 }
 
 } // namespace superstep::cli

@@ -2,10 +2,39 @@
 // The command line: parses arguments, calls the library, prints.
 #include "cli/commands.hpp"
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace {
+
+/// A file that is opened must not become standard output: what is printed would be written to it.
+/// A closed stream is opened so that writing to it stays an error.
+void fill_closed_standard_streams() {
+  for (const auto fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0)
+      static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
+/// Rows in flight need several descriptors each; the soft limit is often 1024.
+void raise_descriptor_limit() {
+  auto limit = rlimit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+  }
+}
+
+} // namespace
+
 int main(int argc, char** argv) {
+  fill_closed_standard_streams();
+  raise_descriptor_limit();
+  std::signal(SIGXFSZ, SIG_IGN); // a file-size limit is an error of the write, not the end
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
   superstep::cli::add_run(program, chosen);
@@ -22,7 +51,12 @@ int main(int argc, char** argv) {
     return program.exit(e) == 0 ? 0 : 1;
   }
   try {
-    return chosen();
+    const auto code = chosen();
+    if (code == 0 && !(std::cout << std::flush)) {
+      std::cerr << "superstep: standard output could not be written\n";
+      return 1;
+    }
+    return code;
   } catch (const std::exception& e) {
     std::cerr << "superstep: " << e.what() << '\n';
     return 1;

@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_ends_the_job_with_an_error_and_it_can_be_resume
     auto failed = job.run();
     BOOST_REQUIRE(!failed.has_value());
     BOOST_TEST(contains(failed.error().text, "File too large"), failed.error().text);
-    BOOST_TEST(contains(failed.error().text, "goes on once this is mended"));
+    BOOST_TEST(contains(failed.error().text, "resumes the job once this is mended"));
   }
   auto done_before =
       rows_of(job.file("out.jsonl").substr(0, job.file("out.jsonl").rfind('\n') + 1));
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(an_output_cut_by_somebody_else_is_noticed) {
   write_file(job.folder / "out.jsonl", "");
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "is shorter than its journal says"));
+  BOOST_TEST(contains(refused.error().text, "is shorter than its journal records"));
 }
 
 BOOST_AUTO_TEST_CASE(a_row_takes_its_deadline_and_recursion_limit_from_the_options) {

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(records_read_back_as_they_were_written) {
   BOOST_TEST(content.valid_bytes == text.size());
 }
 
-BOOST_AUTO_TEST_CASE(reading_stops_at_a_torn_or_damaged_record) {
+BOOST_AUTO_TEST_CASE(torn_and_damaged_records_do_not_count) {
   const auto text = sample();
   for (auto size = std::size_t{0}; size <= text.size(); ++size) {
     auto content = read(text.substr(0, size)).value();
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(reading_stops_at_a_torn_or_damaged_record) {
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     auto content = read(damaged);
     if (content)
-      BOOST_TEST(content->valid_bytes <= at);
+      BOOST_TEST((content->valid_bytes <= at || content->damaged_lines == 1U));
   }
 }
 

@@ -32,7 +32,7 @@ struct trip : cli_job {
     auto child = process{{"sh", "-c", "cd '" + folder / "." + "' && " + command}};
     return child.wait();
   }
-  /// `chat` with options, and one line said.
+  /// Runs `chat` with options and one line of input.
   [[nodiscard]] ended_process chat(const std::string& options) const {
     return shell("echo hello | '" + superstep_program() + "' chat trip.yaml " + options);
   }

@@ -41,6 +41,8 @@ struct batch_options {
   on_bad_line bad_lines = on_bad_line::fail; ///< --on-bad-line fail|dead-letter
   bool fresh = false;                        ///< --fresh: move an earlier job's files aside
   bool force = false;                        ///< --force: go on although the fingerprint differs
+  /// --retry-dead: run failed rows again, except those whose fault was in the row itself
+  bool retry_dead = false;
   std::size_t concurrency = 64;              ///< --concurrency: rows in flight, at least 1
   std::uint64_t limit = 0;                   ///< --limit: rows begun by this run; 0 = all
   std::chrono::milliseconds row_deadline{0}; ///< --row-deadline-ms, of each row; 0 = none
@@ -48,6 +50,11 @@ struct batch_options {
   std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: of one input line
   std::size_t write_queue_max = 1024;                 ///< finished rows that may wait for the disk
   std::chrono::milliseconds sync_interval{20}; ///< least time between two syncs of the output
+  /// Wait of a job whose rows all end in a shortage of the machine, before it stops:
+  /// --shortage-wait-ms.
+  std::chrono::milliseconds shortage_wait{30'000};
+  /// Time that rows in flight have to end after the disk has failed, before they are cancelled.
+  std::chrono::milliseconds failure_drain{10'000};
   job_fingerprint fingerprint;
   const clock* time = &system_clock(); ///< for run ids and `created`; never for waiting
   /// Called on the writing thread after every write, sync and rename, with a word that says which.

@@ -36,17 +36,29 @@ struct row_error {
 
 enum class row_status : std::uint8_t { ok, error, cancelled };
 
+/// A fault outside the row that kept it from ending. Such a row is neither done nor failed.
+struct row_fault {
+  enum class kind : std::uint8_t {
+    shortage, ///< of descriptors, processes or memory: the row runs again, with fewer beside it
+    storage,  ///< checkpoints or a recording cannot be written: the job stops
+  };
+  kind what = kind::shortage;
+  std::string text;
+};
+
 /// How a row ended. With an error, messages and state are what was there when it happened.
 struct row_outcome {
   row_status status = row_status::ok;
   message_list messages;          ///< the whole history
   json::object state;             ///< the rest of the state; written beside `messages`
   std::optional<row_error> error; ///< set unless status is ok
+  std::optional<row_fault> fault; ///< set: nothing else counts, and the row stays undone
   token_usage usage;              ///< summed over the row's model calls
   std::string model;              ///< what answered, for OpenAI-shaped output; may be empty
   std::uint32_t steps = 0;
   std::uint32_t model_calls = 0;
   std::uint32_t tool_calls = 0;
+  std::uint32_t failed_tool_calls = 0; ///< of these, answered with an error
   std::vector<std::chrono::nanoseconds> tool_times; ///< one per tool call, for the percentiles
   std::chrono::nanoseconds barrier_wait{0}; ///< time that finished calls waited for siblings
 };

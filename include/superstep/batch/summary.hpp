@@ -15,6 +15,7 @@ enum class exit_code : int {
   failed = 1,    ///< usage, disk or internal error
   dead_rows = 2, ///< finished; some rows are in the dead letters
   drained = 3,   ///< stopped on request; the same command goes on
+  shortage = 4,  ///< stopped by a shortage of the machine or a full disk; the same command resumes
 };
 
 /// How a job ended. Row counts are of the whole job over all its runs; so are calls and tokens.
@@ -31,6 +32,7 @@ struct batch_summary {
   std::uint64_t steps = 0;
   std::uint64_t model_calls = 0;
   std::uint64_t tool_calls = 0;
+  std::uint64_t rows_with_failed_calls = 0; ///< rows, ok or not, with a tool call that failed
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t total_tokens = 0;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rebuild.hpp"
+
+#include "output_line.hpp"
+#include "written_line.hpp"
+
+#include <filesystem>
+
+#include <fcntl.h>
+
+namespace superstep::detail {
+namespace {
+
+using found = written_lines::found;
+
+constexpr auto block_bytes = std::size_t{1} << 20U;
+
+/// A copy of a file's lines under a temporary name, which replaces the file if a line was dropped.
+class rewritten_file {
+public:
+  /// @param old not open: there are no lines
+  rewritten_file(file& old, std::vector<std::string>& notes) : old_{old}, notes_{notes} {}
+
+  void keep(std::string_view line) {
+    bytes_ += line;
+    bytes_ += '\n';
+    size_ += line.size() + 1;
+  }
+  void drop() noexcept { has_dropped_ = true; }
+  /// A line that the job did not write: it goes as well, but the old file stays under another name.
+  void drop_foreign() noexcept { has_dropped_ = has_foreign_ = true; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  result<void> flush(std::size_t bytes_max) {
+    if (bytes_.size() <= bytes_max || !old_.is_open())
+      return {};
+    if (!fresh_.is_open()) {
+      auto opened = file::open_temporary(old_);
+      if (!opened)
+        return opened.error();
+      fresh_ = std::move(*opened);
+    }
+    auto written = fresh_.append(bytes_);
+    bytes_.clear();
+    return written;
+  }
+  result<void> finish() {
+    if (!old_.is_open() || !has_dropped_)
+      return fresh_.remove();
+    if (!fresh_.is_open()) { // no line stays
+      auto opened = file::open_temporary(old_);
+      if (!opened)
+        return opened.error();
+      fresh_ = std::move(*opened);
+    }
+    if (has_foreign_) {
+      auto aside = copy_aside(old_, ".damaged", 0);
+      if (!aside)
+        return aside.error();
+      notes_.push_back(old_.path() + " has lines that this job did not write; the file as it was " +
+                       "is kept as " + *aside);
+    }
+    return fresh_.replace(old_);
+  }
+
+private:
+  file& old_;
+  std::vector<std::string>& notes_;
+  file fresh_;
+  std::string bytes_;
+  std::uint64_t size_ = 0;
+  bool has_dropped_ = false;
+  bool has_foreign_ = false;
+};
+
+class rebuilding {
+public:
+  rebuilding(job_files& files, bool retries_dead)
+      : files_{files}, retries_dead_{retries_dead}, output_{files.output, files.notes},
+        dead_{files.dead, files.notes} {}
+
+  result<void> run() {
+    if (auto begun = begin(); !begun)
+      return begun;
+    for (auto step : {&rebuilding::read_letters, &rebuilding::copy_output, &rebuilding::copy_dead,
+                      &rebuilding::replace_files, &rebuilding::finish})
+      if (auto done = (this->*step)(); !done)
+        return done;
+    return {};
+  }
+
+private:
+  /// From here to finish() the journal names no row as done.
+  result<void> begin() {
+    auto& content = files_.content;
+    if (auto cut = files_.journal.cut(content.valid_bytes); !cut)
+      return cut;
+    append_rebuild(records_);
+    if (auto written = put(0); !written)
+      return written;
+    content.forget_rows();
+    return files_.journal.sync();
+  }
+
+  result<void> put(std::size_t bytes_max) {
+    if (records_.size() <= bytes_max)
+      return {};
+    auto written = files_.journal.append(records_);
+    records_.clear();
+    return written;
+  }
+
+  template <class See>
+  static result<void> for_each(const file& from, rewritten_file* into, See see) {
+    if (!from.is_open())
+      return {};
+    auto lines = written_lines{from, 0};
+    while (true) {
+      auto line = lines.next();
+      if (!line)
+        return line.error();
+      if (*line == found::end)
+        return into != nullptr ? into->flush(0) : result<void>{};
+      if (*line == found::object)
+        see(lines);
+      else if (into != nullptr)
+        *line == found::torn ? into->drop() : into->drop_foreign();
+      if (into != nullptr)
+        if (auto written = into->flush(block_bytes); !written)
+          return written;
+    }
+  }
+
+  result<void> read_letters() {
+    return for_each(files_.dead, nullptr, [&](const written_lines& at) {
+      const auto key = key_of(at.object());
+      if (bad_line_of(at.object()) == 0 && !key.empty() &&
+          !(retries_dead_ && may_succeed_again(at.object())))
+        letters_.insert(digest_of(key));
+    });
+  }
+
+  result<void> copy_output() {
+    auto& content = files_.content;
+    return for_each(files_.output, &output_, [&](const written_lines& at) {
+      const auto key = key_of(at.object());
+      const auto digest = digest_of(key);
+      if (key.empty() || content.done.contains(digest))
+        return output_.drop_foreign();
+      const auto is_dead = has_failed(at.object());
+      if (is_dead && !letters_.contains(digest))
+        return output_.drop();
+      output_.keep(at.text());
+      rows_.push_back({std::string{key}, output_.size(), counts_of(at.object()), is_dead});
+      if (is_dead)
+        failed_.insert(digest);
+      content.mark_done(digest);
+    });
+  }
+
+  result<void> copy_dead() {
+    return for_each(files_.dead, &dead_, [&](const written_lines& at) {
+      const auto line = bad_line_of(at.object());
+      if (line == 0 && failed_.erase(digest_of(key_of(at.object()))) == 0)
+        return dead_.drop();
+      dead_.keep(at.text());
+      if (line != 0)
+        files_.content.bad_lines.insert(line);
+    });
+  }
+
+  result<void> replace_files() {
+    if (auto replaced = output_.finish(); !replaced)
+      return replaced;
+    if (auto replaced = dead_.finish(); !replaced)
+      return replaced;
+    return sync_folder_of(files_.paths.output);
+  }
+
+  result<void> finish() {
+    auto& content = files_.content;
+    content.output_end = output_.size();
+    content.dead_end = dead_.size();
+    for (auto line : content.bad_lines)
+      append_bad(records_, line, content.dead_end);
+    for (const auto& row : rows_) {
+      if (row.is_dead)
+        append_dead(records_, row.key, row.end, content.dead_end, row.counts);
+      else
+        append_ok(records_, row.key, row.end, row.counts);
+      ++(row.is_dead ? content.dead : content.ok);
+      content.add(row.counts);
+      if (auto written = put(block_bytes); !written)
+        return written;
+    }
+    append_rebuilt(records_, content.output_end, content.dead_end);
+    if (auto written = put(0); !written)
+      return written;
+    auto size = files_.journal.size();
+    if (!size)
+      return size.error();
+    content.valid_bytes = *size;
+    content.needs_rebuild = false;
+    return files_.journal.sync();
+  }
+
+  struct kept_row {
+    std::string key;
+    std::uint64_t end;
+    row_counts counts;
+    bool is_dead;
+  };
+
+  job_files& files_;
+  bool retries_dead_;
+  rewritten_file output_;
+  rewritten_file dead_;
+  std::string records_;
+  std::vector<kept_row> rows_;
+  boost::unordered_flat_set<key_digest> letters_; ///< of rows that stay failed
+  boost::unordered_flat_set<key_digest> failed_;  ///< rows in the output that need their letter
+};
+
+} // namespace
+
+result<void> rebuild(job_files& files, bool retries_dead) {
+  return rebuilding{files, retries_dead}.run();
+}
+
+} // namespace superstep::detail

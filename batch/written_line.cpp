@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "written_line.hpp"
+
+#include "output_line.hpp"
+
+#include <algorithm>
+
+namespace superstep::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+
+// Output lines are as long as their histories.
+constexpr auto written_line_bytes_max = std::size_t{1} << 30U;
+
+template <class Number>
+void read_count(dom::object from, std::string_view name, Number& into) noexcept {
+  auto value = Number{};
+  if (from.at_key(name).get(value) == simdjson::SUCCESS)
+    into = value;
+}
+
+bool is_zeros(std::string_view text) noexcept {
+  return std::ranges::all_of(text, [](char c) { return c == '\0'; });
+}
+
+/// Failed tool calls of a row, from its history.
+std::uint64_t failed_calls_in(dom::object line) noexcept {
+  auto messages = dom::array{};
+  auto out = std::uint64_t{0};
+  if (line["output"]["messages"].get(messages) != simdjson::SUCCESS)
+    return out;
+  for (auto said : messages) {
+    auto type = std::string_view{};
+    auto status = std::string_view{};
+    if (said["type"].get(type) == simdjson::SUCCESS && type == "tool" &&
+        said["status"].get(status) == simdjson::SUCCESS && status == "error")
+      ++out;
+  }
+  return out;
+}
+
+} // namespace
+
+written_lines::written_lines(const file& from, std::uint64_t begin)
+    : lines_{from, written_line_bytes_max, begin}, end_{begin} {}
+
+result<written_lines::found> written_lines::next() {
+  auto line = lines_.next();
+  if (!line)
+    return line.error();
+  if (!*line)
+    return found::end;
+  text_ = (*line)->text;
+  end_ = (*line)->offset + (*line)->size + ((*line)->is_complete ? 1 : 0);
+  if (is_zeros(text_) || (!(*line)->is_complete && text_.starts_with('{')))
+    return found::torn;
+  if (!(*line)->is_complete || (*line)->is_too_long)
+    return found::foreign;
+  const auto is_object = parser_.parse(text_.data(), text_.size()).get(object_);
+  return is_object == simdjson::SUCCESS ? found::object : found::foreign;
+}
+
+std::string_view key_of(dom::object line) noexcept {
+  auto key = std::string_view{};
+  if (line.at_key("custom_id").get(key) != simdjson::SUCCESS &&
+      line.at_key("id").get(key) != simdjson::SUCCESS)
+    return {};
+  return key;
+}
+
+row_counts counts_of(dom::object line) noexcept {
+  auto counts = row_counts{};
+  read_count(line, "steps", counts.steps);
+  read_count(line, "model_calls", counts.model_calls);
+  read_count(line, "tool_calls", counts.tool_calls);
+  counts.failed_tool_calls = failed_calls_in(line);
+  auto usage = dom::object{};
+  if (line.at_key("usage").get(usage) == simdjson::SUCCESS) {
+    read_count(usage, "input_tokens", counts.input_tokens);
+    read_count(usage, "output_tokens", counts.output_tokens);
+    read_count(usage, "total_tokens", counts.total_tokens);
+  } else if (line["response"]["body"]["usage"].get(usage) == simdjson::SUCCESS) {
+    read_count(usage, "prompt_tokens", counts.input_tokens);
+    read_count(usage, "completion_tokens", counts.output_tokens);
+    read_count(usage, "total_tokens", counts.total_tokens);
+  }
+  return counts;
+}
+
+bool has_failed(dom::object line) noexcept {
+  auto failure = dom::object{};
+  return line.at_key("error").get(failure) == simdjson::SUCCESS;
+}
+
+std::uint64_t bad_line_of(dom::object letter) noexcept {
+  auto kind = std::string_view{};
+  auto line = std::uint64_t{0};
+  const auto is_bad = letter["error"]["kind"].get(kind) == simdjson::SUCCESS &&
+                      (kind == bad_line_kind || kind == duplicate_key_kind);
+  return is_bad && letter["error"]["line"].get(line) == simdjson::SUCCESS ? line : 0;
+}
+
+bool may_succeed_again(dom::object letter) noexcept {
+  auto kind = std::string_view{};
+  return letter["error"]["kind"].get(kind) == simdjson::SUCCESS && kind != bad_line_kind &&
+         kind != duplicate_key_kind && kind != "invalid_input" && kind != "recursion_limit";
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that were damaged, replaced or are not the job's: nothing is destroyed, no row is lost.
+#include "batch/journal.hpp"
+#include "job_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+BOOST_AUTO_TEST_SUITE(repair)
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::testing;
+namespace fs = std::filesystem;
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool has_note(const job& of, std::string_view part) {
+  return std::ranges::any_of(of.progress.notes, [&](const auto& note) { return has(note, part); });
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  auto out = std::vector<std::string>{};
+  auto in = std::istringstream{text};
+  for (auto line = std::string{}; std::getline(in, line);)
+    out.push_back(line);
+  return out;
+}
+
+/// A job of 16 rows, two of which fail, and a bad line, of which `done` rows have run.
+std::unique_ptr<job> begun_job(std::uint64_t done) {
+  auto out = std::make_unique<job>(chat_lines(16) + "no row\n");
+  out->options.bad_lines = on_bad_line::dead_letter;
+  out->options.limit = done;
+  BOOST_TEST(out->run().has_value());
+  out->options.limit = 0;
+  out->runner.runs.clear();
+  out->progress.notes.clear();
+  return out;
+}
+
+/// Runs the rest; no row in `finished` may run again, and the rows are those of a whole job.
+void finish_and_check(job& given, const std::map<std::string, json::object>& finished) {
+  auto summary = given.run();
+  BOOST_REQUIRE_MESSAGE(summary.has_value(), summary.error().text);
+  auto whole = job{chat_lines(16) + "no row\n"};
+  whole.options.bad_lines = on_bad_line::dead_letter;
+  BOOST_TEST(whole.run().has_value());
+  BOOST_TEST((given.output() == whole.output()));
+  BOOST_TEST(lines_of(given.file("out.dead.jsonl")).size() == 3U);
+  BOOST_TEST(summary->ok == 14U);
+  BOOST_TEST(summary->failed == 3U);
+  for (const auto& [key, row] : finished)
+    BOOST_TEST(given.runner.runs.count(key) == 0U, key << " had finished and ran again");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(damaged_journal_is_repaired_from_output) {
+  const auto lines = lines_of(begun_job(9)->file("out.journal")).size();
+  BOOST_TEST(lines > 12U);
+  for (auto line = std::size_t{1}; line < lines; ++line) // the header apart
+    for (const auto count : {std::size_t{1}, std::size_t{3}}) {
+      auto job = begun_job(9);
+      const auto finished = job->output();
+      auto text = job->file("out.journal");
+      auto at = std::size_t{0};
+      for (auto i = std::size_t{0}; i < line; ++i)
+        at = text.find('\n', at) + 1;
+      for (auto i = std::size_t{0}; i < count && at < text.size(); ++i) {
+        text[at + 12] = static_cast<char>(text[at + 12] ^ 4);
+        at = text.find('\n', at) + 1;
+      }
+      write_file(job->folder / "out.journal", text);
+      BOOST_TEST_CONTEXT("line " << line + 1 << ", " << count << " lines") {
+        finish_and_check(*job, finished);
+        if (line + count < lines) { // else it looks like a crash
+          BOOST_TEST(has_note(*job, "out.journal:" + std::to_string(line + 1) + ": "));
+          BOOST_TEST(job->file("out.journal.damaged-1") == text);
+        }
+        job->progress.notes.clear();
+        BOOST_TEST(job->run().value().already_finished);
+        BOOST_TEST(job->progress.notes.empty()); // it is repaired
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(damaged_header_is_refused_until_forced) {
+  auto job = begun_job(9);
+  const auto finished = job->output();
+  auto text = job->file("out.journal");
+  text[20] = '#';
+  write_file(job->folder / "out.journal", text);
+  auto refused = job->run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(has(refused.error().text, "out.journal:1: is damaged"), refused.error().text);
+  BOOST_TEST(has(refused.error().text, "--force"));
+  BOOST_TEST(job->file("out.journal") == text);
+  job->options.force = true;
+  finish_and_check(*job, finished);
+}
+
+BOOST_AUTO_TEST_CASE(foreign_journal_is_left_alone) {
+  for (const auto* content : {"mine\n", "mine", "{}\n", "deadbeef [\"jobs\"]\n", "12345678 my list\n"}) {
+    auto job = testing::job{chat_lines(2)};
+    write_file(job.folder / "out.journal", content);
+    auto refused = job.run();
+    BOOST_REQUIRE(!refused.has_value());
+    BOOST_TEST(has(refused.error().text, "is not the journal of a job"), refused.error().text);
+    BOOST_TEST(job.file("out.journal") == content);
+    BOOST_TEST(job.runner.runs.empty());
+    BOOST_TEST(!fs::exists(job.folder / "out.jsonl"));
+    job.options.fresh = true;
+    BOOST_TEST(job.run().has_value());
+    BOOST_TEST(job.file("out.journal.old-1") == content);
+    BOOST_TEST(has_note(job, "out.jsonl.old-1"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(journal_beside_foreign_output_is_left_alone) {
+  auto job = testing::job{chat_lines(2)};
+  write_file(job.folder / "out.jsonl", "precious\n");
+  write_file(job.folder / "out.journal", "");
+  BOOST_TEST(!job.run().has_value());
+  BOOST_TEST(fs::exists(job.folder / "out.journal")); // the job did not create it
+  fs::remove(job.folder / "out.journal");
+  BOOST_TEST(!job.run().has_value());
+  BOOST_TEST(!fs::exists(job.folder / "out.journal"));
+  BOOST_TEST(job.file("out.jsonl") == "precious\n");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_summary_is_moved_aside) {
+  auto job = testing::job{chat_lines(2)};
+  for (const auto* content : {"{}", "mine\n", R"({"run_id":"x"})"})  {
+    write_file(job.folder / "out.summary.json", content);
+    job.options.fresh = false;
+    job.options.limit = 1;
+    BOOST_TEST(job.run().has_value());
+    BOOST_TEST(has_note(job, "is not the summary of a job"));
+    BOOST_TEST(job.file("out.summary.json.old-1") == content);
+    for (const auto& entry : fs::directory_iterator{job.folder / "."})
+      if (entry.path().filename() != "in.jsonl")
+        fs::remove(entry.path());
+  }
+  write_file(job.folder / "out.summary.json.tmp", "mine");
+  job.options.limit = 0;
+  BOOST_TEST(job.run().has_value());
+  BOOST_TEST(job.file("out.summary.json.tmp") == "mine");
+}
+
+BOOST_AUTO_TEST_CASE(lines_of_others_are_kept_when_cut) {
+  for (const auto* name : {"out.jsonl", "out.dead.jsonl"})
+    for (const auto* added : {"# my notes\n", "no end", "{\"id\": broken}\n{\"id\":\"x\"}\n"}) {
+      auto job = begun_job(9);
+      const auto finished = job->output();
+      write_file(job->folder / name, job->file(name) + added);
+      BOOST_TEST_CONTEXT(name << " with " << added) {
+        finish_and_check(*job, finished);
+        BOOST_TEST(job->file(std::string{name} + ".cut-1") == added);
+        BOOST_TEST(has_note(*job, ".cut-1"));
+      }
+    }
+}
+
+namespace {
+
+enum class harm : std::uint8_t { remove, replace, truncate, append };
+
+void harm_file(const std::string& path, harm how) {
+  if (how == harm::remove || how == harm::replace)
+    fs::remove(path);
+  if (how == harm::replace)
+    write_file(path, "another file\n");
+  if (how == harm::truncate)
+    fs::resize_file(path, 1);
+  if (how == harm::append)
+    write_file(path, read_file(path) + "more\n");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(output_harmed_while_running_is_an_error) {
+  for (const auto* name : {"out.jsonl", "out.dead.jsonl", "out.journal"})
+    for (const auto how : {harm::remove, harm::replace, harm::truncate, harm::append})
+      for (const auto is_last : {false, true}) {
+        if (std::string_view{name} == "out.journal" && how >= harm::truncate)
+          continue; // seen when the job is resumed
+        auto job = std::make_unique<testing::job>(chat_lines(16));
+        auto steps = 0;
+        job->options.on_disk_step = [&](std::string_view step) {
+          // After the first failed row, or after the last group.
+          const auto is_due = is_last ? job->runner.runs.size() == 16 && step == "journal"
+                                      : step == "journal" && job->runner.runs.size() >= 8;
+          if (is_due && fs::exists(job->folder / name) && ++steps == (is_last ? 3 : 1) * 3)
+            harm_file(job->folder / name, how);
+        };
+        job->options.sync_interval = std::chrono::milliseconds{is_last ? 1000 : 0};
+        auto ended = job->run();
+        if (steps < 3)
+          continue; // all rows were in one group
+        BOOST_TEST_CONTEXT(name << ", harm " << static_cast<int>(how) << ", last " << is_last) {
+          if (ended.has_value()) {
+            BOOST_TEST(is_last); // the group that was harmed has to be one that is looked at
+            continue;
+          }
+          BOOST_TEST(has(ended.error().text, name), ended.error().text);
+          if (how == harm::remove)
+            BOOST_TEST(fs::exists(job->folder / name));
+          if (how == harm::replace)
+            fs::rename(job->folder / (std::string{name} + ".rescued-1"), job->folder / name);
+          job->options.on_disk_step = nullptr;
+          job->options.force = how == harm::truncate || how == harm::append;
+          auto again = job->run();
+          BOOST_REQUIRE_MESSAGE(again.has_value(), again.error().text);
+          auto whole = testing::job{chat_lines(16)};
+          BOOST_TEST(whole.run().has_value());
+          BOOST_TEST((job->output() == whole.output()));
+        }
+      }
+}
+
+BOOST_AUTO_TEST_CASE(lost_lines_run_again_when_forced) {
+  for (const auto keep : {0U, 1U, 4U}) {
+    auto job = begun_job(9);
+    auto kept = std::string{};
+    const auto lines = lines_of(job->file("out.jsonl"));
+    for (auto i = 0U; i < keep; ++i)
+      kept += lines[i] + '\n';
+    write_file(job->folder / "out.jsonl", kept);
+    auto refused = job->run();
+    BOOST_REQUIRE(!refused.has_value());
+    BOOST_TEST(has(refused.error().text, "--force"));
+    BOOST_TEST(job->file("out.jsonl") == kept);
+    job->options.force = true;
+    finish_and_check(*job, rows_of(kept));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(retry_dead_runs_failed_rows_again) {
+  auto job = begun_job(0);
+  const auto ok_before = job->output().size();
+  BOOST_TEST(ok_before == 16U);
+  job->options.retry_dead = true;
+  finish_and_check(*job, {}); // they fail again: nothing comes twice
+  BOOST_TEST(job->runner.runs.size() == 2U);
+  BOOST_TEST(has_note(*job, "2 of 2 failed rows run again"));
+}
+
+// A rebuild may be killed between the names of its files.
+BOOST_AUTO_TEST_CASE(rebuild_killed_midway_is_repeated) {
+  const auto failed_lines_dropped = [](const std::string& text) {
+    auto out = std::string{};
+    for (const auto& line : lines_of(text))
+      if (!has(line, "asked to"))
+        out += line + '\n';
+    return out;
+  };
+  for (const auto drops_output : {false, true})
+    for (const auto drops_dead : {false, true})
+      for (const auto records : {0U, 3U}) {
+        auto job = begun_job(0);
+        auto journal = job->file("out.journal");
+        detail::append_rebuild(journal);
+        for (auto i = 0U; i < records; ++i) // the first of those that end a rebuild
+          detail::append_ok(journal, "row-" + std::to_string(i), 10 + i, {});
+        write_file(job->folder / "out.journal", journal);
+        const auto finished = rows_of(failed_lines_dropped(job->file("out.jsonl")));
+        if (drops_output)
+          write_file(job->folder / "out.jsonl", failed_lines_dropped(job->file("out.jsonl")));
+        if (drops_dead)
+          write_file(job->folder / "out.dead.jsonl",
+                     failed_lines_dropped(job->file("out.dead.jsonl")));
+        BOOST_TEST_CONTEXT(drops_output << drops_dead << records) {
+          finish_and_check(*job, finished);
+        }
+      }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows that meet a shortage of the machine, and jobs whose own storage fails.
+#include "job_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+BOOST_AUTO_TEST_SUITE(shortage)
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::testing;
+
+/// Ends a row in the fault that `judge` returns for it, and well without one.
+class judged_runner final : public row_runner {
+public:
+  std::unique_ptr<running_row> submit(row_request request, done_function done) override {
+    auto outcome = echo(request);
+    outcome.fault = judge(++runs[request.key]);
+    done(std::move(outcome));
+    return std::make_unique<no_handle>();
+  }
+
+  std::map<std::string, int> runs;
+  std::function<std::optional<row_fault>(int run)> judge;
+};
+
+row_fault shortage_of(std::string text) {
+  return {row_fault::kind::shortage, std::move(text)};
+}
+
+struct short_job : job {
+  explicit short_job(int rows) : job{chat_lines(rows)} {}
+  result<batch_summary> run() { return run_batch(options, judged, progress, stop); }
+  judged_runner judged;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(row_that_met_a_shortage_runs_again) {
+  auto job = short_job{6};
+  job.judged.judge = [](int run) -> std::optional<row_fault> {
+    if (run == 1)
+      return shortage_of("Too many open files");
+    return std::nullopt;
+  };
+  auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  auto whole = testing::job{chat_lines(6)};
+  BOOST_TEST(whole.run().has_value());
+  BOOST_TEST((job.output() == whole.output()));
+  for (const auto& [key, runs] : job.judged.runs)
+    BOOST_TEST(runs == 2, key);
+  BOOST_TEST(std::ranges::any_of(job.progress.notes, [](const auto& note) {
+    return note.find("Too many open files") != std::string::npos;
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(limit_counts_a_row_once) {
+  auto job = short_job{6};
+  job.options.limit = 2;
+  job.judged.judge = [](int run) -> std::optional<row_fault> {
+    if (run <= 2)
+      return shortage_of("Cannot allocate memory");
+    return std::nullopt;
+  };
+  BOOST_TEST(job.run().value().rows_this_run == 2U);
+  BOOST_TEST(job.judged.runs.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(lasting_shortage_stops_the_job) {
+  auto job = short_job{6};
+  job.options.shortage_wait = std::chrono::milliseconds{1};
+  job.judged.judge = [](int) { return shortage_of("Too many open files"); };
+  auto stopped = job.run();
+  BOOST_REQUIRE(!stopped.has_value());
+  BOOST_TEST((stopped.error().code == errc::shortage));
+  BOOST_TEST(stopped.error().text.find("Too many open files") != std::string::npos);
+  BOOST_TEST(job.file("out.jsonl").empty());
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
+  job.judged.judge = [](int) { return std::nullopt; };
+  BOOST_TEST(job.run().value().left() == 0U);
+  BOOST_TEST(job.output().size() == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(storage_fault_stops_the_job_at_once) {
+  auto job = short_job{9};
+  auto count = 0;
+  job.judged.judge = [&](int) -> std::optional<row_fault> {
+    if (++count > 3)
+      return row_fault{row_fault::kind::storage, "checkpoints: disk full"};
+    return std::nullopt;
+  };
+  auto stopped = job.run();
+  BOOST_REQUIRE(!stopped.has_value());
+  BOOST_TEST((stopped.error().code == errc::shortage));
+  BOOST_TEST(stopped.error().text.find("disk full") != std::string::npos);
+  BOOST_TEST(count == 4);
+  BOOST_TEST(job.output().size() == 3U); // what had ended is there
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
+  job.judged.judge = [](int) { return std::nullopt; };
+  auto summary = job.run();
+  BOOST_TEST(summary.value().left() == 0U);
+  BOOST_TEST(summary->failed == 1U); // the row that fails by itself
+}
+
+BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {
+  class failing_calls final : public row_runner {
+  public:
+    std::unique_ptr<running_row> submit(row_request request, done_function done) override {
+      auto outcome = echo(request);
+      outcome.failed_tool_calls = request.key == "row-0" ? 2 : request.key == "row-2" ? 1 : 0;
+      done(std::move(outcome));
+      return std::make_unique<no_handle>();
+    }
+  };
+  auto job = testing::job{chat_lines(4)};
+  auto runner = failing_calls{};
+  job.options.limit = 2;
+  BOOST_TEST(run_batch(job.options, runner, job.progress, job.stop)->rows_with_failed_calls == 1U);
+  job.options.limit = 0;
+  auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_TEST(summary->rows_with_failed_calls == 2U);
+  BOOST_TEST(to_text(*summary).find("2 with failed tool calls") != std::string::npos);
+  BOOST_TEST(to_json(*summary).at("rows").at("with_failed_tool_calls").as_uint64() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
