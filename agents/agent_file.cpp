@@ -33,6 +33,7 @@ void read_limits(fields& root, agent_limits& into) {
       .number("tool_calls", into.tool_calls)
       .number("rpm", into.rpm)
       .number("tpm", into.tpm)
+      .flag("adaptive", into.adaptive)
       .number("row_deadline_ms", deadline)
       .done();
   into.row_deadline = std::chrono::milliseconds{deadline};

@@ -33,6 +33,7 @@ model_limits_options limits_of(const agent_spec& spec) {
   out.model_calls = spec.limits.model_calls;
   out.requests_per_minute = spec.limits.rpm;
   out.tokens_per_minute = spec.limits.tpm;
+  out.is_adaptive = spec.limits.adaptive;
   return out;
 }
 

@@ -195,8 +195,11 @@ fields& fields::flag(std::string_view key, bool& into) {
   const auto at = take(key);
   if (!at.IsDefined())
     return *this;
-  if (is_plain(at) && (at.Scalar() == "true" || at.Scalar() == "false"))
-    into = at.Scalar() == "true";
+  const auto word = is_plain(at) ? at.Scalar() : std::string{};
+  if (word == "true" || word == "on")
+    into = true;
+  else if (word == "false" || word == "off")
+    into = false;
   else
     faults_.add(at, path_of(key), "must be true or false");
   return *this;

@@ -1,39 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/model_limits.hpp>
+#include "models/http/concurrency_control.hpp"
 
-#include <algorithm>
+#include <superstep/models/model_limits.hpp>
 
 namespace superstep {
 
 model_limits::model_limits(model_limits_options options)
     : options_{options}, calls_{options.model_calls},
-      rate_{rate_limits{options.requests_per_minute, options.tokens_per_minute}} {}
+      rate_{rate_limits{options.requests_per_minute, options.tokens_per_minute}},
+      control_{std::make_unique<models::concurrency_control>(
+          models::concurrency_options{options.model_calls, options.model_calls_min})} {}
 
-void model_limits::answered() {
-  if (!options_.is_adaptive)
+model_limits::~model_limits() = default;
+
+void model_limits::answered(time_point now) {
+  if (!was_refused_.load(std::memory_order_relaxed))
     return;
+  const auto in_flight = calls_.in_flight();
   const auto lock = std::scoped_lock{mutex_};
-  const auto limit = calls_.limit();
-  if (lowered_ == time_point{} || limit == options_.model_calls)
-    return;
-  if (++good_since_change_ < limit)
-    return;
-  good_since_change_ = 0;
-  calls_.set_limit(limit + 1);
+  control_->answered(now, in_flight);
+  if (options_.is_adaptive && control_->limit() != calls_.limit())
+    calls_.set_limit(control_->limit());
 }
 
-void model_limits::overloaded(time_point sent, time_point now) {
-  if (!options_.is_adaptive)
-    return;
+void model_limits::overloaded(time_point sent, time_point now, std::optional<time_point> until) {
+  was_refused_.store(true, std::memory_order_relaxed);
+  const auto in_flight = calls_.in_flight();
   const auto lock = std::scoped_lock{mutex_};
-  // The calls that were under way at the last cut say nothing about the new number.
-  if (lowered_ != time_point{} && sent <= lowered_)
-    return;
-  lowered_ = now;
-  good_since_change_ = 0;
-  const auto limit = calls_.limit();
-  const auto current = limit == 0 ? calls_.in_flight() : limit;
-  calls_.set_limit(std::max({current / 2, options_.model_calls_min, std::size_t{1}}));
+  control_->refused(sent, now, in_flight);
+  if (until && *until > now && control_->is_shut_out()) {
+    control_->paused(*until);
+    rate_.pause_until(*until);
+  }
+  if (options_.is_adaptive && control_->limit() != calls_.limit())
+    calls_.set_limit(control_->limit());
+}
+
+void model_limits::pause_until(time_point until) {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    control_->paused(until);
+  }
+  rate_.pause_until(until);
 }
 
 } // namespace superstep

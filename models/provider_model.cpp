@@ -10,6 +10,7 @@
 #include <superstep/net/http_client.hpp>
 #include <superstep/net/url.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -47,9 +48,7 @@ public:
           tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
       if (++counter >= most)
         co_return given_up(tried, counter);
-      const auto jitter = models::backoff(options_.backoff_base_ms, options_.backoff_max_ms,
-                                          request.run_key, request.turn, counter);
-      auto rest = sleep_for{tried.wait ? *tried.wait : jitter};
+      auto rest = sleep_for{wait_after(tried, request, counter)};
       co_await rest;
     }
   }
@@ -82,13 +81,28 @@ private:
     }
     const auto now = at.where->now();
     if (tried.answer) {
-      limits_->answered();
+      limits_->answered(now);
       const auto& usage = (*tried.answer)->usage;
       limits_->rate().settle(tokens, usage ? usage->total_tokens : tokens);
     } else if (tried.why.is_overload) {
-      limits_->overloaded(sent, now);
+      limits_->overloaded(sent, now,
+                          tried.wait ? std::optional{now + *tried.wait} : std::nullopt);
     }
     co_return tried;
+  }
+
+  /// The time that the server names, and more when it refuses again and again although it names
+  /// none or little; without a time, the back-off.
+  [[nodiscard]] milliseconds wait_after(const attempt& tried, const model_request& request,
+                                        std::uint32_t count) const {
+    constexpr auto told_base_ms = std::uint32_t{10};
+    constexpr auto told_max_ms = std::uint32_t{1'000};
+    const auto base = tried.wait ? std::min(told_base_ms, options_.backoff_base_ms)
+                                 : options_.backoff_base_ms;
+    const auto most =
+        tried.wait ? std::min(told_max_ms, options_.backoff_max_ms) : options_.backoff_max_ms;
+    const auto jitter = models::backoff(base, most, request.run_key, request.turn, count);
+    return std::max(jitter, tried.wait.value_or(milliseconds{0}));
   }
 
   [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {

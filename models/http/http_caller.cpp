@@ -55,15 +55,14 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
     co_return broken(opened.error());
   auto& stream = *opened;
   // Before the body is read: every millisecond counts for the calls that are about to go out.
-  const auto wait = find_wait(stream.head());
-  if (wait) {
+  if (const auto exhausted = find_exhausted(stream.head())) {
     auto& at = co_await this_home{};
-    limits_->rate().pause_until(at.where->now() + *wait);
+    limits_->pause_until(at.where->now() + *exhausted);
   }
   const auto streams = stream.head().status == 200 && is_stream(api_, media_type(stream.head()));
   auto reading = streams ? read_events(stream, asked, on_chunk) : read_whole(stream, on_chunk);
   auto out = co_await reading;
-  out.wait = wait;
+  out.wait = find_wait(stream.head());
   co_return out;
 }
 
@@ -128,16 +127,19 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
   return answered(std::move(answer));
 }
 
-/// How long nothing may go out. A provider that says that nothing remains is taken at its word
+/// How long nothing may go out: a provider that says that nothing remains is taken at its word
 /// before it has to refuse.
+std::optional<milliseconds> http_caller::find_exhausted(const http_response& head) const {
+  const auto wait = read_exhausted(head.headers, time_->now());
+  return wait ? std::optional{std::min(*wait, wait_max_)} : std::nullopt;
+}
+
+/// How long the server wants this call to wait before it is made again.
 std::optional<milliseconds> http_caller::find_wait(const http_response& head) const {
-  auto wait = read_exhausted(head.headers, time_->now());
-  if (head.status != 200)
-    if (const auto asked = read_retry_after(head.headers, time_->now()))
-      wait = asked;
-  if (wait)
-    wait = std::min(*wait, wait_max_);
-  return wait;
+  if (head.status == 200)
+    return std::nullopt;
+  const auto asked = read_retry_after(head.headers, time_->now());
+  return asked ? std::optional{std::min(*asked, wait_max_)} : find_exhausted(head);
 }
 
 attempt http_caller::answered(result<message> answer) const {

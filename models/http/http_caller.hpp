@@ -20,7 +20,7 @@ namespace superstep::models {
 struct attempt {
   result<std::unique_ptr<message>> answer;       ///< boxed: four coroutines hand it on
   failure why;                                   ///< when there is no answer
-  std::optional<std::chrono::milliseconds> wait; ///< the server asks for it
+  std::optional<std::chrono::milliseconds> wait; ///< the server wants this call to wait so long
   bool is_held_back = false;                     ///< it did not go out
 };
 
@@ -30,8 +30,8 @@ public:
   http_caller(const provider_model_options& options, std::string key, http_client client,
               std::shared_ptr<model_limits> limits);
 
-  /// Both arguments outlive the task: they stand in the frame of whoever awaits it. A server's wish
-  /// to be left alone reaches the limits before the answer is read.
+  /// Both arguments outlive the task: they stand in the frame of whoever awaits it. That no
+  /// requests or tokens remain reaches the limits before the answer is read.
   [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
   [[nodiscard]] const std::string& url() const noexcept { return url_; }
 
@@ -40,6 +40,8 @@ private:
                             const chunk_handler& on_chunk) const;
   task<attempt> read_whole(http_stream& stream, const chunk_handler& on_chunk) const;
   [[nodiscard]] attempt judge_answer(const http_response& head, const std::string& body) const;
+  [[nodiscard]] std::optional<std::chrono::milliseconds>
+  find_exhausted(const http_response& head) const;
   [[nodiscard]] std::optional<std::chrono::milliseconds> find_wait(const http_response& head) const;
   [[nodiscard]] http_request make_request(const wire_request& asked,
                                           std::shared_ptr<std::atomic<bool>> is_held) const;

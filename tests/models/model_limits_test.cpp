@@ -1,38 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
+// What concurrency_control_test.cpp does not show: how the limits apply its result.
 #include <superstep/models/model_limits.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <deque>
+
 using namespace superstep;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_CASE(an_overload_halves_the_calls_in_flight_once_and_good_answers_raise_them) {
+BOOST_AUTO_TEST_SUITE(model_limits_suite)
+
+namespace {
+
+constexpr auto start = model_limits::time_point{1h};
+
+/// Keeps the limiter full with calls of 10 ms, `taken` of which the server accepts at once.
+void run_calls(model_limits& limits, model_limits::time_point& now, std::size_t taken, int count) {
+  struct call {
+    limiter::permit permit;
+    model_limits::time_point sent;
+    bool is_refused;
+  };
+  auto calls = std::deque<call>{};
+  auto accepted = std::size_t{0};
+  for (auto i = 0; i < count; ++i) {
+    while (auto one = limits.calls().try_acquire()) {
+      calls.push_back({std::move(*one), now, accepted >= taken});
+      accepted += calls.back().is_refused ? 0 : 1;
+    }
+    now += std::chrono::nanoseconds{10ms} / calls.size();
+    if (calls.front().is_refused)
+      limits.overloaded(calls.front().sent, now);
+    else
+      limits.answered(now);
+    accepted -= calls.front().is_refused ? 0 : 1;
+    calls.pop_front();
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(refused_calls_lower_the_limit) {
   auto options = model_limits_options{};
-  options.model_calls = 16;
+  options.model_calls = 64;
   auto limits = model_limits{options};
-  const auto t = model_limits::time_point{1h};
-  limits.answered();
-  BOOST_TEST(limits.calls().limit() == 16u);
-  limits.overloaded(t, t + 10ms);
-  BOOST_TEST(limits.calls().limit() == 8u);
-  limits.overloaded(t + 5ms, t + 20ms); // had been under way already
-  BOOST_TEST(limits.calls().limit() == 8u);
-  for (auto i = 0; i < 8; ++i)
-    limits.answered();
-  BOOST_TEST(limits.calls().limit() == 9u);
-  for (auto i = 0; i < 1000; ++i)
-    limits.answered();
-  BOOST_TEST(limits.calls().limit() == 16u);
-  for (auto i = 1; i < 20; ++i)
-    limits.overloaded(t + i * 1s, t + i * 1s + 1ms);
-  BOOST_TEST(limits.calls().limit() == 1u);
+  auto now = start;
+  run_calls(limits, now, 64, 500);
+  BOOST_TEST(limits.calls().limit() == 64u);
+  run_calls(limits, now, 16, 5'000);
+  BOOST_TEST(limits.calls().limit() <= 20u);
+  BOOST_TEST(limits.calls().limit() >= 14u);
 }
 
 BOOST_AUTO_TEST_CASE(a_fixed_number_stays_as_it_is) {
   auto options = model_limits_options{};
-  options.model_calls = 16;
+  options.model_calls = 64;
   options.is_adaptive = false;
   auto limits = model_limits{options};
-  limits.overloaded(model_limits::time_point{1h}, model_limits::time_point{2h});
-  BOOST_TEST(limits.calls().limit() == 16u);
+  auto now = start;
+  run_calls(limits, now, 4, 5'000);
+  BOOST_TEST(limits.calls().limit() == 64u);
 }
+
+BOOST_AUTO_TEST_CASE(one_refusal_does_not_pause_other_calls) {
+  auto limits = model_limits{model_limits_options{}};
+  limits.overloaded(start, start + 10ms, start + 5s);
+  BOOST_TEST((limits.rate().paused_until() == model_limits::time_point{}));
+}
+
+BOOST_AUTO_TEST_CASE(refusals_alone_pause_all_calls) {
+  auto limits = model_limits{model_limits_options{}};
+  for (auto i = 0; i < 100; ++i)
+    limits.overloaded(start, start + 10ms, start + 5s);
+  BOOST_TEST((limits.rate().paused_until() == start + 5s));
+}
+
+BOOST_AUTO_TEST_CASE(exhausted_limits_pause_all_calls) {
+  auto limits = model_limits{model_limits_options{}};
+  limits.pause_until(start + 2s);
+  BOOST_TEST((limits.rate().paused_until() == start + 2s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

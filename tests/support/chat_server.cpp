@@ -25,7 +25,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -50,8 +49,11 @@ struct server_options {
   std::string input;
   unsigned latency_ms = 0;
   unsigned short port = 0;
-  /// A request that was on its way when the 429 was answered cannot know of it.
-  unsigned grace_ms = 25;
+  std::int64_t capacity = 0;       ///< more requests at once are refused with a 429; 0 = no limit
+  unsigned refusal_ms = 0;         ///< time of such a refusal
+  std::int64_t retry_after_ms = -1; ///< of every 429; -1: between 50 ms and a second
+  unsigned outage_every_ms = 0;    ///< from one outage to the next, in which all is refused
+  unsigned outage_ms = 0;          ///< length of an outage
   bool is_scripted = false;
   std::string cert; ///< PEM files; empty: no TLS
   std::string key;
@@ -65,15 +67,10 @@ struct statistics {
   std::int64_t in_flight_max = 0;
   std::int64_t connections = 0;
   std::int64_t faults[5] = {};
-  std::int64_t early = 0; ///< before a Retry-After was over, after the grace
-  std::int64_t early_in_grace = 0;
-  double after_told_ms_max = 0; ///< how long after a 429 the worst of both came
-};
-
-/// Times between which a key was told to send nothing.
-struct pause {
-  steady::time_point told;
-  steady::time_point over;
+  std::int64_t over_capacity = 0;
+  std::int64_t early = 0;          ///< came again before the time that their 429 named
+  std::int64_t outages = 0;        ///< in which something was refused
+  std::int64_t in_outages = 0;     ///< requests
 };
 
 /// The scripted model of the benchmarks, with T = 2 and C = 2.
@@ -194,9 +191,10 @@ public:
                                  {"server_errors", seen_.faults[2]},
                                  {"dropped", seen_.faults[3]},
                                  {"half_sent", seen_.faults[4]},
+                                 {"over_capacity", seen_.over_capacity},
                                  {"early", seen_.early},
-                                 {"early_in_grace", seen_.early_in_grace},
-                                 {"after_told_ms_max", seen_.after_told_ms_max}};
+                                 {"outages", seen_.outages},
+                                 {"in_outages", seen_.in_outages}};
     return json::serialize(out);
   }
 
@@ -244,9 +242,11 @@ private:
                                steady::time_point arrived) {
     ++seen_.requests;
     seen_.in_flight_max = std::max(seen_.in_flight_max, ++seen_.in_flight);
+    look_for_early_request(request.body());
+    if (const auto over = refused_until(arrived); over != steady::time_point{})
+      co_return co_await refuse_at_once(stream, request, over);
+    ++accepted_;
     const auto due = arrived + milliseconds{options_.latency_ms};
-    const auto key = std::string{request[http::field::authorization]};
-    look_for_early_request(key);
     const auto what = faults_.draw(request.body());
     const auto detail = faults_.detail();
     ++seen_.faults[static_cast<std::size_t>(what)];
@@ -260,10 +260,11 @@ private:
       co_await timer.async_wait(asio::use_awaitable);
     }
     --seen_.in_flight;
+    --accepted_;
     if (what == fault::dropped)
       co_return false;
     if (what == fault::too_many_requests)
-      response = refuse(request, key, detail);
+      response = refuse(request, detail);
     else if (what == fault::server_error)
       response =
           make_response(request, 500, R"({"error":{"message":"injected","type":"server_error"}})");
@@ -277,26 +278,60 @@ private:
         what != fault::half_sent;
   }
 
-  /// Every 429 counts for itself: one that prolongs a pause does not excuse what came too early for
-  /// the one before.
-  void look_for_early_request(const std::string& key) {
-    const auto now = steady::now();
-    auto& told = pauses_[key];
-    std::erase_if(told, [now](const pause& p) { return p.over <= now; });
-    if (told.empty())
-      return;
-    const auto first = std::ranges::min(told, {}, &pause::told).told;
-    ++(now < first + milliseconds{options_.grace_ms} ? seen_.early_in_grace : seen_.early);
-    const auto after = std::chrono::duration<double, std::milli>{now - first}.count();
-    seen_.after_told_ms_max = std::max(seen_.after_told_ms_max, after);
+  /// When a request that must not be taken may come again; zero: it is taken.
+  steady::time_point refused_until(steady::time_point now) {
+    if (options_.outage_ms > 0) {
+      const auto every = milliseconds{options_.outage_every_ms};
+      const auto number = (now - begun_) / every;
+      const auto over = begun_ + number * every + milliseconds{options_.outage_ms};
+      if (number > 0 && now < over) {
+        seen_.outages += std::exchange(last_outage_, number) != number ? 1 : 0;
+        ++seen_.in_outages;
+        return over;
+      }
+    }
+    if (options_.capacity == 0 || accepted_ < options_.capacity)
+      return {};
+    ++seen_.over_capacity;
+    return now + milliseconds{std::max(options_.retry_after_ms, std::int64_t{1})};
   }
 
-  response_type refuse(const request_type& request, const std::string& key, double detail) {
-    auto out = make_response(request, 429,
-                             R"({"error":{"message":"slow down","code":"rate_limit_exceeded"}})");
+  template <class Stream>
+  asio::awaitable<bool> refuse_at_once(Stream& stream, const request_type& request,
+                                       steady::time_point over) {
+    if (options_.refusal_ms > 0) {
+      auto timer = asio::steady_timer{io_, milliseconds{options_.refusal_ms}};
+      co_await timer.async_wait(asio::use_awaitable);
+    }
+    --seen_.in_flight;
+    auto out = make_refusal(request);
+    const auto left = std::chrono::ceil<milliseconds>(over - steady::now());
+    out.set("retry-after-ms", std::to_string(std::max(left.count(), std::int64_t{0})));
+    co_return co_await write(stream, to_text(out)) && out.keep_alive();
+  }
+
+  /// Each 429 concerns the request that it answers.
+  void look_for_early_request(const std::string& body) {
+    const auto told = pauses_.find(std::hash<std::string>{}(body));
+    if (told == pauses_.end())
+      return;
+    seen_.early += steady::now() < told->second ? 1 : 0;
+    pauses_.erase(told);
+  }
+
+  static response_type make_refusal(const request_type& request) {
+    return make_response(request, 429,
+                         R"({"error":{"message":"slow down","code":"rate_limit_exceeded"}})");
+  }
+
+  response_type refuse(const request_type& request, double detail) {
+    auto out = make_refusal(request);
     const auto now = steady::now();
     auto over = now + milliseconds{50};
-    if (detail < 0.02) {
+    if (options_.retry_after_ms >= 0) {
+      over = now + milliseconds{options_.retry_after_ms};
+      out.set("retry-after-ms", std::to_string(options_.retry_after_ms));
+    } else if (detail < 0.02) {
       const auto date = std::chrono::ceil<std::chrono::seconds>(std::chrono::system_clock::now());
       over = now + (date - std::chrono::system_clock::now());
       out.set("Retry-After", fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT",
@@ -307,7 +342,7 @@ private:
     } else {
       out.set("retry-after-ms", "50");
     }
-    pauses_[key].push_back({now, over});
+    pauses_[std::hash<std::string>{}(request.body())] = over;
     return out;
   }
 
@@ -375,7 +410,10 @@ private:
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   recording recording_;
   statistics seen_;
-  std::map<std::string, std::vector<pause>> pauses_; // by key; those that are not over yet
+  std::unordered_map<std::size_t, steady::time_point> pauses_; // by request; until it comes again
+  steady::time_point begun_ = steady::now();
+  std::int64_t accepted_ = 0;
+  std::int64_t last_outage_ = 0;
 };
 
 /// The server goes away with the test that started it, however that ends.
@@ -400,7 +438,11 @@ int main(int argc, char** argv) {
   app.add_flag("--scripted", options.is_scripted, "answer by the rule of the benchmarks");
   app.add_option("--latency-ms", options.latency_ms, "time of every answer");
   app.add_option("--port", options.port, "0 = any that is free");
-  app.add_option("--grace-ms", options.grace_ms, "requests so soon after a 429 are not early");
+  app.add_option("--capacity", options.capacity, "requests at once; more are refused");
+  app.add_option("--refusal-ms", options.refusal_ms, "time of a refusal");
+  app.add_option("--retry-after-ms", options.retry_after_ms, "of every 429");
+  app.add_option("--outage-every-ms", options.outage_every_ms, "from one outage to the next");
+  app.add_option("--outage-ms", options.outage_ms, "length of an outage, in which all is refused");
   app.add_option("--cert", options.cert, "certificate chain, PEM");
   app.add_option("--key", options.key, "its key, PEM");
   app.add_option("--fault-429", options.faults.too_many_requests, "percent of requests");

@@ -76,6 +76,7 @@ struct agent_limits {
   std::size_t tool_calls = 256;              ///< calls in flight
   std::int64_t rpm = 0;                      ///< model requests per minute
   std::int64_t tpm = 0;                      ///< model tokens per minute, in and out
+  bool adaptive = true; ///< fewer model calls in flight while the provider refuses some
   std::chrono::milliseconds row_deadline{0}; ///< of a whole run
 };
 

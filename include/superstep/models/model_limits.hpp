@@ -3,11 +3,18 @@
 
 #include <superstep/base/limiter.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 namespace superstep {
+
+namespace models {
+class concurrency_control;
+}
 
 /// Bounds on the use of one provider and key. 0 = no limit.
 struct model_limits_options {
@@ -21,10 +28,10 @@ struct model_limits_options {
 /// What all calls to one provider and key share: calls in flight, requests and tokens per minute,
 /// and the time before which nothing may go out.
 ///
-/// The number in flight follows AIMD: an overload (429, 503, 529) halves it, at most once per call
-/// that had already been under way; as many good answers as it is large raise it by one, up to
-/// `model_calls`. A provider without a configured number starts adaptive control at its first
-/// overload.
+/// The number in flight adapts to what the provider accepts: once calls are refused (429, 503,
+/// 529), it follows the measured number of calls that the provider accepts at once, up to
+/// `model_calls` and down to `model_calls_min`. Refusals that do not depend on the load leave it
+/// as it is. Without a configured number it starts at the number in flight at the first refusal.
 ///
 /// @par Threads
 /// Every member from any thread. Outlives the models that use it.
@@ -35,22 +42,30 @@ public:
   explicit model_limits(model_limits_options options);
   model_limits(const model_limits&) = delete;
   model_limits& operator=(const model_limits&) = delete;
+  ~model_limits();
 
   [[nodiscard]] const limiter& calls() const noexcept { return calls_; }
   [[nodiscard]] const rate_limiter& rate() const noexcept { return rate_; }
 
-  /// A call was answered well.
-  void answered();
-  /// A call that went out at `sent` was told that the provider is overloaded.
-  void overloaded(time_point sent, time_point now);
+  /// A call was answered well. Called while it still counts as in flight.
+  void answered(time_point now);
+  /// A call that went out at `sent` was refused because the provider is overloaded or its limits
+  /// are used up; `until` is when the provider wants it again. Called while it still counts as in
+  /// flight.
+  ///
+  /// A refusal among good answers concerns its own call, which waits. When the latest answers are
+  /// all refusals, nothing goes out before `until`.
+  void overloaded(time_point sent, time_point now, std::optional<time_point> until = {});
+  /// The provider said that no requests or tokens remain: nothing goes out before `until`.
+  void pause_until(time_point until);
 
 private:
   const model_limits_options options_;
   limiter calls_;
   rate_limiter rate_;
+  std::atomic<bool> was_refused_{false}; ///< until then answers take no lock
   std::mutex mutex_;
-  std::size_t good_since_change_ = 0; // guarded by mutex_, as is the next
-  time_point lowered_{};
+  std::unique_ptr<models::concurrency_control> control_; ///< guarded by mutex_
 };
 
 } // namespace superstep

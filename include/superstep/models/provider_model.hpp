@@ -54,7 +54,8 @@ struct provider_model_options {
 /// Tried again, after an exponential back-off with full jitter (seeded from run key, turn and
 /// attempt): 5xx, 408, 409, broken connections, half-sent answers, time-outs, and 429 for as long
 /// as the server says so. Other 4xx are final, and so is a 429 that says the quota is used up.
-/// After a 429 with a time nothing goes out through `limits` before that time is over. What a
+/// A call is not made again before the time that a 429 names; see model_limits::overloaded() for
+/// when all calls wait. What a
 /// provider cannot take (a modality, a role) is an error before anything goes out. The key never
 /// appears in errors or the fingerprint. model_request::parameters go over the options' own;
 /// those that belong to the conversation (`messages`, `tools`, `stream`, `n`, …) are refused.
