@@ -12,9 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <sys/wait.h>
 
@@ -33,9 +36,9 @@ class child : public std::enable_shared_from_this<child> {
 public:
   using done_type = completer<result<process_result>>;
 
-  child(asio::io_context& io, process_request request, done_type done)
-      : request_{std::move(request)}, done_{std::move(done)}, input_{io}, output_{io}, errors_{io},
-        ended_{io}, timer_{io} {}
+  child(io_runtime::impl& io, process_request request, done_type done)
+      : io_{io}, request_{std::move(request)}, done_{std::move(done)}, input_{io.io},
+        output_{io.io}, errors_{io.io}, ended_{io.io}, timer_{io.io} {}
   child(const child&) = delete;
   child& operator=(const child&) = delete;
   ~child() {
@@ -45,31 +48,69 @@ public:
   }
 
   void start() {
-    if (done_.abandoned())
-      return;
-    auto started = spawn(request_);
-    if (!started) {
-      done_(started.error());
-      return;
-    }
-    pid_ = started->pid;
-    input_.assign(started->input.release());
-    output_.assign(started->output.release());
-    errors_.assign(started->errors.release());
-    ended_.assign(started->ended.release());
-    write_input();
-    read_output();
-    read_errors();
-    wait_for_end();
     wait_for_timeout();
+    const auto is_queued = io_.starts.add([self = shared_from_this()] { return self->try_start(); });
+    if (!is_queued)
+      give_up("too many programs wait to be started");
   }
 
+  /// Ends it: its result is not awaited any longer.
+  void abandon() {
+    if (phase_ == phase::waiting)
+      end();
+    kill_group();
+  }
+
+private:
   void kill_group() noexcept {
     if (pid_ != 0)
       ::kill(-pid_, SIGKILL);
   }
 
-private:
+  enum class phase : std::uint8_t { waiting, running, over };
+
+  /// False: the machine lacks something.
+  bool try_start() {
+    if (phase_ != phase::waiting)
+      return true;
+    if (done_.abandoned()) {
+      end();
+      return true;
+    }
+    auto started = spawn(request_, io_.guard);
+    if (!started) {
+      shortage_ = started.error().text;
+      if (is_shortage(started.error().code))
+        return false;
+      done_(started.error());
+      end();
+      return true;
+    }
+    phase_ = phase::running;
+    pid_ = started->pid;
+    input_.assign(started->input.release());
+    output_.assign(started->output.release());
+    errors_.assign(started->errors.release());
+    ended_.assign(started->ended.release());
+    wait_for_timeout();
+    write_input();
+    read_output();
+    read_errors();
+    wait_for_end();
+    return true;
+  }
+
+  /// Ends what has not been started.
+  void end() {
+    phase_ = phase::over;
+    timer_.cancel();
+  }
+
+  void give_up(const std::string& why) {
+    done_(error{errc::shortage, "\"" + name() + "\" could not be started: " + why});
+    end();
+  }
+
   [[nodiscard]] std::string name() const {
     return request_.argv.empty() ? std::string{} : request_.argv.front();
   }
@@ -117,18 +158,30 @@ private:
     finish_if_all_ended();
   }
 
+  /// Of the start while it waits, of the program when it runs.
   void wait_for_timeout() {
-    if (request_.timeout_ms == 0)
+    const auto limit = std::chrono::milliseconds{request_.timeout_ms};
+    const auto is_waiting = phase_ == phase::waiting;
+    auto end = began_ + limit;
+    if (is_waiting && (limit.count() == 0 || request_.start_wait_max_ms < request_.timeout_ms))
+      end = began_ + std::chrono::milliseconds{request_.start_wait_max_ms};
+    else if (limit.count() == 0)
       return;
-    timer_.expires_after(std::chrono::milliseconds{request_.timeout_ms});
-    timer_.async_wait([self = shared_from_this()](net_error cancelled) {
-      if (cancelled || self->pid_ == 0)
+    timer_.expires_at(end);
+    timer_.async_wait([self = shared_from_this(), is_waiting](net_error cancelled) {
+      if (cancelled)
         return;
-      self->kill_group();
-      self->done_(error{errc::timed_out, "\"" + self->name() + "\" did not end within " +
-                                             std::to_string(self->request_.timeout_ms) +
-                                             " ms and was killed"});
+      if (is_waiting && self->phase_ == phase::waiting)
+        self->give_up(self->shortage_);
+      else if (!is_waiting && self->pid_ != 0)
+        self->time_out();
     });
+  }
+
+  void time_out() {
+    kill_group();
+    done_(error{errc::timed_out, "\"" + name() + "\" did not end within " +
+                                     std::to_string(request_.timeout_ms) + " ms and was killed"});
   }
 
   void wait_for_end() {
@@ -161,6 +214,7 @@ private:
   /// Kills first: until the program has been waited for, its number cannot be another group's.
   void reap() noexcept {
     kill_group();
+    io_.guard.ended(pid_);
     auto status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
@@ -178,12 +232,14 @@ private:
 
   void finish() {
     auto ignored = net_error{};
-    timer_.cancel();
+    end();
     for (auto* pipe : {&input_, &output_, &errors_, &ended_})
       pipe->close(ignored);
     done_(std::move(result_));
+    io_.starts.room();
   }
 
+  io_runtime::impl& io_;
   process_request request_;
   done_type done_; // the first of several answers counts
   asio::posix::stream_descriptor input_;
@@ -191,6 +247,9 @@ private:
   asio::posix::stream_descriptor errors_;
   asio::posix::stream_descriptor ended_;
   asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  phase phase_ = phase::waiting;
+  std::string shortage_ = "others wait before it"; ///< why it has not been started yet
   int pid_ = 0; // 0: not started, or waited for
   int pipes_open_ = 2;
   process_result result_;
@@ -201,14 +260,15 @@ private:
 } // namespace
 
 task<result<process_result>> run_process(io_runtime& io, process_request request) {
-  auto& context = io.get().io;
-  auto start = [&context,
+  auto& owner = io.get();
+  auto& context = owner.io;
+  auto start = [&owner, &context,
                 request = std::move(request)](completer<result<process_result>> done) mutable {
-    auto one = std::make_shared<child>(context, std::move(request), done);
+    auto one = std::make_shared<child>(owner, std::move(request), done);
     done.on_abandon([weak = std::weak_ptr{one}, &context] {
       asio::post(context, [weak] {
         if (const auto running = weak.lock())
-          running->kill_group();
+          running->abandon();
       });
     });
     asio::post(context, [one = std::move(one)] { one->start(); });

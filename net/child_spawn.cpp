@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+// Programs are started by clone(2) as posix_spawn(3) does it, in our memory and with us waiting
+// until exec: posix_spawn can set neither limits nor the signal of our death, and opening the pidfd
+// afterwards could fail when the program has run already.
 #include "net/child_spawn.hpp"
 
+#include "net/program_guard.hpp"
+
+#include <superstep/base/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -15,50 +29,107 @@ namespace superstep {
 
 namespace {
 
+constexpr auto first_free_fd = 3; // below are those of the program
+
 struct pipe_ends {
   unique_fd read;
   unique_fd write;
 };
 
-result<pipe_ends> open_pipe() {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return error{errc::io_failed, std::string{"cannot open a pipe: "} + std::strerror(errno)};
-  auto out = pipe_ends{};
-  out.read = unique_fd{ends[0]};
-  out.write = unique_fd{ends[1]};
+/// Above the standard descriptors, also in a process that has closed its own.
+result<unique_fd> lifted(int fd) {
+  auto out = unique_fd{fd};
+  if (fd < first_free_fd) {
+    out = unique_fd{::fcntl(fd, F_DUPFD_CLOEXEC, first_free_fd)};
+    const auto number = errno;
+    ::close(fd);
+    if (out.get() < 0)
+      return start_error("cannot open a pipe", number);
+  }
   return out;
 }
 
-/// What posix_spawn needs to be told, freed at the end.
-class spawn_plan {
-public:
-  spawn_plan() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-  }
-  spawn_plan(const spawn_plan&) = delete;
-  spawn_plan& operator=(const spawn_plan&) = delete;
-  ~spawn_plan() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
+result<pipe_ends> open_pipe() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return start_error("cannot open a pipe", errno);
+  auto second = unique_fd{ends[1]};
+  auto read = lifted(ends[0]);
+  if (!read)
+    return read.error();
+  auto write = lifted(second.release());
+  if (!write)
+    return write.error();
+  auto out = pipe_ends{};
+  out.read = *std::move(read);
+  out.write = *std::move(write);
+  return out;
+}
 
-  void own_group_and_default_signals() {
-    auto none = sigset_t{};
-    auto all = sigset_t{};
-    sigemptyset(&none);
-    sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes, &none); // the I/O thread blocks them all
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                POSIX_SPAWN_SETSIGDEF);
-  }
-
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
+struct limit {
+  int resource;
+  std::uint64_t value;
 };
+
+/// All that the new process needs, made before: it may not allocate.
+struct child_plan {
+  const char* program;
+  char* const* argv;
+  char* const* environment;
+  const char* folder; // null: ours
+  std::array<int, 3> standard;
+  std::array<limit, 4> limits;
+  int guard;
+  pid_t parent;
+  enum class step : std::uint8_t { none, folder, limits, exec } failed_at = step::none;
+  int number = 0;
+};
+
+/// Runs in the new process, in our memory: system calls only, no wrappers that keep state.
+[[gnu::no_sanitize("address"), gnu::no_sanitize("thread"), gnu::no_sanitize("undefined")]] int
+become_program(void* given) {
+  auto& plan = *static_cast<child_plan*>(given);
+  const auto fail = [&plan](child_plan::step at) {
+    plan.number = errno;
+    plan.failed_at = at;
+    ::syscall(SYS_exit_group, 127);
+  };
+  ::syscall(SYS_setpgid, 0, 0);
+  ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (::syscall(SYS_getppid) != plan.parent) // it ended before it could be told
+    ::syscall(SYS_exit_group, 127);
+  announce(plan.guard, 0, static_cast<int>(::syscall(SYS_getpid)));
+  for (auto i = 0; i < first_free_fd; ++i)
+    ::syscall(SYS_dup3, plan.standard[static_cast<std::size_t>(i)], i, 0);
+  // Other libraries may have opened files without O_CLOEXEC; a program must not hold them.
+  if (::syscall(SYS_close_range, first_free_fd, ~0U, 0) != 0)
+    for (auto fd = first_free_fd; fd < 65'536; ++fd)
+      ::syscall(SYS_close, fd);
+  if (plan.folder != nullptr && ::syscall(SYS_chdir, plan.folder) != 0)
+    fail(child_plan::step::folder);
+  for (const auto& one : plan.limits) {
+    const auto both = rlimit{one.value, one.value};
+    if (one.value != 0 && ::syscall(SYS_prlimit64, 0, one.resource, &both, nullptr) != 0)
+      fail(child_plan::step::limits);
+  }
+  constexpr auto mask_bytes = 8; // of the kernel's set of signals
+  const std::uint64_t zeros[4] = {};
+  for (auto signal = 1; signal <= 64; ++signal) // the default, no flags, no mask
+    ::syscall(SYS_rt_sigaction, signal, zeros, nullptr, mask_bytes);
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, nullptr, mask_bytes);
+  ::syscall(SYS_execve, plan.program, plan.argv, plan.environment);
+  fail(child_plan::step::exec);
+  return 127;
+}
+
+/// Returns the process, or -1 with errno. The pidfd is opened by the same call or not at all.
+int clone_into(child_plan& plan, int& pidfd) {
+  constexpr auto stack_bytes = std::size_t{64} * 1024;
+  auto stack = std::vector<std::max_align_t>(stack_bytes / sizeof(std::max_align_t));
+  pidfd = -1;
+  return ::clone(&become_program, stack.data() + stack.size(),
+                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+}
 
 /// The C form of a list of texts; valid as long as they are.
 std::vector<char*> as_pointers(std::vector<std::string>& texts) {
@@ -69,12 +140,20 @@ std::vector<char*> as_pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-error cannot_start(const process_request& request, int number) {
+std::string cannot_start(const process_request& request) {
   auto text = "cannot start \"" + request.argv.front() + "\"";
   if (!request.working_directory.empty())
     text += " in folder \"" + request.working_directory + "\"";
-  return {number == ENOENT || number == ENOTDIR ? errc::not_found : errc::io_failed,
-          text + ": " + std::strerror(number)};
+  return text;
+}
+
+error failure_of(const process_request& request, const child_plan& plan) {
+  auto what = cannot_start(request);
+  if (plan.failed_at == child_plan::step::folder)
+    what += ": the folder";
+  else if (plan.failed_at == child_plan::step::limits)
+    what += ": its limits cannot be set";
+  return start_error(what, plan.number);
 }
 
 bool has_nul(std::string_view text) noexcept {
@@ -98,25 +177,32 @@ std::optional<error> find_fault(const process_request& request) {
 
 } // namespace
 
-result<spawned> spawn(const process_request& request) {
+error start_error(const std::string& what, int number) {
+  auto text = what + ": " + std::strerror(number);
+  const auto code = std::error_code{number, std::generic_category()};
+  // A program that is being written (ETXTBSY) or a call that was interrupted passes as well.
+  if (is_shortage(code) || number == ETXTBSY || number == EINTR)
+    return {errc::shortage, std::move(text)};
+  if (number == ENOENT || number == ENOTDIR)
+    return {errc::not_found, std::move(text)};
+  return {code, std::move(text)};
+}
+
+result<spawned> spawn(const process_request& request, program_guard& guard) {
   if (auto fault = find_fault(request))
     return std::move(*fault);
+  auto program = find_program(request.argv.front(), search_path(request));
+  if (!program)
+    return program.error();
+  const auto known_to = guard.socket();
+  if (!known_to)
+    return known_to.error();
   auto input = open_pipe();
   auto output = open_pipe();
   auto errors = open_pipe();
   for (const auto* pipe : {&input, &output, &errors})
     if (!*pipe)
       return pipe->error();
-
-  auto plan = spawn_plan{};
-  plan.own_group_and_default_signals();
-  ::posix_spawn_file_actions_adddup2(&plan.actions, input->read.get(), STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&plan.actions, output->write.get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&plan.actions, errors->write.get(), STDERR_FILENO);
-  // Other libraries may have opened files without O_CLOEXEC; a child must not hold them.
-  ::posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
-  if (!request.working_directory.empty())
-    ::posix_spawn_file_actions_addchdir_np(&plan.actions, request.working_directory.c_str());
 
   auto arguments = request.argv;
   const auto argv = as_pointers(arguments);
@@ -125,25 +211,36 @@ result<spawned> spawn(const process_request& request) {
     for (const auto& [name, value] : *request.environment)
       settings.push_back(name + '=' + value);
   const auto own_environment = as_pointers(settings);
-  auto pid = pid_t{};
-  const auto failed =
-      ::posix_spawnp(&pid, argv.front(), &plan.actions, &plan.attributes, argv.data(),
-                     request.environment ? own_environment.data() : environ);
-  if (failed != 0)
-    return cannot_start(request, failed);
-
+  const auto& limits = request.limits;
+  auto plan = child_plan{
+      program->c_str(),
+      argv.data(),
+      request.environment ? own_environment.data() : environ,
+      request.working_directory.empty() ? nullptr : request.working_directory.c_str(),
+      {input->read.get(), output->write.get(), errors->write.get()},
+      {limit{RLIMIT_AS, limits.memory_bytes}, limit{RLIMIT_CPU, limits.cpu_s},
+       limit{RLIMIT_NOFILE, limits.files}, limit{RLIMIT_NPROC, limits.processes}},
+      *known_to,
+      ::getpid()};
+  auto pidfd = -1;
+  const auto pid = clone_into(plan, pidfd);
+  if (pid < 0)
+    return start_error(cannot_start(request), errno);
+  auto ended = unique_fd{pidfd};
+  if (plan.failed_at != child_plan::step::none || pidfd < 0) {
+    const auto number = errno;
+    ::kill(-pid, SIGKILL);
+    guard.ended(pid);
+    ::waitpid(pid, nullptr, 0);
+    return pidfd < 0 ? start_error("pidfd_open", number) : failure_of(request, plan);
+  }
+  guard.started(pid);
   auto out = spawned{};
   out.pid = pid;
   out.input = std::move(input->write);
   out.output = std::move(output->read);
   out.errors = std::move(errors->read);
-  out.ended = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
-  if (out.ended.get() < 0) {
-    const auto number = errno;
-    ::kill(-pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    return cannot_start(request, number);
-  }
+  out.ended = std::move(ended);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <superstep/net/child_process.hpp>
 
+#include <string>
 #include <utility>
 
 #include <unistd.h>
@@ -43,8 +44,18 @@ struct spawned {
   unique_fd ended;  ///< becomes readable when the program has ended
 };
 
-/// Starts it in a process group of its own, with default signals and with no descriptor but the
-/// three.
-[[nodiscard]] result<spawned> spawn(const process_request& request);
+class program_guard;
+
+/// An error of a system call on the way to a program: errc::shortage if the machine lacks
+/// something, errc::not_found, or the call's own code.
+[[nodiscard]] error start_error(const std::string& what, int number);
+
+/// Returns the folders that the request's program is looked for in.
+[[nodiscard]] std::string search_path(const process_request& request);
+
+/// Starts the program in a process group of its own, known to the guard, with default signals and
+/// no descriptor but the three. After an error nothing of the program has run.
+/// @pre one thread at a time, which lives as long as the program: the kernel kills it otherwise
+[[nodiscard]] result<spawned> spawn(const process_request& request, program_guard& guard);
 
 } // namespace superstep

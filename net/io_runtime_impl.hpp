@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "net/program_guard.hpp"
+#include "net/start_queue.hpp"
+
 #include <superstep/net/io_context.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -20,8 +23,10 @@ struct io_runtime::impl {
   impl& operator=(const impl&) = delete;
   ~impl();
 
+  program_guard guard; ///< outlives the handlers of programs, which are destroyed with `io`
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  start_queue starts{io};
   std::thread thread;
 };
 

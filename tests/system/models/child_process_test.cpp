@@ -7,10 +7,21 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace superstep;
 using namespace std::chrono_literals;
@@ -30,11 +41,76 @@ process_request shell(std::string script, std::uint32_t timeout_ms = 10'000) {
   return program({"sh", "-c", std::move(script)}, timeout_ms);
 }
 
-/// Waits up to two seconds for a process to be no more.
+/// Whether a process runs; one that nobody has waited for yet does not.
+bool is_running(int pid) {
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
+  auto line = std::string{};
+  std::getline(file, line);
+  const auto name_end = line.rfind(") ");
+  return name_end != std::string::npos && line.compare(name_end + 2, 1, "Z") != 0 &&
+         line.compare(name_end + 2, 1, "X") != 0;
+}
+
+/// Waits up to ten seconds for a process to be no more.
 bool is_gone(int pid) {
-  for (auto i = 0; i < 2000 && ::kill(pid, 0) == 0; ++i)
+  for (auto i = 0; i < 10'000 && is_running(pid); ++i)
     std::this_thread::sleep_for(1ms);
-  return ::kill(pid, 0) != 0;
+  return !is_running(pid);
+}
+
+/// A folder for the files of one test.
+struct scratch {
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("superstep_child_" + std::to_string(::getpid()) + "_XXXXXX"))
+                         .string();
+  scratch() { BOOST_REQUIRE(::mkdtemp(path.data()) != nullptr); }
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  ~scratch() { std::filesystem::remove_all(path); }
+
+  [[nodiscard]] std::string file(const std::string& name, std::string_view text,
+                                 bool is_executable = false) const {
+    auto at = path + '/' + name;
+    std::ofstream{at} << text;
+    if (is_executable)
+      std::filesystem::permissions(at, std::filesystem::perms::owner_all);
+    return at;
+  }
+};
+
+/// Lowers the soft limit of open files to leave room for so many.
+class few_descriptors {
+public:
+  explicit few_descriptors(int room) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    auto lowered = before_;
+    const auto first_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(first_free);
+    lowered.rlim_cur = static_cast<rlim_t>(first_free + room);
+    ::setrlimit(RLIMIT_NOFILE, &lowered);
+  }
+  few_descriptors(const few_descriptors&) = delete;
+  few_descriptors& operator=(const few_descriptors&) = delete;
+  ~few_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+  rlimit before_{};
+};
+
+std::vector<int> numbers_in(const std::string& file) {
+  auto in = std::ifstream{file};
+  auto out = std::vector<int>{};
+  for (auto number = 0; in >> number;)
+    out.push_back(number);
+  return out;
+}
+
+std::vector<settled<result<process_result>>> run_all(io_runtime& io, const process_request& one,
+                                                     std::size_t count) {
+  auto calls = std::vector<task<result<process_result>>>{};
+  for (auto i = std::size_t{0}; i < count; ++i)
+    calls.push_back(run_process(io, one));
+  return sync_wait(when_all(std::move(calls)));
 }
 
 } // namespace
@@ -145,7 +221,123 @@ BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_and_leave_no_zombie) {
     best = std::min(best, std::chrono::steady_clock::now() - began);
   }
   BOOST_TEST((best < 1s));
-  BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1); // no child is left, not even a dead one
+  BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) <= 0); // no dead child is left
+}
+
+BOOST_AUTO_TEST_CASE(programs_end_with_a_killed_process) {
+  const auto folder = scratch{};
+  const auto list = folder.path + "/pids";
+  constexpr auto count = std::size_t{64};
+  const auto victim = ::fork();
+  if (victim == 0) {
+    auto io = io_runtime{};
+    run_all(io, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600'000), count);
+    std::_Exit(0);
+  }
+  auto pids = std::vector<int>{};
+  for (auto i = 0; i < 20'000 && pids.size() < 2 * count; ++i) {
+    std::this_thread::sleep_for(1ms);
+    pids = numbers_in(list);
+  }
+  BOOST_TEST(pids.size() == 2 * count); // programs and their children
+  ::kill(victim, SIGKILL);
+  ::waitpid(victim, nullptr, 0);
+  for (const auto pid : pids)
+    BOOST_TEST(is_gone(pid));
+}
+
+BOOST_AUTO_TEST_CASE(programs_end_with_their_io_runtime) {
+  const auto folder = scratch{};
+  const auto list = folder.path + "/pids";
+  auto pids = std::vector<int>{};
+  {
+    auto io = std::make_unique<io_runtime>();
+    auto waiting = std::thread{[&] {
+      const auto ended = sync_wait(
+          run_process(*io, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600'000)));
+      BOOST_TEST((ended.error().code == make_error_code(errc::cancelled)));
+    }};
+    for (auto i = 0; i < 10'000 && pids.size() < 2; ++i) {
+      std::this_thread::sleep_for(1ms);
+      pids = numbers_in(list);
+    }
+    io.reset();
+    waiting.join();
+  }
+  BOOST_TEST(pids.size() == 2u);
+  for (const auto pid : pids)
+    BOOST_TEST(is_gone(pid));
+}
+
+BOOST_AUTO_TEST_CASE(programs_wait_for_free_descriptors) {
+  auto io = io_runtime{};
+  BOOST_REQUIRE(sync_wait(run_process(io, program({"true"})))->ok());
+  const auto few = few_descriptors{16}; // for two or three programs
+  for (const auto& one : run_all(io, shell("sleep 0.02; echo done"), 40)) {
+    BOOST_REQUIRE(one.value.has_value());
+    BOOST_REQUIRE(one.value->has_value());
+    BOOST_TEST((*one.value)->stdout_text == "done\n");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_lasting_shortage_is_its_own_error) {
+  auto io = io_runtime{};
+  const auto folder = scratch{};
+  const auto mark = folder.path + "/ran";
+  BOOST_REQUIRE(sync_wait(run_process(io, program({"true"})))->ok());
+  {
+    const auto none = few_descriptors{3};
+    auto request = shell("touch " + mark);
+    request.start_wait_max_ms = 100;
+    for (const auto& one : run_all(io, request, 5))
+      BOOST_TEST((one.value->error().code == make_error_code(errc::shortage)));
+    request.start_wait_max_ms = 60'000;
+    request.timeout_ms = 100; // the wait is part of it
+    const auto late = sync_wait(run_process(io, request));
+    BOOST_TEST((late.error().code == make_error_code(errc::shortage)));
+    BOOST_TEST(late.error().text.find("Too many open files") != std::string::npos);
+  }
+  BOOST_TEST(!std::filesystem::exists(mark));
+  BOOST_TEST(sync_wait(run_process(io, program({"true"})))->ok());
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_the_set_up_are_found_before) {
+  const auto folder = scratch{};
+  const auto missing = std::string{"/no/such/interpreter"};
+  const auto fault_of = [](std::vector<std::string> argv, std::string at = {}) {
+    auto request = program(std::move(argv));
+    request.working_directory = std::move(at);
+    return find_start_fault(request);
+  };
+  BOOST_TEST(!fault_of({"cat"}));
+  BOOST_TEST(!fault_of({"/bin/sh", "-c", "true"}));
+  BOOST_TEST(!fault_of({folder.file("good", "#!/bin/sh\ntrue\n", true)}));
+  BOOST_TEST(!fault_of({"./good"}, folder.path));
+  const auto refused = [&](std::vector<std::string> argv, std::string at = {}) {
+    auto request = program(argv);
+    request.working_directory = at;
+    const auto fault = fault_of(std::move(argv), std::move(at));
+    BOOST_TEST(fault.has_value());
+    auto io = io_runtime{}; // and it does not run
+    BOOST_TEST(sync_wait(run_process(io, request)).has_error());
+  };
+  refused({"superstep-no-such-program"});
+  refused({"/no/such/program"});
+  refused({folder.file("plain", "echo\n")});
+  refused({folder.path});
+  refused({folder.file("no_format", "echo\n", true)});
+  refused({folder.file("orphan", "#! " + missing + " -x\n", true)});
+  refused({"cat"}, "/no/such/folder");
+  refused({});
+}
+
+BOOST_AUTO_TEST_CASE(limits_are_those_of_the_program) {
+  auto io = io_runtime{};
+  auto request = shell("ulimit -v; ulimit -t; ulimit -n");
+  request.limits.memory_bytes = std::uint64_t{512} << 20U;
+  request.limits.cpu_s = 7;
+  request.limits.files = 33;
+  BOOST_TEST(sync_wait(run_process(io, request))->stdout_text == "524288\n7\n33\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+
+namespace superstep {
+
+struct start_queue_options {
+  std::size_t waiting_max = 100'000;           ///< starts in the queue
+  std::chrono::milliseconds pause_min{10};     ///< after the first shortage; then twice as long
+  std::chrono::milliseconds pause_max{1'000};  ///< between two attempts
+};
+
+/// The programs of one io_runtime that wait because the machine lacks descriptors, processes or
+/// memory, in the order in which they came. The first is tried when another program has ended and
+/// after a pause that grows; the others wait behind it and do not try themselves.
+///
+/// @par Threads
+/// The I/O thread alone.
+class start_queue {
+public:
+  /// Tries to start a program. Returns false to be tried again, true if it is settled.
+  using attempt = std::function<bool()>;
+
+  explicit start_queue(boost::asio::io_context& io, start_queue_options options = {})
+      : options_{options}, pause_{options.pause_min}, timer_{io} {}
+  start_queue(const start_queue&) = delete;
+  start_queue& operator=(const start_queue&) = delete;
+
+  /// Tries at once if no other program waits. Returns false when the queue is full.
+  [[nodiscard]] bool add(attempt one);
+  /// Tries the first: a program has ended, so there may be room.
+  void room();
+
+private:
+  void try_first();
+  void try_later();
+
+  start_queue_options options_;
+  std::chrono::milliseconds pause_;
+  std::deque<attempt> waiting_;
+  boost::asio::steady_timer timer_;
+};
+
+} // namespace superstep
