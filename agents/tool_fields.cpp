@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cstdint>
+#include <filesystem>
 #include <utility>
 
 namespace superstep::detail {
@@ -49,14 +51,89 @@ options_variant read_read_file(fields& at, const std::string& folder) {
   return out;
 }
 
-options_variant read_command(fields& at, const std::string&) {
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && name.find('=') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+/// `env: [NAME]` passes variables on, `env: {NAME: value}` sets them; a null passes one on.
+void read_env(fields& at, command_options& into) {
+  const auto node = at.take("env");
+  if (!node.IsDefined() || node.IsNull())
+    return;
+  const auto refuse = [&] {
+    at.wrong("env", "must be a list of names of variables, or a mapping of names to texts");
+  };
+  if (!node.IsSequence() && !node.IsMap())
+    return refuse();
+  for (const auto& item : node) {
+    const auto& name = node.IsMap() ? item.first : item;
+    if (!name.IsScalar() || !is_variable_name(name.Scalar()) ||
+        (node.IsMap() && !item.second.IsScalar() && !item.second.IsNull()))
+      return refuse();
+    if (node.IsMap() && item.second.IsScalar())
+      into.env_values.emplace_back(name.Scalar(), item.second.Scalar());
+    else
+      into.env_names.push_back(name.Scalar());
+  }
+}
+
+void read_process_limits(fields& at, process_limits& into) {
+  const auto node = at.take("limits");
+  if (!node.IsDefined() || node.IsNull())
+    return;
+  constexpr auto memory_mb_max = std::int64_t{1} << 40U;
+  auto keys = fields{node, at.path_of("limits"), at.faults()};
+  auto memory_mb = std::uint64_t{0};
+  keys.number("memory_mb", memory_mb, 1, memory_mb_max)
+      .number("cpu_s", into.cpu_s, 1)
+      .number("files", into.files, 4)
+      .number("processes", into.processes, 1)
+      .done();
+  into.memory_bytes = memory_mb << 20U;
+}
+
+void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) {
+  const auto node = at.take("sandbox");
+  if (!node.IsDefined() || node.IsNull())
+    return;
+  into.is_on = true;
+  if (node.IsScalar()) {
+    if (node.Scalar() != "bwrap")
+      at.wrong("sandbox", "must be bwrap, or {bwrap: {network: false, writable: []}}");
+    return;
+  }
+  auto outer = fields{node, at.path_of("sandbox"), at.faults()};
+  const auto options = outer.take("bwrap");
+  outer.done();
+  if (!options.IsDefined())
+    return at.wrong("sandbox", "must be bwrap, or {bwrap: {network: false, writable: []}}");
+  if (options.IsNull())
+    return;
+  auto keys = fields{options, outer.path_of("bwrap"), at.faults()};
+  keys.flag("network", into.has_network).texts("writable", into.writable, 0).done();
+  for (auto& path : into.writable)
+    path = std::filesystem::absolute(in_folder(folder, path)).lexically_normal().string();
+}
+
+/// Programs that are named by a path are, like all files, relative to the agent file; others are
+/// found through PATH.
+options_variant read_command(fields& at, const std::string& folder) {
   auto out = command_options{};
   at.required_text("name", out.name)
       .text("description", out.description)
       .texts("argv", out.argv, 1)
       .schema("args_schema", out.args_schema)
       .number("timeout_ms", out.timeout_ms, 1)
-      .number("max_output_bytes", out.max_output_bytes, 1);
+      .number("max_output_bytes", out.max_output_bytes, 1)
+      .text("cwd", out.cwd);
+  read_env(at, out);
+  read_process_limits(at, out.limits);
+  read_sandbox(at, folder, out.sandbox);
+  if (!out.cwd.empty())
+    out.cwd = std::filesystem::absolute(in_folder(folder, out.cwd)).lexically_normal().string();
+  if (!out.argv.empty() && out.argv.front().find('/') != std::string::npos)
+    out.argv.front() = std::filesystem::absolute(in_folder(folder, out.argv.front())).string();
   return out;
 }
 

@@ -81,7 +81,7 @@ int chat(const chat_arguments& given) {
   std::signal(SIGPIPE, SIG_IGN); // a reader that is gone is no reason to lose an answer
   const auto io = std::make_shared<io_runtime>();
   const auto built = build(given.agent, io);
-  if (!built.agent)
+  if (!built.agent || !is_set_up(*built.agent, *io))
     return 1;
   const auto database =
       given.database.empty() ? database_beside(given.agent.agent) : given.database;

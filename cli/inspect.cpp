@@ -4,6 +4,8 @@
 
 #include "cli/commands.hpp"
 
+#include <superstep/agents/agent_setup.hpp>
+
 #include <iostream>
 #include <utility>
 
@@ -15,12 +17,18 @@ std::string counted(std::size_t n, const std::string& thing) {
   return std::to_string(n) + ' ' + thing + (n == 1 ? "" : "s");
 }
 
+void print_faults(const std::vector<agent_fault>& faults) {
+  std::cerr << to_text(faults) << '\n' << counted(faults.size(), "fault") << '\n';
+}
+
 int check(const inspect_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   const auto built = build(given, io);
   if (!built.agent)
     return 1;
   const auto& checked = *built.agent;
+  if (!is_set_up(checked, *io))
+    return 1;
   warn(checked.graph().warnings());
   std::cout << given.agent << ": ok, " << counted(checked.tools().size(), "tool");
   if (const auto below = checked.sub_agents().size(); below > 0)
@@ -41,8 +49,15 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into) {
 agent_building build(const inspect_arguments& given, const std::shared_ptr<io_runtime>& io) {
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
   if (!built.agent)
-    std::cerr << to_text(built.faults) << '\n' << counted(built.faults.size(), "fault") << '\n';
+    print_faults(built.faults);
   return built;
+}
+
+bool is_set_up(const agent& checked, io_runtime& io) {
+  const auto faults = find_setup_faults(checked, io);
+  if (!faults.empty())
+    print_faults(faults);
+  return faults.empty();
 }
 
 void warn(const std::vector<fault>& warnings) {

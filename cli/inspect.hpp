@@ -23,6 +23,9 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into);
 /// The agent of a file; its faults, when it has any, go to standard error.
 [[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&);
 
+/// Whether the programs of an agent can be started here; what is wrong goes to standard error.
+[[nodiscard]] bool is_set_up(const agent& checked, io_runtime& io);
+
 /// Warnings of a graph, to standard error.
 void warn(const std::vector<fault>&);
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/assert.hpp>
+#include <superstep/base/sync_wait.hpp>
 #include <superstep/net/child_process.hpp>
 #include <superstep/tools/argument_schema.hpp>
 #include <superstep/tools/command.hpp>
+#include <superstep/tools/tool_errors.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,20 +21,70 @@ namespace {
 
 using environment = std::vector<std::pair<std::string, std::string>>;
 
-environment environment_of(const tool_context& context) {
-  constexpr auto ours = std::string_view{"SUPERSTEP_"};
+bool is_passed(std::string_view name, const command_options& options) {
+  static constexpr auto always =
+      std::array<std::string_view, 5>{"PATH", "HOME", "LANG", "TZ", "TMPDIR"};
+  return name.starts_with("LC_") || std::ranges::find(always, name) != always.end() ||
+         std::ranges::find(options.env_names, name) != options.env_names.end();
+}
+
+void set_variable(environment& all, std::string name, std::string value) {
+  std::erase_if(all, [&name](const auto& one) { return one.first == name; });
+  all.emplace_back(std::move(name), std::move(value));
+}
+
+/// What the options name and nothing else: keys of models are in ours.
+environment environment_of(const command_options& options) {
   auto all = environment{};
   for (auto** entry = environ; entry && *entry; ++entry) {
     const auto text = std::string_view{*entry};
     const auto name = text.substr(0, text.find('='));
-    if (name.size() < text.size() && !name.starts_with(ours))
+    if (name.size() < text.size() && is_passed(name, options))
       all.emplace_back(name, text.substr(name.size() + 1));
   }
-  all.emplace_back("SUPERSTEP_RUN_KEY", context.run_key);
-  all.emplace_back("SUPERSTEP_TOOL_CALL_ID", context.tool_call_id);
-  all.emplace_back("SUPERSTEP_IDEMPOTENCY_KEY", context.idempotency_key());
-  all.emplace_back("SUPERSTEP_ATTEMPT", std::to_string(context.attempt));
+  for (const auto& [name, value] : options.env_values)
+    set_variable(all, name, value);
   return all;
+}
+
+/// bwrap and its arguments, up to the program.
+std::vector<std::string> sandbox_of(const command_options& options) {
+  auto out = std::vector<std::string>{"bwrap",     "--unshare-all", "--die-with-parent",
+                                      "--new-session", "--ro-bind", "/", "/",
+                                      "--dev",     "/dev",          "--proc",
+                                      "/proc",     "--tmpfs",       "/tmp"};
+  if (options.sandbox.has_network)
+    out.insert(out.begin() + 2, "--share-net");
+  const auto bind = [&out](const char* how, const std::string& folder) {
+    out.insert(out.end(), {how, folder, folder});
+  };
+  // These may be below /tmp.
+  if (const auto slash = options.argv.front().rfind('/');
+      slash != std::string::npos && options.argv.front().front() == '/')
+    bind("--ro-bind", options.argv.front().substr(0, std::max<std::size_t>(slash, 1)));
+  if (!options.cwd.empty())
+    bind("--ro-bind", options.cwd);
+  for (const auto& folder : options.sandbox.writable)
+    bind("--bind", folder);
+  if (!options.cwd.empty())
+    out.insert(out.end(), {"--chdir", options.cwd});
+  out.emplace_back("--");
+  return out;
+}
+
+/// What is the same for all calls.
+process_request request_of(const command_options& options) {
+  auto out = process_request{};
+  out.argv = options.argv;
+  if (options.sandbox.is_on) {
+    out.argv = sandbox_of(options);
+    out.argv.insert(out.argv.end(), options.argv.begin(), options.argv.end());
+  }
+  out.environment = environment_of(options);
+  out.working_directory = options.cwd;
+  out.limits = options.limits;
+  out.output_bytes_max = options.max_output_bytes;
+  return out;
 }
 
 class command_tool final : public tool {
@@ -45,20 +99,28 @@ public:
   }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    auto request = process_request{};
-    request.argv = options_.argv;
+    auto request = request_of(options_);
     request.stdin_text = to_text(call.args);
-    request.environment = environment_of(context);
     request.timeout_ms = left_of(context.spent);
-    request.output_bytes_max = options_.max_output_bytes;
+    name_call(*request.environment, context);
     auto running = run_process(*io_, std::move(request));
     auto ended = co_await running;
-    if (!ended)
-      co_return failed(ended.error().text);
-    co_return output_of(*std::move(ended));
+    if (ended)
+      co_return output_of(*std::move(ended));
+    const auto code = ended.error().code;
+    if (code != errc::timed_out && code != errc::cancelled) // nothing has run
+      throw tool_unavailable{error{code, "tool '" + definition_.name + "': " + ended.error().text}};
+    co_return failed(ended.error().text);
   }
 
 private:
+  static void name_call(environment& into, const tool_context& context) {
+    set_variable(into, "SUPERSTEP_RUN_KEY", context.run_key);
+    set_variable(into, "SUPERSTEP_TOOL_CALL_ID", context.tool_call_id);
+    set_variable(into, "SUPERSTEP_IDEMPOTENCY_KEY", context.idempotency_key());
+    set_variable(into, "SUPERSTEP_ATTEMPT", std::to_string(context.attempt));
+  }
+
   [[nodiscard]] std::uint32_t left_of(std::chrono::milliseconds spent) const noexcept {
     const auto left = std::max<std::int64_t>(options_.timeout_ms - spent.count(), 1);
     return static_cast<std::uint32_t>(left);
@@ -112,6 +174,33 @@ result<tool_ptr> make_command(std::shared_ptr<io_runtime> io, command_options op
   auto definition = tool_definition{options.name, options.description, options.args_schema};
   return tool_ptr{std::make_shared<const command_tool>(std::move(io), std::move(definition),
                                                        std::move(options))};
+}
+
+std::optional<error> find_command_fault(io_runtime& io, const command_options& options) {
+  auto request = process_request{};
+  request.argv = options.argv;
+  request.environment = environment_of(options);
+  request.working_directory = options.cwd;
+  if (auto fault = find_start_fault(request))
+    return fault;
+  if (!options.sandbox.is_on)
+    return std::nullopt;
+  request.argv = sandbox_of(options);
+  if (auto fault = find_start_fault(request))
+    return error{fault->code, "sandbox: install Debian's package bubblewrap: " + fault->text};
+  request.argv.emplace_back("true");
+  const auto tried = sync_wait(run_process(io, std::move(request)));
+  if (!tried && is_shortage(tried.error().code))
+    return std::nullopt;
+  if (!tried)
+    return error{tried.error().code, "sandbox: " + tried.error().text};
+  if (tried->ok())
+    return std::nullopt;
+  auto text = tried->stderr_text;
+  if (text.ends_with('\n'))
+    text.pop_back();
+  return error{errc::io_failed, "sandbox: bwrap cannot make it: " + text +
+                                    " (unprivileged user namespaces may be forbidden here)"};
 }
 
 } // namespace superstep

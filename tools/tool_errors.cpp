@@ -87,4 +87,16 @@ std::optional<std::string> tool_errors::answer_any(const std::exception& e) cons
   return words(e);
 }
 
+bool is_unavailable(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const tool_unavailable&) {
+    return true;
+  } catch (const std::system_error& e) {
+    return is_shortage(e.code());
+  } catch (...) {
+    return false;
+  }
+}
+
 } // namespace superstep

@@ -31,6 +31,8 @@ public:
 /// The answer to the current exception; throws it on when it is not to be answered.
 /// @param any whatever its class: it came through an interceptor
 std::string answer_current(const tool_errors& errors, bool any) {
+  if (is_unavailable(std::current_exception()))
+    throw;
   auto words = std::optional<std::string>{};
   try {
     throw;

@@ -43,7 +43,7 @@ bool is_worth_it(const std::exception_ptr& failure) {
 bool goes_on(const retry_options& options, const std::exception_ptr& failure,
              std::uint32_t attempt) {
   const auto& policy = options.policy;
-  return attempt < policy.max_attempts && !is_broken_off(failure) &&
+  return attempt < policy.max_attempts && !is_broken_off(failure) && !is_unavailable(failure) &&
          (policy.retry_on ? policy.retry_on(failure) : is_worth_it(failure));
 }
 
@@ -57,7 +57,7 @@ std::chrono::milliseconds rest_after(const retry_options& options, std::uint32_t
 /// What is said in place of an answer; throws the failure when that is asked for.
 std::string last_words(const retry_options& options, const std::exception_ptr& failure,
                        std::uint32_t attempts, const std::string& who, std::string_view advice) {
-  if (options.then_throw || is_broken_off(failure))
+  if (options.then_throw || is_broken_off(failure) || is_unavailable(failure))
     std::rethrow_exception(failure);
   const auto start = who + " failed after " + std::to_string(attempts) +
                      (attempts == 1 ? " attempt" : " attempts") + " with ";

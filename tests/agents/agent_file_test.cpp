@@ -296,6 +296,41 @@ BOOST_AUTO_TEST_CASE(anchors_cannot_blow_a_small_file_up) {
   BOOST_TEST(to_text(read(text).faults).find("has more than 100000 values") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(commands_are_read_with_their_surroundings) {
+  const auto got = read(std::string{minimal} + R"(tools:
+  - command: {name: a, argv: [./run, ./x], cwd: ../work, env: [A, B],
+              limits: {memory_mb: 5, cpu_s: 6, files: 7, processes: 8}, sandbox: bwrap}
+  - command: {name: b, argv: [tools/run], env: {A: x, B: null, C: '7'},
+              sandbox: {bwrap: {network: true, writable: [out]}}}
+  - command: {name: c, argv: [run]}
+  - command: {name: d, argv: [/bin/run]}
+)");
+  BOOST_TEST(to_text(got.faults) == "");
+  const auto command = [&](std::size_t i) { return std::get<command_options>(got.spec.tools.at(i).options); };
+  BOOST_TEST(command(0).argv.at(0) == "/agents/run");
+  BOOST_TEST(command(0).argv.at(1) == "./x");
+  BOOST_TEST(command(0).cwd == "/work");
+  BOOST_TEST(command(0).env_names.at(1) == "B");
+  BOOST_TEST(command(0).limits.memory_bytes == 5U << 20U);
+  BOOST_TEST(command(0).limits.cpu_s == 6U);
+  BOOST_TEST(command(0).limits.files == 7U);
+  BOOST_TEST(command(0).limits.processes == 8U);
+  BOOST_TEST(command(0).sandbox.is_on);
+  BOOST_TEST(!command(0).sandbox.has_network);
+  BOOST_TEST(command(1).argv.at(0) == "/agents/tools/run");
+  BOOST_TEST(command(1).env_values.at(1).second == "7");
+  BOOST_TEST(command(1).env_names.at(0) == "B");
+  BOOST_TEST(command(1).sandbox.has_network);
+  BOOST_TEST(command(1).sandbox.writable.at(0) == "/agents/out");
+  BOOST_TEST(command(2).argv.at(0) == "run");
+  BOOST_TEST(command(3).argv.at(0) == "/bin/run");
+  for (const auto* wrong : {"env: x", "env: [[]]", "env: ['A=B']", "limits: {memory: 1}",
+                            "limits: {files: 0}", "sandbox: docker", "sandbox: {}",
+                            "sandbox: {bwrap: {net: true}}", "cwd: []"})
+    BOOST_TEST(read(std::string{minimal} + "tools:\n  - command: {name: a, argv: [x], " + wrong + "}")
+                   .faults.size() == 1u, wrong);
+}
+
 BOOST_AUTO_TEST_CASE(deep_or_long_text_is_a_fault) {
   const auto repeat = [](std::string_view piece, std::size_t count) {
     auto out = std::string{};

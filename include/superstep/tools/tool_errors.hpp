@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/error.hpp>
 #include <superstep/tools/argument_schema.hpp>
 
 #include <concepts>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,6 +35,22 @@ public:
   using std::runtime_error::runtime_error;
   [[nodiscard]] std::string_view error_name() const noexcept override { return "ToolException"; }
 };
+
+/// A tool could not be run for a reason that is neither the model's nor the tool's: the machine is
+/// short of something (is_shortage(code())), or the set-up is wrong. Never answered, whatever the
+/// node's tool_errors: it fails the node, and the model is not told.
+class tool_unavailable : public std::system_error {
+public:
+  explicit tool_unavailable(const error& why) : std::system_error{why.code}, text_{why.text} {}
+  /// The text alone: system_error would add the code's general message to it.
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+  std::string text_;
+};
+
+/// Whether an exception is a tool_unavailable, or another system_error whose code is a shortage.
+[[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
 /// The arguments of a call do not fit the tool's schema.
 class tool_invocation_error : public tool_exception {

@@ -2,14 +2,22 @@
 #include "tools/run_tool.hpp"
 
 #include <superstep/tools/command.hpp>
+#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace superstep;
 
@@ -68,8 +76,74 @@ BOOST_AUTO_TEST_CASE(a_failing_program_is_an_error_with_what_it_said) {
   BOOST_TEST(out.content == "Error: command 'sh': ended with status 3:\nwhy\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
-  BOOST_TEST(run({"superstep-no-such-program"}).is_error);
+BOOST_AUTO_TEST_CASE(a_program_that_cannot_be_started_is_no_answer) {
+  const auto fails = [this](command_options o) {
+    o.timeout_ms = 300;
+    const auto node = tool_node{{*make_command(io, o)}};
+    BOOST_CHECK_THROW(sync_wait(node.run(tool_call{"1", "c", {}}, {})), tool_unavailable);
+  };
+  fails(options({"superstep-no-such-program"}));
+  fails(options({"/etc/passwd"}));
+  auto o = options({"cat"});
+  o.cwd = "/no/such/folder";
+  BOOST_TEST(find_command_fault(*io, o).has_value());
+  fails(o);
+  BOOST_TEST(!find_command_fault(*io, options({"cat"})));
+}
+
+BOOST_AUTO_TEST_CASE(a_shortage_is_no_answer) {
+  BOOST_TEST(!run({"true"}).is_error);
+  auto o = options({"true"});
+  o.timeout_ms = 100;
+  const auto node = tool_node{{*make_command(io, o)}, {.errors = tool_errors::all()}};
+  auto before = rlimit{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  auto lowered = before;
+  const auto first_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(first_free);
+  lowered.rlim_cur = static_cast<rlim_t>(first_free + 2);
+  ::setrlimit(RLIMIT_NOFILE, &lowered);
+  auto code = std::error_code{};
+  try {
+    (void)sync_wait(node.run(tool_call{"1", "c", {}}, {}));
+  } catch (const tool_unavailable& e) {
+    code = e.code();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  BOOST_TEST(is_shortage(code));
+}
+
+BOOST_AUTO_TEST_CASE(the_environment_is_an_allow_list) {
+  ::setenv("COMMAND_TEST_KEY", "secret", 1);
+  ::setenv("COMMAND_TEST_NAMED", "seen", 1);
+  ::setenv("LC_TEST", "x", 1);
+  auto o = options({"env"});
+  o.env_names = {"COMMAND_TEST_NAMED", "COMMAND_TEST_UNSET"};
+  o.env_values = {{"COMMAND_TEST_SET", "1"}, {"HOME", "/nowhere"}};
+  const auto seen = '\n' + run_with(o).content + '\n';
+  for (const auto* line : {"\nCOMMAND_TEST_NAMED=seen\n", "\nCOMMAND_TEST_SET=1\n",
+                           "\nHOME=/nowhere\n", "\nLC_TEST=x\n", "\nPATH=",
+                           "\nSUPERSTEP_RUN_KEY=row 7\n"})
+    BOOST_TEST(seen.find(line) != std::string::npos, line);
+  for (const auto* name : {"secret", "COMMAND_TEST_UNSET"})
+    BOOST_TEST(seen.find(name) == std::string::npos, name);
+}
+
+BOOST_AUTO_TEST_CASE(folder_and_limits_are_those_asked_for) {
+  auto o = options({"sh", "-c", "pwd; ulimit -n"});
+  o.cwd = "/usr";
+  o.limits.files = 44;
+  BOOST_TEST(run_with(o).content == "/usr\n44");
+}
+
+BOOST_AUTO_TEST_CASE(a_sandbox_can_be_made_or_says_why_not) {
+  auto o = options({"sh", "-c", "touch /etc/superstep_test /usr/x 2>/dev/null; echo $?; ls /tmp"});
+  o.sandbox.is_on = true;
+  if (const auto fault = find_command_fault(*io, o)) {
+    BOOST_TEST(fault->text.starts_with("sandbox: "));
+    return;
+  }
+  BOOST_TEST(run_with(o).content == "1");
 }
 
 BOOST_AUTO_TEST_CASE(too_much_output_is_an_error) {
