@@ -158,7 +158,7 @@ private:
     finish_if_all_ended();
   }
 
-  /// Of the start while it waits, of the program when it runs.
+  /// Starts the timer of the start while the program waits, then that of the program.
   void wait_for_timeout() {
     const auto limit = std::chrono::milliseconds{request_.timeout_ms};
     const auto is_waiting = phase_ == phase::waiting;

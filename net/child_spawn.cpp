@@ -96,7 +96,7 @@ become_program(void* given) {
   };
   ::syscall(SYS_setpgid, 0, 0);
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::syscall(SYS_getppid) != plan.parent) // it ended before it could be told
+  if (::syscall(SYS_getppid) != plan.parent) // it ended before prctl
     ::syscall(SYS_exit_group, 127);
   announce(plan.guard, 0, static_cast<int>(::syscall(SYS_getpid)));
   for (auto i = 0; i < first_free_fd; ++i)

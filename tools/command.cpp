@@ -33,7 +33,7 @@ void set_variable(environment& all, std::string name, std::string value) {
   all.emplace_back(std::move(name), std::move(value));
 }
 
-/// What the options name and nothing else: keys of models are in ours.
+/// The variables that the options name and no others: ours has the keys of models.
 environment environment_of(const command_options& options) {
   auto all = environment{};
   for (auto** entry = environ; entry && *entry; ++entry) {
@@ -72,7 +72,7 @@ std::vector<std::string> sandbox_of(const command_options& options) {
   return out;
 }
 
-/// What is the same for all calls.
+/// The part of a request that is the same for all calls.
 process_request request_of(const command_options& options) {
   auto out = process_request{};
   out.argv = options.argv;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sqlite_guard.hpp"
+
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/sqlite_query.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <utility>
@@ -24,14 +28,16 @@ using statement = std::unique_ptr<sqlite3_stmt, closer>;
 
 /// Asked by SQLite for everything a statement does, while it is compiled. The file is opened
 /// read-only as well; this also keeps ATTACH, temporary tables and settings away.
-int authorize(void*, int action, const char* name, const char*, const char*, const char*) {
+int authorize(void*, int action, const char* name, const char* second, const char*, const char*) {
   const auto is = [&](const char* other) { return name && std::string_view{name} == other; };
   switch (action) {
   case SQLITE_SELECT:
   case SQLITE_READ:
-  case SQLITE_FUNCTION: // load_extension() is off unless it is switched on
   case SQLITE_RECURSIVE:
     return SQLITE_OK;
+  case SQLITE_FUNCTION: // load_extension() is off unless it is switched on
+    // json_patch compares each member with each other one, without a look at the clock.
+    return second && std::string_view{second} == "json_patch" ? SQLITE_DENY : SQLITE_OK;
   case SQLITE_PRAGMA:
     return is("table_info") || is("table_list") || is("index_list") || is("foreign_key_list")
                ? SQLITE_OK
@@ -41,20 +47,58 @@ int authorize(void*, int action, const char* name, const char*, const char*, con
   }
 }
 
-/// When a query must end; asked every thousand of SQLite's own steps.
-struct end_of_query {
-  std::chrono::steady_clock::time_point deadline;
-  std::stop_token stop;
-  bool is_over = false;
-
-  static int ask(void* self) {
-    auto& end = *static_cast<end_of_query*>(self);
-    end.is_over = end.stop.stop_requested() || std::chrono::steady_clock::now() >= end.deadline;
-    return end.is_over ? 1 : 0;
-  }
+/// The queries of one tool that run now, and the memory that SQLite used before the first of them.
+/// SQLite counts memory for the process only.
+struct query_load {
+  std::atomic<std::int64_t> running{0};
+  std::atomic<std::int64_t> memory_before{0};
 };
 
-result<database> open_database(const std::string& path) {
+/// Decides when a query must end; asked at SQLite's loops and after each row.
+struct end_of_query {
+  enum class reason : std::uint8_t { none, time, stopped, memory };
+
+  std::chrono::steady_clock::time_point deadline;
+  std::stop_token stop;
+  std::int64_t memory_max; ///< of the whole process
+  reason why = reason::none;
+
+  bool look() {
+    if (stop.stop_requested())
+      why = reason::stopped;
+    else if (std::chrono::steady_clock::now() >= deadline)
+      why = reason::time;
+    else if (sqlite3_memory_used() > memory_max)
+      why = reason::memory;
+    return why != reason::none;
+  }
+  static int ask(void* self) { return static_cast<end_of_query*>(self)->look() ? 1 : 0; }
+};
+
+/// Counts a query while it runs.
+class running_query {
+public:
+  explicit running_query(query_load& load) : load_{load} {
+    if (load_.running.fetch_add(1) == 0)
+      load_.memory_before.store(sqlite3_memory_used());
+  }
+  running_query(const running_query&) = delete;
+  running_query& operator=(const running_query&) = delete;
+  ~running_query() { load_.running.fetch_sub(1); }
+
+  /// The memory that SQLite may use in this process: that of this query, and a share for each
+  /// other one. Queries beside a large one may fail with it.
+  [[nodiscard]] std::int64_t memory_max(std::size_t one) const {
+    constexpr auto share = std::int64_t{4} << 20U; // its page cache and sorter
+    return load_.memory_before.load() + static_cast<std::int64_t>(one) +
+           load_.running.load() * share;
+  }
+
+private:
+  query_load& load_;
+};
+
+result<database> open_database(const std::string& path, std::size_t value_bytes_max) {
   if (path.empty() || path == ":memory:") // SQLite makes a new database for these
     return error{errc::invalid_argument, "name the file of a database"};
   auto* raw = static_cast<sqlite3*>(nullptr);
@@ -63,10 +107,14 @@ result<database> open_database(const std::string& path) {
   auto db = database{raw};
   // Opening reads nothing yet: the pragma finds a file that is no database.
   if (code != SQLITE_OK || sqlite3_busy_timeout(raw, 1'000) != SQLITE_OK ||
-      sqlite3_exec(raw, "PRAGMA query_only=1; PRAGMA schema_version", nullptr, nullptr, nullptr) !=
-          SQLITE_OK)
+      // Large sorts go to files that have no name, and are bounded by the time.
+      sqlite3_exec(raw,
+                   "PRAGMA query_only=1; PRAGMA temp_store=FILE; PRAGMA cache_size=-1024; "
+                   "PRAGMA schema_version",
+                   nullptr, nullptr, nullptr) != SQLITE_OK ||
+      !detail::replace_slow_functions(raw))
     return error{errc::io_failed, "'" + path + "': " + (raw ? sqlite3_errmsg(raw) : "no memory")};
-  sqlite3_limit(raw, SQLITE_LIMIT_ATTACHED, 0);
+  detail::limit_connection(raw, value_bytes_max);
   sqlite3_set_authorizer(raw, &authorize, nullptr);
   return db;
 }
@@ -76,6 +124,11 @@ error refused(sqlite3* db) {
 }
 
 result<statement> prepare(sqlite3* db, const std::string& query) {
+  constexpr auto expansions_max = std::size_t{10'000}; // compiling takes about 0.1 s
+  if (detail::expansions_of(query, expansions_max) >= expansions_max)
+    return error{errc::too_large, "its WITH tables refer to each other too often"};
+  if (detail::has_wide_format(query))
+    return error{errc::too_large, "a format is wider than 9999 characters"};
   auto* raw = static_cast<sqlite3_stmt*>(nullptr);
   const auto* rest = static_cast<const char*>(nullptr);
   const auto code =
@@ -168,8 +221,30 @@ std::vector<std::string> column_names(sqlite3_stmt* s) {
   return names;
 }
 
+error ended(const end_of_query& end, const sqlite_query_options& options) {
+  if (end.why == end_of_query::reason::memory)
+    return {errc::too_large, "the query takes more than " +
+                                 std::to_string(options.memory_bytes_max) + " bytes of memory"};
+  return {errc::timed_out,
+          "the query took longer than " + std::to_string(options.timeout_ms) + " ms"};
+}
+
+error too_long(const sqlite_query_options& options) {
+  return {errc::too_large, "the result has more than " + std::to_string(options.max_bytes) +
+                               " bytes; ask for fewer rows or columns"};
+}
+
+/// Returns the bytes of a row before it is copied.
+std::size_t bytes_of_row(sqlite3_stmt* s) {
+  auto out = std::size_t{0};
+  for (auto i = 0; i < sqlite3_column_count(s); ++i)
+    if (const auto type = sqlite3_column_type(s, i); type == SQLITE_TEXT || type == SQLITE_BLOB)
+      out += static_cast<std::size_t>(sqlite3_column_bytes(s, i));
+  return out;
+}
+
 result<std::string> rows_of(sqlite3* db, sqlite3_stmt* s, const sqlite_query_options& options,
-                            const end_of_query& end) {
+                            end_of_query& end) {
   const auto names = column_names(s);
   auto text = std::string{"["};
   auto rows = std::size_t{0};
@@ -177,22 +252,23 @@ result<std::string> rows_of(sqlite3* db, sqlite3_stmt* s, const sqlite_query_opt
     const auto code = sqlite3_step(s);
     if (code == SQLITE_DONE)
       return text + ']';
-    if (end.is_over)
-      return error{errc::timed_out,
-                   "the query took longer than " + std::to_string(options.timeout_ms) + " ms"};
+    if (code == SQLITE_ROW)
+      end.look(); // short queries end before the handler is asked
+    if (end.why != end_of_query::reason::none)
+      return ended(end, options);
     if (code != SQLITE_ROW)
       return refused(db);
     if (rows == options.max_rows)
       return text + "]\n(only the first " + std::to_string(rows) + " rows; add a LIMIT or a WHERE)";
+    if (text.size() + bytes_of_row(s) > options.max_bytes)
+      return too_long(options);
     auto row = json::object{};
     for (auto i = 0; i < static_cast<int>(names.size()); ++i)
       row[names[static_cast<std::size_t>(i)]] = column(s, i);
     text += rows++ == 0 ? "" : ",";
     append_text(text, row);
     if (text.size() > options.max_bytes)
-      return error{errc::too_large, "the result has more than " +
-                                        std::to_string(options.max_bytes) +
-                                        " bytes; ask for fewer rows or columns"};
+      return too_long(options);
   }
 }
 
@@ -207,17 +283,22 @@ struct sqlite_query_arguments {
 BOOST_DESCRIBE_STRUCT(sqlite_query_arguments, (), (query, parameters))
 
 result<std::string> run_query(const sqlite_query_options& options,
-                              const sqlite_query_arguments& args, const std::stop_token& stop) {
+                              const sqlite_query_arguments& args, const std::stop_token& stop,
+                              query_load& load) {
+  constexpr auto steps_between_looks = 20;
+  const auto running = running_query{load};
+  auto end = end_of_query{
+      std::chrono::steady_clock::now() + std::chrono::milliseconds{options.timeout_ms}, stop,
+      running.memory_max(options.memory_bytes_max)};
   // A connection per call: calls run on any thread and at once, and opening one costs little.
-  const auto db = open_database(options.path);
+  const auto db = open_database(options.path, options.value_bytes_max);
   if (!db)
     return db.error();
-  auto end = end_of_query{
-      std::chrono::steady_clock::now() + std::chrono::milliseconds{options.timeout_ms}, stop};
-  sqlite3_progress_handler(db->get(), 1'000, &end_of_query::ask, &end);
+  sqlite3_progress_handler(db->get(), steps_between_looks, &end_of_query::ask, &end);
   const auto query = prepare(db->get(), args.query);
   if (!query)
     return query.error();
+  detail::limit_row(db->get(), query->get(), options.value_bytes_max);
   if (auto bound = bind(db->get(), query->get(), args.parameters.value_or(json::array{})); !bound)
     return std::move(bound).error();
   return rows_of(db->get(), query->get(), options, end);
@@ -226,13 +307,15 @@ result<std::string> run_query(const sqlite_query_options& options,
 } // namespace
 
 result<tool_ptr> make_sqlite_query(sqlite_query_options options) {
-  if (options.max_rows == 0 || options.max_bytes == 0 || options.timeout_ms == 0)
-    return error{errc::invalid_argument,
-                 "sqlite_query: max_rows, max_bytes and timeout_ms must not be 0"};
-  if (const auto db = open_database(options.path); !db)
+  if (options.max_rows == 0 || options.max_bytes == 0 || options.timeout_ms == 0 ||
+      options.value_bytes_max == 0 || options.memory_bytes_max == 0)
+    return error{errc::invalid_argument, "sqlite_query: max_rows, max_bytes, timeout_ms, "
+                                         "value_bytes_max and memory_bytes_max must not be 0"};
+  if (const auto db = open_database(options.path, options.value_bytes_max); !db)
     return error{errc::not_found, "sqlite_query: path: " + db.error().text};
-  auto run = [options](const sqlite_query_arguments& args, const tool_context& context) {
-    auto rows = run_query(options, args, context.stop);
+  const auto load = std::make_shared<query_load>();
+  auto run = [options, load](const sqlite_query_arguments& args, const tool_context& context) {
+    auto rows = run_query(options, args, context.stop, *load);
     auto out = tool_output{};
     out.is_error = rows.has_error();
     out.content = rows ? *std::move(rows) : "Error: " + rows.error().text;

@@ -7,6 +7,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -144,6 +145,92 @@ BOOST_AUTO_TEST_CASE(a_query_without_an_end_is_ended) {
   auto context = tool_context{};
   context.stop = source.get_token();
   BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_query_is_bounded_in_time_and_memory) {
+  const auto a = std::string{"replace(hex(zeroblob(240000)),'00','a')"};
+  const auto half = std::string{"replace(hex(zeroblob(120000)),'00','a')"};
+  const auto repeat = [](const std::string& piece, int count) {
+    auto out = piece;
+    for (auto i = 1; i < count; ++i)
+      out += ',' + piece;
+    return out;
+  };
+  auto doubling = std::string{"WITH t0(x) AS (SELECT 1)"};
+  for (auto i = 1; i < 40; ++i) {
+    const auto before = "t" + std::to_string(i - 1);
+    doubling += ", t" + std::to_string(i) + "(x) AS (SELECT x FROM " + before +
+                " UNION ALL SELECT x FROM " + before + ")";
+  }
+  const auto endless = std::string{"WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) "};
+  const auto queries = std::vector<std::string>{
+      "SELECT hex(zeroblob(1000000000))",
+      "SELECT length(printf('%.*c', 1000000000, 'x'))",
+      "SELECT format('%0999999999d', 1)",
+      "SELECT " + repeat("hex(zeroblob(500000))", 190),
+      "SELECT " + repeat("hex(zeroblob(260000))", 190),
+      "SELECT " + repeat("hex(zeroblob(260000))", 100),
+      "SELECT max(" + repeat("hex(zeroblob(260000))", 100) + ")",
+      endless + "SELECT group_concat(hex(zeroblob(500000))) FROM t",
+      endless + "SELECT count(DISTINCT hex(zeroblob(i))) FROM t",
+      endless + "SELECT json_group_array(i) FROM t",
+      "WITH RECURSIVE t(i, x) AS (SELECT 1, hex(zeroblob(400000)) UNION ALL SELECT i+1, x || i FROM "
+      "t) SELECT count(*) FROM t",
+      endless + "SELECT sum(instr(" + a + "||i, " + half + "||'b')) FROM t",
+      endless + "SELECT count(replace(" + a + "||i, " + half + "||'b', '')) FROM t",
+      endless + "SELECT count(trim(" + a + "||i, 'axyz')) FROM t",
+      endless + "SELECT count(*) FROM t WHERE " + a + "||i LIKE '%a%a%a%a%a%a%a%a%ab'",
+      endless + "SELECT count(*) FROM t WHERE " + a + "||i GLOB '*a*a*a*a*a*a*a*a*ab'",
+      "SELECT trim(" + a + ", " + half + ")",
+      "SELECT json_patch('{}', '{}')",
+      "SELECT " + std::string(50'000, '(') + "1" + std::string(50'000, ')'),
+      "SELECT " + std::string(50'000, '-') + "1",
+      "SELECT json('" + std::string(90'000, '[') + "')",
+      "SELECT '" + std::string(1'000'000, 'a') + "'",
+      doubling + " SELECT count(*) FROM t39",
+  };
+  auto o = options();
+  o.timeout_ms = 300;
+  for (const auto& query : queries) {
+    sqlite3_memory_highwater(1);
+    const auto before = sqlite3_memory_used();
+    const auto began = std::chrono::steady_clock::now();
+    const auto out = ask({{"query", query}}, o);
+    BOOST_TEST_INFO(out.content.substr(0, 200));
+    BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::milliseconds{800}),
+               query.substr(0, 200));
+    BOOST_TEST(out.content.size() < 2'000'000u);
+    BOOST_TEST(sqlite3_memory_highwater(0) - before < 80 * 1024 * 1024, query.substr(0, 200));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(replaced_functions_work_as_sqlites) {
+  auto* plain = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(":memory:", &plain) == SQLITE_OK);
+  for (const std::string expression :
+       {"instr('häll','l')", "instr('abc','')", "instr('','a')", "instr(NULL,'a')", "instr(123,2)",
+        "instr(x'c3a4ff',x'ff')", "instr('abc','d')", "replace('aXbX','X','')", "replace('a','','b')",
+        "replace('aaa','aa','b')", "replace(NULL,'a','b')", "replace(121,1,'x')", "replace('','a','b')",
+        "replace('ab','b','')", "trim('  a ')", "ltrim('xxaxx','x')", "rtrim('xxaxx','x')",
+        "trim('äaä','ä')", "trim('abc','')", "trim(NULL)", "trim('aaa','a')", "trim(1.50,'0')",
+        "typeof(trim('a'))", "typeof(instr('a','a'))"}) {
+    auto* statement = static_cast<sqlite3_stmt*>(nullptr);
+    const auto query = "SELECT quote(" + expression + ") AS x";
+    BOOST_REQUIRE(sqlite3_prepare_v2(plain, query.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+    BOOST_REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
+    const auto* text = static_cast<const void*>(sqlite3_column_text(statement, 0));
+    const auto wanted = json::array{json::object{{"x", static_cast<const char*>(text)}}};
+    BOOST_TEST(ask({{"query", query}}, options()).content == to_text(wanted), expression);
+    sqlite3_finalize(statement);
+  }
+  sqlite3_close(plain);
+}
+
+BOOST_AUTO_TEST_CASE(with_tables_may_be_used_more_than_once) {
+  const auto out = ask({{"query", "WITH a(x) AS (SELECT 1), \"b\"(y) AS (SELECT a.x FROM a, a AS c) "
+                                  "SELECT b.y FROM b JOIN a ON a.x = b.y, [b] AS d"}},
+                       options());
+  BOOST_TEST(out.content == R"([{"y":1}])");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_no_database_is_refused) {

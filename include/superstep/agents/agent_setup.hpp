@@ -13,7 +13,7 @@ class agent;
 /// Returns what is wrong with the machine for an agent and the agents below it: programs of
 /// `command` tools that do not exist or cannot be executed, folders that do not exist, sandboxes
 /// that cannot be made, a kernel without pidfd_open(2). To be asked before the first row: a program
-/// that cannot be started later fails its run, and the model is not told.
+/// that cannot be started later fails its run, and the model gets no result.
 ///
 /// Blocks while sandboxes are tried. A shortage of the machine is not a fault of the set-up.
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io);

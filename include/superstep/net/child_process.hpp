@@ -32,7 +32,7 @@ struct process_request {
   std::string working_directory;              ///< empty: the caller's
   process_limits limits{};
   std::uint32_t timeout_ms = 60'000;          ///< 0 = none
-  /// How long it waits for descriptors, processes and memory to be free. Part of timeout_ms.
+  /// The longest wait for free descriptors, processes and memory. Part of timeout_ms.
   std::uint32_t start_wait_max_ms = 30'000;
   std::size_t output_bytes_max = 1024 * 1024; ///< of standard output; more ends the program
   std::size_t error_bytes_max = 4 * 1024;     ///< of standard error; what goes beyond is dropped

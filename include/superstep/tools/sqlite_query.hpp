@@ -15,6 +15,8 @@ struct sqlite_query_options {
   std::size_t max_rows = 100;          ///< further rows are left out, which the result says
   std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
   std::uint32_t timeout_ms = 5'000;    ///< of one query
+  std::size_t value_bytes_max = 512 * 1024;         ///< of one value or row, also of those in between
+  std::size_t memory_bytes_max = 64 * 1024 * 1024; ///< that SQLite takes for one query
 };
 
 /// `sqlite_query`, with the arguments `query` (one SELECT) and, optionally, `parameters` (a list of

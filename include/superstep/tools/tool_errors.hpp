@@ -38,7 +38,7 @@ public:
 
 /// A tool could not be run for a reason that is neither the model's nor the tool's: the machine is
 /// short of something (is_shortage(code())), or the set-up is wrong. Never answered, whatever the
-/// node's tool_errors: it fails the node, and the model is not told.
+/// node's tool_errors: it fails the node, and the model gets no result.
 class tool_unavailable : public std::system_error {
 public:
   explicit tool_unavailable(const error& why) : std::system_error{why.code}, text_{why.text} {}

@@ -41,7 +41,7 @@ process_request shell(std::string script, std::uint32_t timeout_ms = 10'000) {
   return program({"sh", "-c", std::move(script)}, timeout_ms);
 }
 
-/// Whether a process runs; one that nobody has waited for yet does not.
+/// Whether a process runs; a zombie does not.
 bool is_running(int pid) {
   auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
   auto line = std::string{};

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_guard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sqlite3.h>
+#include <string.h>
+
+namespace superstep::detail {
+
+namespace {
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// The tokens of a query in lower case, names without their quotes; texts and comments left out.
+class tokens {
+public:
+  explicit tokens(std::string_view query) : rest_{query} {
+    while (!rest_.empty())
+      next();
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  [[nodiscard]] std::string_view at(std::size_t i) const {
+    return i < all_.size() ? std::string_view{all_[i]} : std::string_view{};
+  }
+  /// The place behind the bracket that closes the one at `i`.
+  [[nodiscard]] std::size_t after_bracket(std::size_t i) const {
+    auto open = std::size_t{0};
+    for (; i < all_.size(); ++i) {
+      open += all_[i] == "(" ? 1 : 0;
+      if (all_[i] == ")" && --open == 0)
+        return i + 1;
+    }
+    return i;
+  }
+
+private:
+  void skip_to(std::string_view end, std::size_t from) {
+    const auto at = rest_.find(end, from);
+    rest_.remove_prefix(at == std::string_view::npos ? rest_.size() : at + end.size());
+  }
+  void quoted(char end) {
+    const auto at = rest_.find(end, 1);
+    if (rest_.front() != '\'')
+      add(rest_.substr(1, at == std::string_view::npos ? at : at - 1));
+    rest_.remove_prefix(at == std::string_view::npos ? rest_.size() : at + 1);
+  }
+  void add(std::string_view text) {
+    auto lower = std::string{text};
+    for (auto& c : lower)
+      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    all_.push_back(std::move(lower));
+  }
+  void next() {
+    const auto c = rest_.front();
+    if (rest_.starts_with("--"))
+      return skip_to("\n", 2);
+    if (rest_.starts_with("/*"))
+      return skip_to("*/", 2);
+    if (c == '\'' || c == '"' || c == '`' || c == '[')
+      return quoted(c == '[' ? ']' : c);
+    auto size = std::size_t{1};
+    while (is_word(c) && size < rest_.size() && is_word(rest_[size]))
+      ++size;
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f')
+      add(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+  }
+
+  std::string_view rest_;
+  std::vector<std::string> all_;
+};
+
+/// `name [(columns)] AS [[NOT] MATERIALIZED] (`
+bool defines_table(const tokens& all, std::size_t i) {
+  auto next = all.at(i + 1) == "(" ? all.after_bracket(i + 1) : i + 1;
+  if (all.at(next) != "as")
+    return false;
+  ++next;
+  next += all.at(next) == "not" ? 1 : 0;
+  next += all.at(next) == "materialized" ? 1 : 0;
+  return all.at(next) == "(";
+}
+
+bool is_after_from(std::string_view before) {
+  return before == "from" || before == "join" || before == "," || before == "(";
+}
+
+std::string_view text_of(sqlite3_value* value) {
+  const auto* text = static_cast<const char*>(static_cast<const void*>(sqlite3_value_text(value)));
+  return text == nullptr ? std::string_view{}
+                         : std::string_view{text, static_cast<std::size_t>(
+                                                      sqlite3_value_bytes(value))};
+}
+
+bool any_null(int count, sqlite3_value** values) {
+  return std::any_of(values, values + count,
+                     [](auto* v) { return sqlite3_value_type(v) == SQLITE_NULL; });
+}
+
+/// memmem() takes linear time.
+std::size_t find_in(std::string_view text, std::string_view part, std::size_t from) {
+  const auto* found = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  return found == nullptr
+             ? std::string_view::npos
+             : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
+void give(sqlite3_context* context, std::string_view text) {
+  sqlite3_result_text64(context, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void instr(sqlite3_context* context, int count, sqlite3_value** values) {
+  if (any_null(count, values))
+    return;
+  const auto are_blobs = sqlite3_value_type(values[0]) == SQLITE_BLOB &&
+                         sqlite3_value_type(values[1]) == SQLITE_BLOB;
+  const auto bytes_of = [are_blobs](sqlite3_value* value) {
+    if (!are_blobs)
+      return text_of(value);
+    const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+    return std::string_view{bytes, bytes == nullptr ? 0
+                                                    : static_cast<std::size_t>(
+                                                          sqlite3_value_bytes(value))};
+  };
+  const auto text = bytes_of(values[0]);
+  const auto part = bytes_of(values[1]);
+  const auto at = part.empty() ? 0 : text.empty() ? std::string_view::npos : find_in(text, part, 0);
+  auto place = sqlite3_int64{0};
+  if (at != std::string_view::npos) {
+    place = 1;
+    for (const auto c : text.substr(0, at)) // characters, of blobs bytes
+      place += are_blobs || (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+  }
+  sqlite3_result_int64(context, place);
+}
+
+void replace(sqlite3_context* context, int count, sqlite3_value** values) {
+  if (any_null(count, values))
+    return;
+  const auto text = text_of(values[0]);
+  const auto part = text_of(values[1]);
+  const auto with = text_of(values[2]);
+  if (part.empty() || text.empty())
+    return sqlite3_result_value(context, values[0]);
+  const auto size_max = static_cast<std::size_t>(
+      sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1));
+  auto out = std::string{};
+  auto done = std::size_t{0};
+  for (;;) {
+    const auto at = find_in(text, part, done);
+    out += text.substr(done, at == std::string_view::npos ? at : at - done);
+    if (at == std::string_view::npos)
+      break;
+    out += with;
+    done = at + part.size();
+    if (out.size() > size_max)
+      return sqlite3_result_error_toobig(context);
+    if (done == text.size())
+      break;
+  }
+  give(context, out);
+}
+
+/// The characters of a short list.
+std::vector<std::string_view> characters_of(std::string_view list) {
+  auto out = std::vector<std::string_view>{};
+  for (auto i = std::size_t{0}; i < list.size();) {
+    auto size = std::size_t{1};
+    while (i + size < list.size() &&
+           (static_cast<unsigned char>(list[i + size]) & 0xC0U) == 0x80U)
+      ++size;
+    out.push_back(list.substr(i, size));
+    i += size;
+  }
+  return out;
+}
+
+enum trim_side : std::uintptr_t { left = 1, right = 2 };
+
+void trim(sqlite3_context* context, int count, sqlite3_value** values) {
+  constexpr auto list_bytes_max = std::size_t{256};
+  if (any_null(count, values))
+    return;
+  auto text = text_of(values[0]);
+  const auto list = count > 1 ? text_of(values[1]) : std::string_view{" "};
+  if (list.size() > list_bytes_max)
+    return sqlite3_result_error(context, "the list of characters to trim is too long", -1);
+  const auto sides =
+      reinterpret_cast<std::uintptr_t>(sqlite3_user_data(context)); // the side itself
+  const auto set = characters_of(list);
+  const auto find = [&](auto is_at) {
+    const auto found = std::ranges::find_if(set, is_at);
+    return found == set.end() ? std::size_t{0} : found->size();
+  };
+  while ((sides & left) != 0 && !text.empty()) {
+    const auto size = find([&](auto c) { return text.starts_with(c); });
+    if (size == 0)
+      break;
+    text.remove_prefix(size);
+  }
+  while ((sides & right) != 0 && !text.empty()) {
+    const auto size = find([&](auto c) { return text.ends_with(c); });
+    if (size == 0)
+      break;
+    text.remove_suffix(size);
+  }
+  give(context, text);
+}
+
+} // namespace
+
+std::size_t expansions_of(std::string_view query, std::size_t max) {
+  const auto all = tokens{query};
+  auto references = std::map<std::string_view, std::size_t>{};
+  for (auto i = std::size_t{0}; i < all.size(); ++i)
+    if (is_word(all.at(i).empty() ? ' ' : all.at(i).front()) && defines_table(all, i))
+      references.emplace(all.at(i), 0);
+  for (auto i = std::size_t{1}; i < all.size(); ++i)
+    if (const auto found = references.find(all.at(i));
+        found != references.end() && is_after_from(all.at(i - 1)) && all.at(i + 1) != ".")
+      ++found->second;
+  auto out = std::size_t{1};
+  for (const auto& [name, count] : references)
+    out = std::min(max, out * std::max<std::size_t>(count, 1));
+  return out;
+}
+
+bool has_wide_format(std::string_view query) {
+  constexpr auto digits_max = std::size_t{4};
+  const auto all = tokens{query};
+  auto formats = false;
+  for (auto i = std::size_t{0}; i < all.size(); ++i)
+    formats = formats || all.at(i) == "printf" || all.at(i) == "format";
+  for (auto at = query.find('%'); formats && at != std::string_view::npos;
+       at = query.find('%', at + 1)) {
+    auto digits = std::size_t{0};
+    for (const auto c : query.substr(at + 1)) {
+      if (c == '*')
+        return true;
+      digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+      if (digits > digits_max)
+        return true;
+      if (digits == 0 && std::string_view{"-+ 0#!,.;$"}.find(c) == std::string_view::npos)
+        break;
+    }
+  }
+  return false;
+}
+
+void limit_connection(sqlite3* db, std::size_t value_bytes_max) {
+  // The progress handler is asked at loops only: what runs straight on is bounded by columns,
+  // operations and the length of each value.
+  constexpr auto largest = std::size_t{1} << 30U;
+  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(std::min(value_bytes_max, largest)));
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 100'000);
+  sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 200);
+  sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
+  sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 5'000);
+  sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200);
+  sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, 1'000);
+}
+
+void limit_row(sqlite3* db, sqlite3_stmt* query, std::size_t value_bytes_max) {
+  constexpr auto row_bytes_max = std::size_t{24} << 20U; // arguments of functions come on top
+  constexpr auto value_bytes_min = std::size_t{64} << 10U;
+  const auto columns = static_cast<std::size_t>(std::max(sqlite3_column_count(query), 1));
+  const auto share = std::max(row_bytes_max / columns, value_bytes_min);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(std::min(value_bytes_max, share)));
+}
+
+bool replace_slow_functions(sqlite3* db) {
+  constexpr auto kind = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+  const auto add = [db](const char* name, int count, void* data,
+                        void (*body)(sqlite3_context*, int, sqlite3_value**)) {
+    return sqlite3_create_function_v2(db, name, count, kind, data, body, nullptr, nullptr,
+                                      nullptr) == SQLITE_OK;
+  };
+  auto done = add("instr", 2, nullptr, instr) && add("replace", 3, nullptr, replace);
+  for (const auto& [name, side] : {std::pair{"trim", left | right}, std::pair{"ltrim", left | 0},
+                                   std::pair{"rtrim", right | 0}})
+    for (const auto count : {1, 2})
+      done = done && add(name, count, reinterpret_cast<void*>(std::uintptr_t(side)), trim);
+  return done;
+}
+
+} // namespace superstep::detail
