@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <string_view>
+#include <system_error>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,6 +20,9 @@ namespace {
 
 /// After this many looks without a job ended, one more thread: bodies may spin for each other.
 constexpr auto looks_before_one_more = 20U;
+
+/// After the system has refused a thread it is not asked for another for this long.
+constexpr auto retry_time = std::chrono::milliseconds{20};
 
 /// A body under this is better run in place: handing it to a thread costs as much.
 constexpr auto short_body = std::chrono::microseconds{20};
@@ -59,7 +63,7 @@ crew::crew(engine_core& core, std::size_t threads_max, std::size_t burners_max)
 
 bool crew::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
-  return idle_ > orders_.size() || may_grow();
+  return idle_ > orders_.size() || (may_grow() && start_member());
 }
 
 /// A lane that is held up in a body at the bound gets a thread all the same while the engine shuts
@@ -73,30 +77,52 @@ void crew::serve(lane& l, bool took_over) {
   give({&l, took_over});
 }
 
+/// One more thread for jobs. False when none is free and none can be started.
+bool crew::give_jobs_order() {
+  if (idle_ <= orders_.size() && (members_.size() >= threads_max_ || !start_member()))
+    return false;
+  ++at_jobs_;
+  give({});
+  return true;
+}
+
 void crew::give(order o) {
   // Lanes first: a lane without a thread holds everything back.
   if (o.to_serve != nullptr)
     orders_.push_front(o);
   else
     orders_.push_back(o);
-  if (orders_.size() > idle_ && (o.to_serve != nullptr ? may_grow() : members_.size() < threads_max_))
-    start_member();
+  if (orders_.size() > idle_ &&
+      (o.to_serve != nullptr ? may_grow() : members_.size() < threads_max_))
+    static_cast<void>(start_member()); // without one the first thread that comes back takes it
   changed_.notify_one();
 }
 
-void crew::start_member() {
-  members_.push_back(std::make_unique<crew_member>());
-  auto& self = *members_.back();
-  self.thread_ = std::thread{[this, &self, keep = core_.shared_from_this()] { work(self); }};
+/// Counts the new thread as idle at once, so that the next order finds it. False when the system
+/// refuses: the engine goes on with those that it has.
+bool crew::start_member() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < retry_at_)
+    return false;
+  auto made = std::make_unique<crew_member>();
+  try {
+    made->thread_ =
+        std::thread{[this, self = made.get(), keep = core_.shared_from_this()] { work(*self); }};
+  } catch (const std::system_error&) { // a limit of processes, or no memory for a stack
+    retry_at_ = now + retry_time;
+    return false;
+  }
+  members_.push_back(std::move(made));
+  ++idle_;
+  return true;
 }
 
 void crew::work(crew_member& self) {
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
                         std::memory_order_release);
-  auto lock = std::unique_lock{mutex_};
-  for (;;) {
-    ++idle_;
+  auto lock = std::unique_lock{mutex_}; // it is counted as idle since it was started
+  for (;; ++idle_) {
     changed_.wait(lock, [this] { return stopping_ || !orders_.empty() || !refused_.empty(); });
     --idle_;
     if (!refused_.empty()) {
@@ -139,7 +165,7 @@ void call_back_refused(run_request& request) {
   raw.error = make_run_error(graph_errc::cancelled, "run '" + request.config->run_id +
                                                         "' was not started: the engine is "
                                                         "shutting down");
-  request.done(std::move(raw));
+  call_back(request.done, std::move(raw));
 }
 
 } // namespace
@@ -155,13 +181,21 @@ void crew::answer_refused(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-void crew::add_job(call& c) {
+bool crew::add_job(call& c) {
   const auto lock = std::scoped_lock{mutex_};
-  jobs_.push_back(&c);
-  if (at_jobs_ < burners_max_) {
+  if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
+    // A thread that is held up in a body takes the order when it comes back. Where all threads
+    // serve lanes, none would: the system has refused more.
+    const auto comes_back = [](const auto& m) {
+      return m->at.load(std::memory_order_relaxed) == duty::body;
+    };
+    if (std::ranges::none_of(members_, comes_back))
+      return false;
     ++at_jobs_;
     give({});
   }
+  jobs_.push_back(&c);
+  return true;
 }
 
 call* crew::next_job() {
@@ -215,10 +249,8 @@ void crew::pace() {
   more = std::min(more, jobs_.size());
   // Some threads stay free for lanes.
   const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);
-  for (; more > 0 && at_jobs_ + reserve < threads_max_; --more) {
-    ++at_jobs_;
-    give({});
-  }
+  while (more > 0 && at_jobs_ + reserve < threads_max_ && give_jobs_order())
+    --more;
 }
 
 bool crew::is_busy() {

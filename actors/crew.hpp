@@ -53,13 +53,16 @@ public:
 
   /// Gives a lane to a free thread. False when there is none and none can be started.
   [[nodiscard]] bool can_serve();
+  /// Where can_serve() was not asked before, the lane may have to wait for a thread.
   void serve(lane& l, bool took_over);
 
   /// Calls back, on a thread of the engine, for a run that no lane takes because the engine is
   /// shutting down. Such callbacks may submit further runs, which are refused in their turn.
   void refuse(run_request&& request) noexcept;
 
-  void add_job(call& c);
+  /// Queues a body for the job threads. False when there is none and none can be started: the lane
+  /// then runs it itself.
+  [[nodiscard]] bool add_job(call& c);
   /// The watcher's look: starts more job threads when those at work only wait.
   void pace();
   /// Whether there is anything the watcher should look after.
@@ -75,8 +78,9 @@ private:
     bool took_over = false;
   };
 
-  void give(order o);  // with mutex_ held
-  void start_member(); // with mutex_ held
+  void give(order o);                  // with mutex_ held
+  [[nodiscard]] bool start_member();   // with mutex_ held
+  [[nodiscard]] bool give_jobs_order(); // with mutex_ held
   [[nodiscard]] bool may_grow() const noexcept; // with mutex_ held
   void work(crew_member& self);
   void run_jobs(crew_member& self);
@@ -99,6 +103,7 @@ private:
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;
+  std::chrono::steady_clock::time_point retry_at_{}; // no thread could be started before
   bool stopping_ = false;
   bool is_over_ = false; // stop() has returned, or is about to
 };

@@ -23,7 +23,13 @@ void actor_ref::exit() const {
 }
 
 void actor_ref::monitor(std::function<void()> down) const {
-  actor_->actor->get()->attach_functor([down = std::move(down)] { down(); });
+  actor_->actor->get()->attach_functor([down = std::move(down)] {
+    try {
+      down();
+    } catch (...) {
+      report_stray("the monitor of an actor", std::current_exception());
+    }
+  });
 }
 
 bool actor_ref::is_alive() const {

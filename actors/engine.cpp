@@ -18,6 +18,11 @@ engine::~engine() {
   core_->shut_down();
 }
 
+void engine::note_copy_failure(raw_result& raw) {
+  if (!raw.error)
+    raw.error = error_of_user_code("the copy of the final state", std::current_exception(), 0);
+}
+
 void engine::throw_run_error(run_error e) {
   if (!e.cause)
     throw graph_error{std::move(e)};
@@ -47,6 +52,11 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   if (table->options().debug) {
     request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
     request.modes = modes | printing_sink::modes;
+  }
+  // The queue of event_stream throws nothing; everything else that takes events is guarded.
+  if (request.sink && std::dynamic_pointer_cast<event_stream::queue>(request.sink) == nullptr) {
+    request.guard = std::make_shared<guarded_sink>(std::move(request.sink));
+    request.sink = request.guard;
   }
   const auto events = request.sink; // the run may have ended before it is told who waits for room
   const auto t = core_->submit(home, std::move(request));

@@ -2,12 +2,18 @@
 #include "engine_core.hpp"
 
 #include <algorithm>
+#include <latch>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
 namespace {
+
+/// Threads that an actor system starts with one worker: the worker and the clock.
+constexpr auto caf_threads = std::size_t{2};
 
 engine_options with_defaults(engine_options o) {
   if (o.workers == 0)
@@ -47,6 +53,25 @@ private:
   std::function<void(lane&)> f_;
 };
 
+std::system_error no_threads(const std::error_code& why) {
+  return std::system_error{why, "an engine cannot start the threads that it needs at least (see "
+                                "the limit of processes, ulimit -u)"};
+}
+
+/// Throws where the system refuses so many threads. CAF would end the process when it finds out.
+void check_threads(std::size_t n) {
+  auto release = std::latch{1};
+  auto all = std::vector<std::jthread>{};
+  try {
+    for (auto i = std::size_t{0}; i < n; ++i)
+      all.emplace_back([&release] { release.wait(); });
+  } catch (const std::system_error& e) {
+    release.count_down();
+    throw no_threads(e.code());
+  }
+  release.count_down();
+}
+
 } // namespace
 
 engine_core::engine_core(engine_options options)
@@ -56,6 +81,7 @@ engine_core::engine_core(engine_options options)
   config_.set("scheduler.policy", caf::atom("sharing"));
   config_.set("scheduler.max-threads", std::size_t{1});
   config_.set("logger.console", caf::atom("none"));
+  check_threads(caf_threads + 2); // and one of ours; one that has ended may still count
   system_ = std::make_unique<caf::actor_system>(config_);
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
     lanes_.emplace_back(new lane{*this, i});
@@ -72,7 +98,14 @@ void engine_core::start() {
     using anchor = std::weak_ptr<engine_core>;
     l->set_anchor(
         std::allocate_shared<const anchor>(cache_line_allocator<anchor>{}, weak_from_this()));
-    threads_.serve(*l, false);
+    if (threads_.can_serve()) {
+      threads_.serve(*l, false);
+      continue;
+    }
+    if (l == lanes_.front())
+      throw no_threads(std::make_error_code(std::errc::resource_unavailable_try_again));
+    lanes_.resize(l->index()); // fewer lanes than asked for
+    break;
   }
   watcher_.start();
 }

@@ -51,7 +51,7 @@ public:
     return lanes_;
   }
   [[nodiscard]] crew& threads() noexcept { return threads_; }
-  void add_job(call& c) { threads_.add_job(c); }
+  [[nodiscard]] bool add_job(call& c) { return threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
   [[nodiscard]] std::size_t live_runs() const noexcept;
 

@@ -217,10 +217,27 @@ private:
   void stop_with_questions(run& r);
   void task_asked(run& r, std::uint32_t number, conversation& talk);
 
+  /// Calls a user's code that is not a body. What it throws is noted and ends the run at the next
+  /// ends_broken(). Such code never runs above a body: no frame of a lane owns anything there.
+  template <class Call>
+  void call_user(run& r, std::string_view whose, Call call) {
+    try {
+      call();
+    } catch (...) {
+      note_broken(r, whose);
+    }
+  }
+  static void note_broken(run& r, std::string_view whose);
+  [[nodiscard]] bool ends_broken(run& r);
+  [[nodiscard]] static result<void> apply_step(run& r);
+  [[nodiscard]] bool advance(run& r);
+  [[nodiscard]] bool begin_state(run& r);
+
   // lane_known.cpp: tasks that need not be run.
   void take_known(run& r);
   void begin_known(run& r);
-  static void cache_late(const run& r, const std::vector<late_output>& late);
+  void cache_late(run& r, const std::vector<late_output>& late);
+  [[nodiscard]] std::optional<std::string> cache_key(run& r, std::uint32_t number);
   void look_up(run& r, std::uint32_t number);
   void cache_output(run& r, std::uint32_t number, const node_output& output);
   void tell_thread(run& r, std::uint32_t number, const node_output* output,
@@ -250,7 +267,7 @@ private:
   [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
   static void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_error> why);
   [[nodiscard]] std::optional<timeout_policy> timeout_of(const run& r, const call& c) const;
-  [[nodiscard]] bool will_retry(run& r, std::uint32_t number, const run_error& error);
+  [[nodiscard]] bool will_retry(run& r, std::uint32_t number, run_error& error);
   void retry_due(run& r, std::uint32_t number);
 
   // lane_calls.cpp: calls and actors.

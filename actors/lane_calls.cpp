@@ -240,7 +240,10 @@ void lane::send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number) {
   give_flight(r, c);
   went_away(c);
   shell_of(c.actor).release(); // dead now: its notice ends the call
-  core_.add_job(c);
+  if (!core_.add_job(c)) { // no thread is to be had: the lane runs it, after what is ready already
+    came_back(c);
+    ready_.push_back({nullptr, &c, nullptr, 0});
+  }
 }
 
 void lane::give_flight(run& r, call& c) {
@@ -456,8 +459,9 @@ lane::kept lane::start_fork(call& c) {
   learn_heavy(c);
   if (c.input.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
     went_away(c);
-    core_.add_job(c);
-    return kept::yes;
+    if (core_.add_job(c))
+      return kept::yes;
+    came_back(c);
   }
   auto& s = shell_of(c.actor);
   if (!s.try_acquire()) {

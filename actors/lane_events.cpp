@@ -75,7 +75,8 @@ void lane::tell_start(run& r, std::uint32_t number) {
   event.node = node.name;
   event.task_index = t.is_push() ? t.push_index : 0;
   if (node.body)
-    event.data = node.body->show_input(reading(r, number));
+    call_user(r, "the input of node '" + node.name + "', to be shown,",
+              [&] { event.data = node.body->show_input(reading(r, number)); });
   r.request.sink->push(std::move(event));
 }
 

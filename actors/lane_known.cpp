@@ -62,9 +62,27 @@ void lane::begin_known(run& r) {
   cache_late(r, late);
 }
 
-void lane::cache_late(const run& r, const std::vector<late_output>& late) {
+void lane::cache_late(run& r, const std::vector<late_output>& late) {
   for (const auto& l : late)
-    r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout());
+    call_user(r, "the cache, given an output of '" + l.scope + "',",
+              [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
+}
+
+/// The key of a task's output; nothing: its input cannot be told apart from others, or is broken.
+std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
+  const auto& node = r.table().node(r.step.tasks[number].node);
+  auto key = std::optional<std::string>{};
+  call_user(r, "the cache key of node '" + node.name + "' (task " +
+                   r.task_path(r.step.tasks[number]) + ')',
+            [&] {
+              const auto input = reading(r, number);
+              if (node.options.cache->key) {
+                key = node.options.cache->key(input);
+              } else if (const auto shown = node.body->show_input(input); !shown.is_null()) {
+                key = to_canonical_text(shown);
+              }
+            });
+  return key;
 }
 
 void lane::look_up(run& r, std::uint32_t number) {
@@ -74,18 +92,14 @@ void lane::look_up(run& r, std::uint32_t number) {
   const auto& node = r.table().node(t.node);
   if (!node.options.cache)
     return;
-  const auto input = reading(r, number);
-  auto key = std::string{};
-  if (node.options.cache->key) {
-    key = node.options.cache->key(input);
-  } else {
-    const auto shown = node.body->show_input(input);
-    if (shown.is_null()) // it cannot be told apart from other inputs
-      return;
-    key = to_canonical_text(shown);
-  }
+  auto key = cache_key(r, number);
+  if (!key)
+    return;
   const auto scope = r.table().name() + '/' + node.name;
-  if (const auto known = r.cache->find(scope, key, r.table().layout())) {
+  auto known = std::optional<task_output>{};
+  call_user(r, "the cache, asked for an output of '" + scope + "',",
+            [&] { known = r.cache->find(scope, *key, r.table().layout()); });
+  if (known) {
     r.step.record(number, *known);
     r.step.tasks[number].is_known = true;
     auto output = node_output{};
@@ -99,7 +113,7 @@ void lane::look_up(run& r, std::uint32_t number) {
     }
     return;
   }
-  r.cache_keys.insert_or_assign(number, std::move(key));
+  r.cache_keys.insert_or_assign(number, std::move(*key));
 }
 
 void lane::cache_output(run& r, std::uint32_t number, const node_output& output) {

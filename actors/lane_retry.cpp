@@ -11,12 +11,17 @@ namespace superstep {
 
 /// Whether the task gets another attempt. It then stands in `again` at once or after an alarm, and
 /// the barrier waits for it as for a call in flight.
-bool lane::will_retry(run& r, std::uint32_t number, const run_error& error) {
+bool lane::will_retry(run& r, std::uint32_t number, run_error& error) {
   auto& t = r.step.tasks[number];
   const auto& policies = r.table().node(t.node).options.retry;
   if (policies.empty())
     return false;
-  const auto* const policy = find_policy(policies, error.cause, t.attempt);
+  const auto* policy = static_cast<const retry_policy*>(nullptr);
+  try {
+    policy = find_policy(policies, error.cause, t.attempt);
+  } catch (...) { // a predicate is user code too; its failure is the run's
+    error.text += "; its retry predicate failed too: " + describe(std::current_exception());
+  }
   if (policy == nullptr)
     return false;
   const auto wait = wait_after(*policy, t.attempt, luck_());

@@ -130,9 +130,6 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.request = std::move(request);
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
-  r.state.reset(std::move(r.request.table),
-                below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
-                config.recursion_limit);
   r.next_task = 0;
   r.away = 0;
   r.is_patient = false;
@@ -141,7 +138,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.drained_for.clear();
   r.stats.steps = 0;
   r.stats.tasks = 0;
-  r.node_actors.resize(r.table().nodes().size());
+  r.node_actors.resize(r.request.table->nodes().size());
   r.coordinator = take_shell(actor_kind::coordinator, r);
   live_.emplace(number, &r);
   if (below != nullptr)
@@ -151,7 +148,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.is_plain = false;
   r.has_moved = true;
   r.stops_after = false;
-  if (!set_breakpoints(r))
+  if (!begin_state(r) || !set_breakpoints(r))
     return;
   find_resources(r);
   const auto& set = config.thread;
@@ -311,7 +308,7 @@ lane::kept lane::drive(run& r) {
         r.first_end_ns = now_ns();
       return kept::yes;
     }
-    if (!barrier(r) || !advance_step(r))
+    if (!advance(r))
       return kept::yes;
   }
   queue(r);
@@ -475,6 +472,22 @@ void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
 
 namespace {
 
+/// Calls a saver for a run that has ended: what it throws is the run's error, if it has none.
+template <class Call>
+void attempt(raw_result& raw, Call call) {
+  auto error = std::optional<run_error>{};
+  try {
+    call();
+    return;
+  } catch (const saver_error& e) {
+    error = make_run_error(e.code(), e.what());
+  } catch (...) {
+    error = error_of_user_code("the checkpointer", std::current_exception(), 0);
+  }
+  if (!raw.error)
+    raw.error = std::move(error);
+}
+
 /// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
 std::function<void(raw_result)> after_saving(thread_run& thread,
                                              std::function<void(raw_result)> done) {
@@ -488,16 +501,13 @@ std::function<void(raw_result)> after_saving(thread_run& thread,
           done = std::move(done)](raw_result raw) mutable {
     auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
     const auto tell = [keeper, key, done, held] {
-      try {
-        keeper->check(key);
-      } catch (const saver_error& e) {
-        if (!held->raw.error)
-          held->raw.error = make_run_error(e.code(), e.what());
-      }
+      attempt(held->raw, [&] { keeper->check(key); });
       held->lease.reset(); // whoever is told may go on with the thread
-      done(std::move(held->raw));
+      call_back(done, std::move(held->raw));
     };
-    if (!keeper->when_saved(key, tell))
+    auto is_saving = false;
+    attempt(held->raw, [&] { is_saving = keeper->when_saved(key, tell); });
+    if (!is_saving)
       tell();
   };
 }
@@ -526,6 +536,11 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   r.unlink_below();
   while (!r.open.empty())
     abandon(*r.open.back());
+  if (!r.late.empty())
+    cache_late(r, std::exchange(r.late, {}));
+  if (r.broken && !error)
+    error = std::move(*r.broken);
+  r.broken.reset();
   if (r.thread)
     error = close_thread(r, std::move(error));
   auto result = raw_result{r.state.take_state(),       std::move(error),
@@ -539,8 +554,6 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   }
   give_back(std::move(r.coordinator));
   forget_run(r);
-  if (!r.late.empty())
-    cache_late(r, std::exchange(r.late, {}));
   auto done = std::exchange(r.request.done, nullptr);
   if (done && r.thread && !r.request.below)
     done = after_saving(*r.thread, std::move(done));
@@ -555,7 +568,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   free_runs_.push_back(&r);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (done)
-    done(std::move(result));
+    call_back(done, std::move(result));
 }
 
 } // namespace superstep

@@ -21,7 +21,9 @@ bool lane::barrier(run& r) {
     stop_with_questions(r);
     return false;
   }
-  if (auto applied = apply(r.state, r.step); !applied) {
+  if (!r.is_plain && ends_broken(r))
+    return false;
+  if (auto applied = apply_step(r); !applied) {
     fail_step(r, applied.error());
     return false;
   }
@@ -36,8 +38,9 @@ bool lane::finish_step(run& r) {
   r.held.clear();
   emit_values(r);
   if (r.thread) // alone on its lane, it would keep nobody from anything while the disk writes
-    r.thread->save(r.state, checkpoint_source::loop, load() == 1);
-  if (fails_to_save(r))
+    call_user(r, "the checkpoint of the step",
+              [&] { r.thread->save(r.state, checkpoint_source::loop, load() == 1); });
+  if (fails_to_save(r) || ends_broken(r))
     return false;
   r.forget_step();
   r.stops_after = stops_at(r, run::stop_after);
@@ -58,11 +61,13 @@ bool lane::fails_to_save(run& r) {
 bool lane::waits_for_saver(run& r) {
   if (!r.thread || !r.thread->keeper() || r.thread->when() != durability::sync)
     return false;
-  r.is_saving = r.thread->keeper()->when_saved(
-      r.thread->key(), [core = core_.weak_from_this(), number = r.number, lane = index_] {
-        if (const auto alive = core.lock())
-          alive->saved({number, lane});
-      });
+  call_user(r, "the checkpointer", [&] {
+    r.is_saving = r.thread->keeper()->when_saved(
+        r.thread->key(), [core = core_.weak_from_this(), number = r.number, lane = index_] {
+          if (const auto alive = core.lock())
+            alive->saved({number, lane});
+        });
+  });
   return r.is_saving;
 }
 
@@ -95,7 +100,7 @@ void lane::stop_with_questions(run& r) {
   auto asked = std::move(*r.asked);
   r.asked.reset();
   if (!r.step.finished.empty()) {
-    if (auto applied = apply(r.state, r.step); !applied) {
+    if (auto applied = apply_step(r); !applied) {
       fail_step(r, applied.error());
       return;
     }
@@ -139,7 +144,7 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
     abandon(*r.open.back());
   for (auto& [number, output] : given)
     task_ended(r, number, std::move(output));
-  return !apply(r.state, r.step) || r.is_plain || finish_step(r);
+  return !apply_step(r) || r.is_plain || finish_step(r);
 }
 
 /// The same for the runs below it, which stand for tasks of its own, and then for itself.
@@ -205,7 +210,10 @@ bool lane::begin_step(run& r) {
   if (r.thread || r.cache != nullptr)
     begin_known(r);
   r.is_lone = is_lone(r);
-  return !waits_for_saver(r) && !r.paused;
+  if (ends_broken(r))
+    return false;
+  const auto waits = waits_for_saver(r);
+  return !ends_broken(r) && !waits && !r.paused;
 }
 
 void lane::end_out_of_steps(run& r) {

@@ -59,20 +59,26 @@ void lane::take_thread(run& r) {
   };
   const auto at = std::make_shared<arrival>();
   const auto& set = r.request.config->thread;
-  keeper->take(r.thread->key().thread_id, set ? set->in_use : when_in_use::wait,
-               [at, core = core_.weak_from_this(), number = r.number,
-                index = index_](result<lease_ptr> got) {
-                 const auto lock = std::scoped_lock{at->mutex};
-                 if (!at->is_late) {
-                   at->got = std::move(got);
-                   return;
-                 }
-                 const auto granted = std::make_shared<granted_lease>(std::move(got));
-                 if (const auto alive = core.lock())
-                   alive->on_lane(index, [number, granted](lane& l) {
-                     l.thread_was_taken(number, granted->take());
-                   });
-               });
+  const auto arrived = [at, core = core_.weak_from_this(), number = r.number,
+                        index = index_](result<lease_ptr> got) {
+    const auto lock = std::scoped_lock{at->mutex};
+    if (!at->is_late) {
+      at->got = std::move(got);
+      return;
+    }
+    const auto granted = std::make_shared<granted_lease>(std::move(got));
+    if (const auto alive = core.lock())
+      alive->on_lane(index, [number, granted](lane& l) {
+        l.thread_was_taken(number, granted->take());
+      });
+  };
+  try {
+    keeper->take(r.thread->key().thread_id, set ? set->in_use : when_in_use::wait, arrived);
+  } catch (...) {
+    arrived(error{make_error_code(graph_errc::user_code_failed),
+                  "the checkpointer of thread '" + r.thread->key().thread_id +
+                      "' failed: " + describe(std::current_exception())});
+  }
   auto now = std::optional<result<lease_ptr>>{};
   {
     const auto lock = std::scoped_lock{at->mutex};
@@ -98,7 +104,14 @@ void lane::begin_with(run& r, result<lease_ptr> got) {
     return;
   }
   r.thread->hold(std::move(*got));
-  if (open_run(r))
+  auto is_open = false;
+  try {
+    is_open = open_run(r);
+  } catch (...) { // values that users define are copied in it
+    if (r.live)
+      end_run(r, error_of_user_code("the start of the run", std::current_exception(), 0));
+  }
+  if (is_open)
     queue_new(r);
 }
 

@@ -3,6 +3,7 @@
 
 #include "call.hpp"
 
+#include <iostream>
 #include <utility>
 
 namespace superstep {
@@ -13,6 +14,28 @@ run_error make_run_error(const std::error_code& code, std::string text, std::int
   made.text = std::move(text);
   made.step = step;
   return made;
+}
+
+run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, std::int64_t step) {
+  auto error = make_run_error(graph_errc::user_code_failed,
+                              std::string{whose} + " failed: " + describe(cause), step);
+  error.cause = std::move(cause);
+  return error;
+}
+
+void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept {
+  try {
+    std::cerr << "superstep: " + std::string{whose} + " threw: " + describe(cause) + '\n';
+  } catch (...) { // nothing is left to report to
+  }
+}
+
+void call_back(const std::function<void(raw_result)>& done, raw_result&& raw) noexcept {
+  try {
+    done(std::move(raw));
+  } catch (...) {
+    report_stray("the callback of a run", std::current_exception());
+  }
 }
 
 void run::link_below() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "guarded_sink.hpp"
 #include "shell.hpp"
 
 #include <superstep/actors/event_stream.hpp>
@@ -12,8 +13,10 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace superstep {
@@ -29,6 +32,14 @@ struct late_output {
 };
 
 struct run;
+
+/// What a user's code outside bodies threw, as the error of a run. `whose` names the code.
+[[nodiscard]] run_error error_of_user_code(std::string_view whose, std::exception_ptr cause,
+                                           std::int64_t step);
+/// Reports what user code threw where no run can: one line on standard error.
+void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept;
+/// Calls what waits for the end of a run. It is user code: what it throws is reported and dropped.
+void call_back(const std::function<void(raw_result)>& done, raw_result&& raw) noexcept;
 
 /// What ends a run, where no task is to blame.
 [[nodiscard]] run_error make_run_error(const std::error_code& code, std::string text,
@@ -50,6 +61,7 @@ struct run_request {
   std::shared_ptr<const nested_in> below; ///< of a nested run
   std::function<void(raw_result)> done;
   std::shared_ptr<event_sink> sink;
+  std::shared_ptr<guarded_sink> guard; ///< set: `sink` is it, or passes events on to it
   stream_mode modes = stream_mode::none;
 };
 
@@ -78,6 +90,7 @@ struct alignas(64) run {
   std::vector<std::uint32_t> again;   ///< tasks whose next attempt is due
   std::uint32_t waiting = 0;          ///< tasks whose next attempt is not due yet
   std::unique_ptr<run_error> failure; ///< ends the run once the step's last task has begun
+  std::unique_ptr<run_error> broken;  ///< user code outside a body threw: ends the run soon
   std::unique_ptr<thread_run> thread; ///< of a run that is kept, or does not start from an input
   std::vector<std::uint8_t> stops;    ///< by node: breakpoint bits; empty: none
   state_view shown;                   ///< see raw_result::shown

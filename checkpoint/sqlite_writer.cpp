@@ -61,10 +61,15 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
 std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
                                                     const sqlite_saver_options& options) {
   auto made = std::make_shared<sqlite_writer>(path, options);
-  made->thread_ = std::thread{[made] {
-    const auto is_an_error = file_size_signal_blocked{};
-    made->work();
-  }};
+  try {
+    made->thread_ = std::thread{[made] {
+      const auto is_an_error = file_size_signal_blocked{};
+      made->work();
+    }};
+  } catch (const std::system_error& e) {
+    throw saver_error{e.code(), "'" + path + "': the thread that writes to it cannot be started "
+                                "(see the limit of processes, ulimit -u): " + e.what()};
+  }
   return made;
 }
 

@@ -2,6 +2,7 @@
 #include "net/io_runtime_impl.hpp"
 
 #include <csignal>
+#include <system_error>
 
 #include <pthread.h>
 
@@ -21,11 +22,17 @@ void block_signals() noexcept {
 
 } // namespace
 
-io_runtime::impl::impl()
-    : thread{[this] {
-        block_signals();
-        io.run();
-      }} {}
+io_runtime::impl::impl() {
+  try {
+    thread = std::thread{[this] {
+      block_signals();
+      io.run();
+    }};
+  } catch (const std::system_error& e) {
+    throw std::system_error{e.code(), "the thread for I/O cannot be started (see the limit of "
+                                      "processes, ulimit -u)"};
+  }
+}
 
 io_runtime::impl::~impl() {
   io.stop();

@@ -48,6 +48,8 @@ public:
       return "a super-step took too long";
     case graph_errc::drained:
       return "the run was asked to stop between two super-steps";
+    case graph_errc::user_code_failed:
+      return "code of the application outside a node threw";
     }
     return "unknown graph error";
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/step.hpp>
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace superstep {
 
@@ -194,10 +196,36 @@ result<void> run_state::apply_writes(super_step& step) {
     for (auto i = r.begin; i != r.begin + r.count; ++i)
       ordered_.push_back(&step.writes[i]);
   }
-  // Copy on write: a snapshot or a body that was given up may still read the old state.
-  if (state_->use_count() > 1)
+  // Copy on write: a snapshot or a body that was given up may still read the old state. Where an
+  // update may fail, the step reads it again: a failed barrier leaves the state before it.
+  auto before = state_ptr{};
+  if (state_->use_count() > 1 || may_fail()) {
+    before = state_;
     state_ = state_->clone();
-  return apply_in_order(*table_, *state_, ordered_, ids_, changes_);
+  }
+  auto applied = apply_in_order(*table_, *state_, ordered_, ids_, changes_);
+  if (!applied) {
+    if (before)
+      state_ = std::move(before);
+    changes_.clear();
+  }
+  return applied;
+}
+
+/// Whether one of the updates of `ordered_` may fail and leave others applied. A single write, as of
+/// most steps, is applied in place: a copy would cost more than the step. What a reducer that throws
+/// has done to its own value then stays.
+bool run_state::may_fail() {
+  const auto& channels = table_->channels();
+  if (ordered_.size() == 1)
+    return false;
+  counts_.assign(channels.size(), 0);
+  for (const auto* w : ordered_)
+    ++counts_[w->channel];
+  return std::ranges::any_of(ordered_, [&](const write* w) {
+    const auto count = std::exchange(counts_[w->channel], 0U);
+    return count > 0 && channels[w->channel]->may_fail(count);
+  });
 }
 
 void run_state::end_transients() {
@@ -270,11 +298,17 @@ result<void> apply_in_order(const program& table, state_block& state,
                             std::span<write* const> writes, id_source& ids,
                             std::vector<std::uint32_t>& changes) {
   const auto update = [&](std::uint32_t c, std::span<write* const> own) -> result<void> {
-    auto updated = table.channels()[c]->update(state, own, ids);
-    if (!updated)
-      return updated.error();
-    if (*updated == changed::yes)
-      changes.push_back(c);
+    try {
+      auto updated = table.channels()[c]->update(state, own, ids);
+      if (!updated)
+        return updated.error();
+      if (*updated == changed::yes)
+        changes.push_back(c);
+    } catch (...) { // reducers and the values themselves are user code
+      return error{channel_errc::reducer_failed, "the update of '" + table.channels()[c]->name() +
+                                                     "' failed: " +
+                                                     describe(std::current_exception())};
+    }
     return {};
   };
   if (writes.empty())

@@ -163,12 +163,19 @@ result<void> thread_run::take_command(thread_command& c) {
   return {};
 }
 
+error thread_run::failed_saver(const std::exception_ptr& cause) const {
+  return {make_error_code(graph_errc::user_code_failed),
+          "the checkpointer of thread '" + key_.thread_id + "' failed: " + describe(cause)};
+}
+
 result<void> thread_run::open(run_state& run, run_input&& input, const run_config& config,
                               const nesting* below) {
   try { // savers throw; a run has results
     return take_up(run, std::move(input), config, below);
   } catch (const saver_error& e) {
     return error{e.code(), e.what()};
+  } catch (...) { // a saver and the values that it keeps are user code
+    return failed_saver(std::current_exception());
   }
 }
 
@@ -280,6 +287,8 @@ void thread_run::attempt(Call call) {
     call();
   } catch (const saver_error& e) {
     failure_ = error{e.code(), e.what()};
+  } catch (...) {
+    failure_ = failed_saver(std::current_exception());
   }
 }
 

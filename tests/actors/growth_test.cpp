@@ -79,8 +79,9 @@ double cancel_many(int n) {
   const auto graph = g.compile();
   auto handles = std::vector<ss::run_handle>{};
   for (auto i = 0; i < n; ++i)
-    handles.push_back(
-        e.submit(graph, numbers{}, {}, [&](const ss::run_result<numbers>&) { ended.count_down(); }));
+    handles.push_back(e.submit(graph, numbers{}, {}, [&](const ss::run_result<numbers>&) {
+      ended.count_down();
+    }));
   await_count(started, n);
   const auto begin = cpu_seconds();
   for (const auto& h : handles)

@@ -34,7 +34,9 @@ ss::compiled_json_graph orphan(std::string_view kind) {
   if (kind == "function") {
     g.node("a", [](const json::value&) { return to_the_parent(); });
   } else if (kind == "coroutine that does not wait") {
-    g.node("a", [](const json::value&) -> ss::task<ss::json_command> { co_return to_the_parent(); });
+    g.node("a", [](const json::value&) -> ss::task<ss::json_command> {
+      co_return to_the_parent();
+    });
   } else if (kind == "coroutine that waits") {
     g.node("a", [](const json::value&) -> ss::task<ss::json_command> {
       auto nap = ss::sleep_for{1us};

@@ -36,8 +36,10 @@ struct run_result {
 ///
 /// @par Threads
 /// All members may be called from any thread. Callbacks run on a thread of the engine and must be
-/// short: they may start further runs, they must not block.
-/// The destructor cancels what still runs.
+/// short: they may start further runs, they must not block. What a callback throws is reported on
+/// standard error and dropped.
+/// The destructor cancels what still runs. A run submitted meanwhile is answered with
+/// graph_errc::cancelled.
 class engine {
 public:
   explicit engine(engine_options options = {});
@@ -99,10 +101,17 @@ private:
   struct completion : on_cache_lines {
     std::function<void(run_result<State>)> done;
     void operator()(raw_result raw) const {
-      auto state = state_of<State>(raw);
+      auto state = std::optional<State>{};
+      try {
+        state = state_of<State>(raw);
+      } catch (...) { // the copy of a state is user code, and the callback is called all the same
+        note_copy_failure(raw);
+      }
       done({std::move(state), std::move(raw.error), std::move(raw.stats), std::move(raw.asked)});
     }
   };
+  /// In a handler: the state of a run could not be copied.
+  static void note_copy_failure(raw_result& raw);
 
   template <class State>
   static std::optional<State> state_of(raw_result& raw) {

@@ -10,6 +10,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -67,8 +68,10 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Applies the writes of one step, given in task order. An error leaves the value as it was or
-  /// makes the state unusable; either way the step is not applied.
+  /// Whether update() may fail with this many writes. If so, the barrier keeps the state before it.
+  [[nodiscard]] virtual bool may_fail(std::size_t /*writes*/) const noexcept { return true; }
+  /// Applies the writes of one step, given in task order. An error or an exception makes the state
+  /// unusable; the step is then not applied.
   [[nodiscard]] virtual result<changed> update(state_block&, std::span<write* const>,
                                                id_source&) const = 0;
   /// Called at the end of each step that did not write the channel, when wants_empty_update().

@@ -107,6 +107,7 @@ class last_value final : public detail::placed_channel<Place, Value> {
 public:
   using base::base;
 
+  bool may_fail(std::size_t writes) const noexcept override { return writes > 1; }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (writes.size() > 1)
@@ -132,6 +133,7 @@ public:
   untracked_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
+  bool may_fail(std::size_t writes) const noexcept override { return guard_ && writes > 1; }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (guard_ && writes.size() > 1)
@@ -165,6 +167,10 @@ public:
   binary_operator_aggregate(std::string name, Place place, Fn fn = {})
       : base{std::move(name), place}, fn_{std::move(fn)} {}
 
+  /// A fold that cannot throw fails only for two overwrites.
+  bool may_fail(std::size_t writes) const noexcept override {
+    return writes > 1 || !folds_nothrow<Fn, Value>;
+  }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source& ids) const override {
     if (writes.empty())
@@ -223,6 +229,7 @@ public:
   ephemeral_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
+  bool may_fail(std::size_t writes) const noexcept override { return guard_ && writes > 1; }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (writes.empty())
@@ -275,6 +282,7 @@ public:
   topic(std::string name, Place place, bool accumulate = false)
       : base{std::move(name), place}, accumulate_{accumulate} {}
 
+  bool may_fail(std::size_t) const noexcept override { return false; }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     auto& items = place_.of(state);

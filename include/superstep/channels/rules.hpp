@@ -4,6 +4,7 @@
 #include <superstep/base/id_source.hpp>
 
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 namespace superstep {
@@ -28,6 +29,23 @@ void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
   else
     into = fn(into, std::move(more));
 }
+
+namespace detail {
+template <class Fn, class T>
+constexpr bool fold_is_nothrow() {
+  if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
+    return std::is_nothrow_invocable_v<const Fn&, T&, T&&, id_source&>;
+  else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
+    return std::is_nothrow_invocable_v<const Fn&, T&, T&&>;
+  else
+    return std::is_nothrow_invocable_v<const Fn&, T&, T&&> &&
+           std::is_nothrow_assignable_v<T&, std::invoke_result_t<const Fn&, T&, T&&>>;
+}
+} // namespace detail
+
+/// Whether folding by a reducer cannot throw.
+template <class Fn, class T>
+inline constexpr bool folds_nothrow = detail::fold_is_nothrow<Fn, T>();
 
 // Rules of channels that are not folds, named in a state's `reducers` list.
 

@@ -31,6 +31,7 @@ enum class graph_errc {
   node_timeout,        ///< an attempt took longer than its node's timeout_policy allows
   step_timeout,        ///< a super-step took longer than compile_options::step_timeout
   drained,             ///< the run was asked to stop at its next barrier, and can be resumed
+  user_code_failed,    ///< a sink, a cache, its key or other code outside a body threw
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 

@@ -115,6 +115,7 @@ private:
   friend result<void> apply_edit(run_state&, super_step&);
 
   result<void> apply_writes(super_step&);
+  [[nodiscard]] bool may_fail();
   result<void> apply_tasks(super_step&);
   void end_transients();
   void trigger(std::uint32_t node, trigger_cause cause);
@@ -130,7 +131,8 @@ private:
   std::vector<named_barrier_value> joins_;
   std::vector<send> sends_; // for the next step
   std::vector<std::uint32_t> changes_;
-  std::vector<write*> ordered_; // scratch of apply
+  std::vector<write*> ordered_;       // scratch of apply
+  std::vector<std::uint32_t> counts_; // by channel: the same
   std::int64_t step_ = -1;
   std::int64_t stop_ = 0;
   bool keep_changes_ = false; // those of the input, applied by begin(), count for step 0
@@ -150,7 +152,8 @@ private:
 [[nodiscard]] next_step prepare(run_state&, super_step&);
 
 /// The barrier: applies what the tasks gave, in the order of their task paths (nodes by name, then
-/// Sends by index), never in the order they ended; fires edges, joins, targets and Sends.
+/// Sends by index), never in the order they ended; fires edges, joins, targets and Sends. On an
+/// error the state is as it was before, but for what a lone write's reducer did to its value.
 /// Tasks that were not recorded (they asked a question) count as having run and written nothing.
 [[nodiscard]] result<void> apply(run_state&, super_step&);
 

@@ -96,6 +96,7 @@ private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
   [[nodiscard]] result<void> take_command(thread_command&);
   [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
+  [[nodiscard]] error failed_saver(const std::exception_ptr& cause) const;
   void store(bool may_wait = false);
   template <class Call>
   void attempt(Call call);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/actors/event_stream.hpp>
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace superstep {
+
+/// A sink of the application's, whose exceptions end its run and not the process. After the first
+/// one the sink is not called any more.
+class guarded_sink final : public event_sink {
+public:
+  explicit guarded_sink(std::shared_ptr<event_sink> inner) : inner_{std::move(inner)} {}
+
+  void push(run_event e) override {
+    guarded([&] { inner_->push(std::move(e)); });
+  }
+  [[nodiscard]] bool is_full() const override {
+    auto full = false;
+    guarded([&] { full = inner_->is_full(); });
+    return full;
+  }
+  void on_room(std::function<void()> tell) override {
+    guarded([&] { inner_->on_room(std::move(tell)); });
+  }
+
+  /// What the sink threw; null: nothing. Any thread.
+  [[nodiscard]] std::exception_ptr failure() const noexcept {
+    return has_failed_.load(std::memory_order_acquire) ? cause_ : nullptr;
+  }
+
+private:
+  template <class Call>
+  void guarded(Call call) const noexcept {
+    if (was_claimed_.load(std::memory_order_relaxed))
+      return;
+    try {
+      call();
+    } catch (...) {
+      if (was_claimed_.exchange(true, std::memory_order_acq_rel)) // another thread's was first
+        return;
+      cause_ = std::current_exception();
+      has_failed_.store(true, std::memory_order_release);
+    }
+  }
+
+  const std::shared_ptr<event_sink> inner_;
+  mutable std::atomic<bool> was_claimed_{false};
+  mutable std::atomic<bool> has_failed_{false};
+  mutable std::exception_ptr cause_;
+};
+
+} // namespace superstep

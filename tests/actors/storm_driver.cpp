@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+// storm_driver SECONDS SEED
+//
+// Everything at once, again and again: runs of graphs with Sends, forks, subgraphs, time limits,
+// heartbeats, retries, failures and questions, on threads and without; cancels, drains, exits and
+// deadlines at any moment; readers that are slow or leave; callbacks that submit and that throw;
+// engines that are destroyed while all of this is under way. Each run must end once, its callback
+// be called once, no lease outlive its run, and no record of a run or a call stay behind. Prints the
+// seed of the round that fails.
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/runtime/json_graph.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+namespace json = ss::json;
+
+constexpr auto runs_of_a_round = 250;
+constexpr auto threads_of_a_round = 6;
+constexpr auto round_max = std::chrono::seconds{240}; // a lost run shows as a round without an end
+
+std::uint32_t round_seed = 0;
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "storm: seed %u: %s\n", round_seed, what.c_str());
+  std::fflush(stderr);
+  std::abort();
+}
+
+void expect(bool holds, const std::string& what) {
+  if (!holds)
+    fail(what);
+}
+
+/// Ends the process when a round does not end.
+class watchdog {
+public:
+  watchdog()
+      : thread_{[this] {
+          auto lock = std::unique_lock{mutex_};
+          if (!changed_.wait_for(lock, round_max, [this] { return is_over_; }))
+            fail("the round does not end");
+        }} {}
+  watchdog(const watchdog&) = delete;
+  watchdog& operator=(const watchdog&) = delete;
+  ~watchdog() {
+    {
+      const auto lock = std::scoped_lock{mutex_};
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+void spin_for(std::chrono::microseconds length) {
+  const auto until = std::chrono::steady_clock::now() + length;
+  while (std::chrono::steady_clock::now() < until) {
+  }
+}
+
+ss::task<int> fork_body(int which, std::chrono::microseconds length) {
+  if (which == 0)
+    std::this_thread::sleep_for(length);
+  auto nap = ss::sleep_for{length / 4};
+  co_await nap;
+  if (which == 1) { // forks of a fork
+    auto inner = std::vector<ss::task<int>>{};
+    for (auto i = 2; i < 4; ++i)
+      inner.push_back(fork_body(i, length / 2));
+    const auto ended = co_await ss::when_all(std::move(inner));
+    static_cast<void>(ended);
+  }
+  co_return 1;
+}
+
+/// A body of 0 to 2 ms: in place, spinning, sleeping, suspended, forking, beating or throwing.
+ss::task<ss::update<numbers>> stormy(int kind, ss::runtime rt) {
+  const auto length = std::chrono::microseconds{(kind * 37) % 2'000};
+  switch (kind % 12) {
+  case 0:
+    std::this_thread::sleep_for(length);
+    break;
+  case 1:
+    spin_for(length);
+    break;
+  case 2: {
+    auto nap = ss::sleep_for{length};
+    co_await nap;
+    break;
+  }
+  case 3: {
+    auto nap = ss::sleep_for{300us};
+    co_await nap;
+    std::this_thread::sleep_for(length);
+    auto again = ss::sleep_for{100us};
+    co_await again;
+    break;
+  }
+  case 4: {
+    auto forks = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < 3; ++i)
+      forks.push_back(fork_body(i, length));
+    const auto ended = co_await ss::when_all(std::move(forks));
+    static_cast<void>(ended);
+    break;
+  }
+  case 5: // blocks beyond the watcher's look, and beats from the thread that keeps its body
+    for (auto i = 0; i < 4; ++i) {
+      rt.heartbeat();
+      std::this_thread::sleep_for(length);
+    }
+    break;
+  case 6:
+    if (rt.attempt() < 2)
+      throw std::runtime_error{"first attempt"};
+    break;
+  case 7:
+    if (kind % 60 == 7)
+      throw 7; // for good: not a std::exception, and the predicate refuses it
+    break;
+  case 8:
+    rt.emit(kind);
+    break;
+  case 9:
+    if (kind % 48 == 9) { // longer than its time limit
+      auto nap = ss::sleep_for{1h};
+      co_await nap;
+    }
+    break;
+  default:
+    break;
+  }
+  co_return ss::update{ss::set<&numbers::total>(1)};
+}
+
+constexpr auto sends_of_a_run = 6;
+
+ss::node_options stormy_options() {
+  auto options = ss::node_options{};
+  options.timeout = ss::timeout_policy{.run = 40ms, .idle = 20ms};
+  auto policy = ss::retry_policy{};
+  policy.initial_interval = 1ms;
+  policy.jitter = false;
+  policy.retry_on = [](const std::exception_ptr& cause) {
+    try {
+      std::rethrow_exception(cause);
+    } catch (const ss::graph_error&) {
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  };
+  options.retry = {policy};
+  return options;
+}
+
+ss::compiled_graph<numbers> fan_graph(const ss::compile_options& options = {}) {
+  auto g = ss::graph<numbers>{};
+  g.add(
+      worker, [](const int& i, ss::runtime rt) { return stormy(i, std::move(rt)); },
+      stormy_options());
+  g.add(a, [](const numbers& x) { return ss::update{ss::set<&numbers::n>(x.n)}; });
+  g.branch(ss::start, [](const numbers& x) {
+    auto all = ss::destinations{};
+    for (auto i = 0; i < sends_of_a_run; ++i)
+      all.emplace_back(worker, x.n * sends_of_a_run + i);
+    return all;
+  });
+  g.edge(worker, a);
+  return g.compile(options);
+}
+
+/// The graphs of a storm: a fan, one below another, three deep, one that runs a graph in a body, one
+/// that asks, and those that keep threads.
+struct graphs {
+  ss::compiled_graph<numbers> fan = fan_graph();
+  ss::compiled_graph<numbers> below = wrap(fan);
+  ss::compiled_graph<numbers> deep = wrap(wrap(below));
+  ss::compiled_graph<numbers> in_body = make_in_body();
+  ss::compiled_graph<numbers> kept;
+  ss::compiled_graph<numbers> kept_below;
+
+  explicit graphs(const std::shared_ptr<ss::saver>& saver)
+      : kept{asking(keeping(saver))}, kept_below{wrap(fan, keeping(saver))} {}
+
+private:
+  static ss::compile_options keeping(const std::shared_ptr<ss::saver>& saver) {
+    auto options = ss::compile_options{};
+    options.checkpointer = saver;
+    options.step_timeout = 500ms;
+    return options;
+  }
+
+  static ss::compiled_graph<numbers> wrap(const ss::compiled_graph<numbers>& inner,
+                                          const ss::compile_options& options = {}) {
+    auto g = ss::graph<numbers>{};
+    g.subgraph(
+        b, inner, [](const numbers& s) { return s; },
+        [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.total)}; });
+    g.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
+    g.edge(ss::start, b).edge(ss::start, c);
+    return g.compile(options);
+  }
+
+  static ss::compiled_graph<numbers> make_in_body() {
+    auto child = ss::json_graph{};
+    child.channel("n", "add");
+    child.node("x", [](const json::value&) -> ss::task<json::value> {
+      auto nap = ss::sleep_for{100us};
+      co_await nap;
+      co_return json::object{{"n", 1}};
+    });
+    child.edge("__start__", "x");
+    const auto inner = child.compile();
+    auto g = ss::graph<numbers>{};
+    g.add(a, [inner](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+      for (auto i = 0; i < sends_of_a_run; ++i) {
+        auto in = json::object{{"n", 0}};
+        auto running = ss::run_graph(rt, inner, std::move(in));
+        const auto out = co_await running;
+        static_cast<void>(out);
+      }
+      co_return ss::update{ss::set<&numbers::total>(sends_of_a_run)};
+    });
+    g.edge(ss::start, a);
+    return g.compile();
+  }
+
+  static ss::compiled_graph<numbers> asking(const ss::compile_options& options) {
+    auto g = ss::graph<numbers>{};
+    g.add(a, [](const numbers& s, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+      const auto n = s.n;
+      auto nap = ss::sleep_for{std::chrono::microseconds{n % 500}};
+      co_await nap;
+      if (n % 5 == 0) {
+        auto question = json::value{n};
+        auto asked = rt.interrupt(std::move(question));
+        const auto answer = co_await asked;
+        static_cast<void>(answer);
+      }
+      co_return ss::update{ss::set<&numbers::total>(sends_of_a_run - s.total)};
+    });
+    g.edge(ss::start, a);
+    return g.compile(options);
+  }
+};
+
+/// What is known of the runs of a round, by number.
+struct ledger {
+  explicit ledger(std::size_t n) : calls(n) {}
+  std::vector<std::atomic<int>> calls; ///< of each run's callback
+  std::atomic<int> ended{0};
+  std::atomic<int> whole{0};
+  std::atomic<int> submitted{0};
+};
+
+class thrower final : public ss::event_sink {
+public:
+  void push(ss::run_event) override {
+    if (++seen_ > 5)
+      throw std::runtime_error{"a sink that throws"};
+  }
+
+private:
+  std::atomic<int> seen_{0};
+};
+
+class storm {
+public:
+  explicit storm(std::uint32_t seed)
+      : random_{seed}, book_{static_cast<std::size_t>(runs_of_a_round)} {
+    auto options = ss::engine_options{};
+    options.workers = 1 + pick(4);
+    options.pool_actors = pick(4) != 0;
+    options.threads_max = 8 + pick(56);
+    options.steps_per_turn = pick(2) == 0 ? 1 : 1'024;
+    options.watcher_tick = std::chrono::microseconds{200 + pick(800)};
+    options.shutdown_grace = 60s;
+    engine_ = std::make_unique<ss::engine>(options);
+    at_ = engine_.get();
+  }
+
+  void rage() {
+    auto readers = std::vector<std::thread>{};
+    for (auto i = 0; i < runs_of_a_round;) {
+      if (pick(6) == 0)
+        readers.emplace_back([this, seed = static_cast<std::uint32_t>(random_())] { read(seed); });
+      submit(i++);
+      for (auto actions = pick(3); actions > 0; --actions)
+        disturb();
+      if (pick(16) == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds{pick(3'000)});
+    }
+    if (pick(2) == 0) { // otherwise it is destroyed with its runs under way
+      for (auto& r : readers)
+        r.join();
+      readers.clear();
+      while (book_.ended < book_.submitted)
+        std::this_thread::sleep_for(100us);
+      expect(engine_->debug().live_runs() == 0, "runs are counted that have ended");
+      expect(book_.whole > 0, "no run came through");
+    } else {
+      for (auto& r : readers)
+        r.join();
+    }
+    engine_.reset();
+    expect(book_.ended == book_.submitted, "a run submitted from a callback was not answered");
+    for (auto i = 0; i < runs_of_a_round; ++i)
+      if (const auto n = book_.calls[static_cast<std::size_t>(i)].load(); n != 1)
+        fail("run " + std::to_string(i) + " was answered " + std::to_string(n) + " times");
+    check_leases();
+  }
+
+private:
+  std::uint32_t pick(std::uint32_t below) {
+    return static_cast<std::uint32_t>(random_() % below);
+  }
+
+  const ss::compiled_graph<numbers>& choose(bool& is_kept) {
+    const auto which = pick(8);
+    is_kept = which >= 6;
+    switch (which) {
+    case 0:
+    case 1:
+      return graphs_.fan;
+    case 2:
+    case 3:
+      return graphs_.below;
+    case 4:
+      return graphs_.deep;
+    case 5:
+      return graphs_.in_body;
+    case 6:
+      return graphs_.kept;
+    default:
+      return graphs_.kept_below;
+    }
+  }
+
+  void submit(int i) {
+    auto is_kept = false;
+    const auto& graph = choose(is_kept);
+    auto config = ss::run_config{};
+    if (is_kept) {
+      config.thread_id = "t" + std::to_string(pick(threads_of_a_round));
+      auto& how = config.thread.emplace();
+      how.in_use = static_cast<ss::when_in_use>(pick(3));
+      how.when = static_cast<ss::durability>(pick(3));
+    }
+    if (pick(10) == 0)
+      config.deadline = std::chrono::milliseconds{1 + pick(20)};
+    if (pick(6) == 0)
+      config.max_concurrency = 1 + pick(3);
+    const auto resubmits = pick(8) == 0;
+    const auto throws = pick(12) == 0;
+    ++book_.submitted;
+    auto done = [this, i, resubmits, throws, is_kept](const ss::raw_result& raw) {
+      ++book_.calls[static_cast<std::size_t>(i)];
+      if (!raw.error && !raw.asked) {
+        const auto& left = static_cast<const ss::struct_block<numbers>&>(*raw.state).state;
+        if (!is_kept && left.total != sends_of_a_run) // a thread adds up what its runs wrote
+          fail("a run that ended well has the sum " + std::to_string(left.total));
+        ++book_.whole;
+      }
+      if (resubmits) {
+        ++book_.submitted;
+        engine_at()->submit(graphs_.fan, numbers{.n = i, .total = 0, .seen = {}}, {},
+                            [this](const ss::run_result<numbers>&) { ++book_.ended; });
+      }
+      ++book_.ended; // the last that is done here with what may go away
+      if (throws)
+        throw std::runtime_error{"storm"};
+    };
+    auto input = ss::run_input{ss::input_writes(numbers{.n = i, .total = 0, .seen = {}})};
+    auto sink = pick(20) == 0 ? std::make_shared<thrower>() : nullptr;
+    const auto modes = sink ? ss::stream_mode::updates | ss::stream_mode::tasks |
+                                  ss::stream_mode::custom | ss::stream_mode::subgraphs
+                            : ss::stream_mode::none;
+    handles_.push_back(engine_->start(graph.table(), std::move(input), std::move(config),
+                                      std::move(done), modes, std::move(sink)));
+  }
+
+  /// Callbacks run while the engine is destroyed as well: they know it by an address that stays.
+  [[nodiscard]] ss::engine* engine_at() noexcept { return at_; }
+
+  void disturb() {
+    const auto& victim = handles_[pick(static_cast<std::uint32_t>(handles_.size()))];
+    switch (pick(12)) {
+    case 0:
+      victim.cancel();
+      break;
+    case 1:
+      victim.drain();
+      break;
+    case 2: {
+      const auto actors = engine_->debug().actors(victim);
+      if (!actors.empty())
+        actors[pick(static_cast<std::uint32_t>(actors.size()))].actor.exit();
+      break;
+    }
+    case 3: {
+      const auto actors = engine_->debug().actors(victim);
+      if (!actors.empty())
+        actors.front().actor.monitor([this] { ++downs_; });
+      break;
+    }
+    default:
+      break;
+    }
+  }
+
+  /// A reader of a stream of its own: to the end, slowly, or it leaves early.
+  void read(std::uint32_t seed) {
+    auto random = std::mt19937{seed};
+    const auto n = static_cast<int>(random() % runs_of_a_round);
+    const auto& graph = random() % 2 == 0 ? graphs_.fan : graphs_.deep;
+    auto stream =
+        engine_->stream(graph, numbers{.n = n, .total = 0, .seen = {}},
+                        ss::stream_mode::values | ss::stream_mode::updates |
+                            ss::stream_mode::tasks | ss::stream_mode::custom |
+                            ss::stream_mode::subgraphs,
+                        {}, 1 + random() % 4);
+    const auto events_max = random() % 3 == 0 ? random() % 8 : 1'000U;
+    try {
+      for (auto i = 0U; i < events_max && stream.next(); ++i)
+        if (random() % 4 == 0)
+          std::this_thread::sleep_for(std::chrono::microseconds{random() % 500});
+    } catch (const ss::graph_error&) { // the run failed: many do
+    }
+  }
+
+  /// Every thread can be had at once, from another engine.
+  void check_leases() {
+    auto e = ss::engine{{.workers = 1}};
+    for (auto i = 0; i < threads_of_a_round; ++i) {
+      auto config = ss::run_config{};
+      config.thread_id = "t" + std::to_string(i);
+      config.thread.emplace().in_use = ss::when_in_use::refuse;
+      const auto ended = e.run(
+          graphs_.kept, ss::run_input{ss::input_writes(numbers{.n = 1, .total = 0, .seen = {}})},
+          config);
+      if (ended.error && ended.error->code == ss::make_error_code(ss::saver_errc::in_use))
+        fail("thread t" + std::to_string(i) + " is still in use");
+    }
+  }
+
+  std::mt19937 random_;
+  std::shared_ptr<ss::saver> saver_ = std::make_shared<ss::memory_saver>();
+  graphs graphs_{saver_};
+  ledger book_;
+  std::atomic<int> downs_{0};
+  std::vector<ss::run_handle> handles_;
+  std::unique_ptr<ss::engine> engine_;
+  ss::engine* at_ = nullptr;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "storm_driver SECONDS SEED\n");
+    return 2;
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{std::atoi(argv[1])};
+  const auto first = static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10));
+  auto rounds = 0U;
+  do {
+    round_seed = first + rounds;
+    const auto limit = watchdog{};
+    auto s = storm{round_seed};
+    s.rage();
+    ++rounds;
+  } while (std::chrono::steady_clock::now() < end);
+  std::printf("storm: %u rounds of %d runs, seeds %u to %u: nothing lost\n", rounds,
+              runs_of_a_round, first, first + rounds - 1);
+  return 0;
+}
