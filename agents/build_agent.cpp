@@ -43,13 +43,20 @@ result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& sp
   return detail::limit_model(std::move(made).value(), limits_of(spec));
 }
 
-result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<io_runtime>& io) {
+result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<io_runtime>& io,
+                                  std::string& note) {
   return std::visit(
       overloaded{
           [](std::monostate) { return result<chat_model_ptr>{chat_model_ptr{}}; },
-          [&](const recorded_model_options& o) { return limited(make_recorded_model(o), spec); },
+          [&](recorded_model_options o) {
+            o.note = &note;
+            return limited(make_recorded_model(std::move(o)), spec);
+          },
           [&](const scripted_model_options& o) { return limited(make_scripted_model(o), spec); },
-          [&](const replayed_model_options& o) { return limited(make_replayed_model(o), spec); },
+          [&](replayed_model_options o) {
+            o.note = &note;
+            return limited(make_replayed_model(std::move(o)), spec);
+          },
           [&](const provider_model_options& o) {
             return make_provider_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
           }},
@@ -57,10 +64,11 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
 }
 
 /// What the provider says is recorded, not what a protocol makes of it: that is computed again.
-result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& spec) {
+result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& spec,
+                                std::string& note) {
   if (!made || spec.record.empty())
     return made;
-  return record_model(std::move(*made), spec.record);
+  return record_model(std::move(*made), spec.record, &note);
 }
 
 /// Outside the limits: a question that is asked again counts again.
@@ -174,6 +182,7 @@ public:
   /// Null when there is a fault.
   std::shared_ptr<const agent> build(agent_reading reading);
   [[nodiscard]] std::vector<agent_fault> take_faults() { return std::move(faults_); }
+  [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
 
 private:
   struct made_tools {
@@ -189,6 +198,7 @@ private:
 
   std::shared_ptr<io_runtime> io_;
   std::vector<agent_fault> faults_;
+  std::vector<std::string> notes_;
   std::vector<std::string> files_;      ///< from the outermost agent to the one being made
   std::vector<std::string> identities_; ///< of the same
   std::map<std::string, std::shared_ptr<const agent>> made_; ///< by identity; null: has faults
@@ -268,7 +278,12 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto faults_before = faults_.size();
   faults_.insert(faults_.end(), reading.faults.begin(), reading.faults.end());
   auto& spec = reading.spec;
-  auto model = in_protocol(recorded(make_model(spec, io_), spec), spec);
+  auto read_note = std::string{};
+  auto record_note = std::string{};
+  auto model = in_protocol(recorded(make_model(spec, io_, read_note), spec, record_note), spec);
+  for (auto* note : {&read_note, &record_note})
+    if (!note->empty())
+      notes_.push_back(std::move(*note));
   if (!model)
     faults_.push_back({spec.file, spec.model_line, "model", model.error().text});
   files_.push_back(spec.file);
@@ -295,7 +310,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
   auto work = building{io};
   const auto made = work.build(std::move(reading));
-  auto out = agent_building{{}, work.take_faults()};
+  auto out = agent_building{{}, work.take_faults(), work.take_notes()};
   if (made)
     out.agent.emplace(*made);
   return out;

@@ -6,6 +6,7 @@
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/tools/failed_call.hpp>
+#include <superstep/tools/tool_errors.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <optional>
@@ -270,8 +271,11 @@ node_output output_of(message_list answers) {
   return out;
 }
 
-/// A killed call is that call's failure: the model reads about it.
+/// A killed call is that call's failure: the model reads about it. A tool that could not be run at
+/// all fails the run.
 std::optional<node_output> answer_stopped_call(const body_input& given, const run_error& e) {
+  if (is_unavailable(e.cause))
+    return std::nullopt;
   auto answers = message_list{};
   answers.push_back(
       stopped_call(given.payload->as<tool_call>(), e.text + " (task " + e.task + ")"));
@@ -280,6 +284,8 @@ std::optional<node_output> answer_stopped_call(const body_input& given, const ru
 
 /// Calls that run together are answered together, and only when nobody will run them any more.
 std::optional<node_output> answer_cancelled_calls(const body_input& given, const run_error& e) {
+  if (is_unavailable(e.cause))
+    return std::nullopt;
   const auto& state = static_cast<const struct_block<chat_state>&>(*given.state).state;
   auto answers = react::answer_stopped(pending_calls(state), false, e);
   if (answers.empty())

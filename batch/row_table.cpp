@@ -127,7 +127,7 @@ void row_table::finish(slot_index index, row_outcome outcome) {
     ++finished_;
     enqueue(std::move(row));
   } else {
-    if (row.outcome.fault->what == row_fault::kind::storage && !failure_)
+    if (row.outcome.fault->what == row_fault::kind::broken && !failure_)
       failure_ = error{errc::shortage, row.outcome.fault->text};
     returned_.push_back(std::move(row));
   }

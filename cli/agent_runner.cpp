@@ -5,6 +5,7 @@
 #include <superstep/checkpoint/saver_error.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/model_error.hpp>
+#include <superstep/tools/tool_errors.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -88,7 +89,7 @@ bool is_of_storage(std::error_code code) {
 
 std::optional<row_fault> fault_of(std::error_code code, const std::string& text) {
   if (is_of_storage(code))
-    return row_fault{row_fault::kind::storage, text};
+    return row_fault{row_fault::kind::broken, text};
   if (is_shortage(code))
     return row_fault{row_fault::kind::shortage, text};
   return std::nullopt;
@@ -105,6 +106,8 @@ std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::st
     } catch (const std::exception& e) {
       if (auto found = fault_of(code_of(e), text))
         return found;
+      if (dynamic_cast<const tool_unavailable*>(&e) != nullptr) // no row can use this tool
+        return row_fault{row_fault::kind::broken, text};
       const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
       at = nested != nullptr ? nested->nested_ptr() : nullptr;
     } catch (...) {

@@ -50,6 +50,8 @@ agent_building build(const inspect_arguments& given, const std::shared_ptr<io_ru
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
   if (!built.agent)
     print_faults(built.faults);
+  for (const auto& note : built.notes)
+    std::cerr << note << '\n';
   return built;
 }
 

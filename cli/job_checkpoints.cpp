@@ -47,7 +47,9 @@ agent_runner::open_saver opener_of_checkpoints(const batch_options& options) {
       wanted.encryption_key = encryption_key_from_environment();
       return std::make_shared<sqlite_saver>(path, std::move(wanted));
     } catch (const saver_error& e) {
-      return error{e.code(), e.what()};
+      // The folder is that of the journal, which is open: the disk or the machine has refused.
+      return e.code() == saver_errc::failed ? error{errc::shortage, e.what()}
+                                            : error{e.code(), e.what()};
     }
   };
 }

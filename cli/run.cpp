@@ -3,6 +3,7 @@
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
 #include "cli/commands.hpp"
+#include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
 
 #include <superstep/base/malloc_arenas.hpp>
@@ -118,7 +119,7 @@ result<void> check_files(const run_arguments& given, const agent& a) {
   return check_distinct_files(files);
 }
 
-int refuse(const std::string& text, exit_code code = exit_code::failed) {
+int fail_with(const std::string& text, exit_code code = exit_code::failed) {
   std::cerr << "superstep run: " << text << '\n';
   return static_cast<int>(code);
 }
@@ -132,6 +133,8 @@ int run(const run_arguments& given) {
   limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
+  for (const auto& note : built.notes)
+    std::cerr << note << '\n';
   if (!built.agent) {
     std::cerr << to_text(built.faults) << '\n';
     return static_cast<int>(exit_code::failed);
@@ -140,15 +143,17 @@ int run(const run_arguments& given) {
     std::cerr << to_text(faults) << '\n';
     return static_cast<int>(exit_code::failed);
   }
+  if (!is_set_up(*built.agent, *io))
+    return static_cast<int>(exit_code::failed);
   if (const auto checked = check_files(given, *built.agent); !checked)
-    return refuse(checked.error().text);
+    return fail_with(checked.error().text);
   auto events = event_log{}; // before the engine, whose actors tell it
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = std::make_unique<engine>(options);
   if (!given.events.empty()) {
     if (const auto opened = events.open(given.events); !opened)
-      return refuse(opened.error().text);
+      return fail_with(opened.error().text);
   }
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
@@ -162,13 +167,13 @@ int run(const run_arguments& given) {
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
     remove_checkpoints_of(given.batch.output, ended->run_id);
   if (!ended)
-    return refuse(ended.error().text, code_of(ended.error().code));
+    return fail_with(ended.error().text, code_of(ended.error().code));
   std::cout << to_text(*ended) << std::endl;
   if (!std::cout)
-    return refuse("the summary could not be written to standard output; the rows are in " +
+    return fail_with("the summary could not be written to standard output; the rows are in " +
                   ended->output);
   if (const auto closed = events.close(); !given.events.empty() && !closed)
-    return refuse(closed.error().text);
+    return fail_with(closed.error().text);
   return static_cast<int>(ended->code);
 }
 
@@ -178,11 +183,11 @@ int run_or_report(const run_arguments& given) {
   try {
     return run(given);
   } catch (const std::bad_alloc&) {
-    return refuse(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
+    return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
   } catch (const std::system_error& e) {
     if (!is_shortage(e.code()))
       throw;
-    return refuse(e.what() + std::string{resume}, exit_code::shortage);
+    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
   }
 }
 

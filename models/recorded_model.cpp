@@ -78,13 +78,18 @@ public:
       ++line;
       const auto text = std::string_view{into_.text}.substr(begin, end - begin);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
-        if (const auto why = read_line(begin, text, line); !why.empty())
-          return bad_line(into_, line, why);
+        if (const auto why = read_line(begin, text, line); !why.empty()) {
+          if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
+            return bad_line(into_, line, why);
+          torn_line = line; // turns that it has added belong to no row
+        }
       begin = end + 1;
     }
     into_.text.resize(bytes_);
     return std::nullopt;
   }
+
+  std::size_t torn_line = 0; ///< 0: none
 
 private:
   std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
@@ -180,8 +185,12 @@ result<chat_model_ptr> make_recorded_model(recorded_model_options options) {
   loaded.path = std::move(options.path);
   loaded.text = std::move(*text);
   loaded.content_hash = models::hash(loaded.text);
-  if (auto fault = recording_reader{loaded}.read())
+  auto reader = recording_reader{loaded};
+  if (auto fault = reader.read())
     return std::move(*fault);
+  if (reader.torn_line > 0 && options.note != nullptr)
+    *options.note =
+        fmt::format("{}:{}: the last line is torn; it is ignored", loaded.path, reader.torn_line);
   return std::make_shared<const recorded_model>(std::move(loaded), options.latency_ms);
 }
 

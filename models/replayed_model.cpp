@@ -103,8 +103,12 @@ result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
   for (auto begin = std::size_t{0}; begin < text->size();) {
     const auto end = text->find('\n', begin);
     ++number;
-    if (end == text->npos)
-      break; // cut off in the middle of writing
+    if (end == text->npos) { // cut off in the middle of writing
+      if (options.note != nullptr)
+        *options.note = fmt::format("{}:{}: the last line is torn; it is ignored", options.path,
+                                    number);
+      break;
+    }
     const auto line = std::string_view{*text}.substr(begin, end - begin);
     begin = end + 1;
     auto entry = models::read_line(line);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/checkpoint/saver_error.hpp>
 #include <superstep/messages/python_text.hpp>
 #include <superstep/tools/tool_errors.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace superstep {
@@ -88,15 +91,27 @@ std::optional<std::string> tool_errors::answer_any(const std::exception& e) cons
 }
 
 bool is_unavailable(const std::exception_ptr& failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const tool_unavailable&) {
-    return true;
-  } catch (const std::system_error& e) {
-    return is_shortage(e.code());
-  } catch (...) {
-    return false;
+  constexpr auto depth_max = 16;
+  auto at = failure;
+  for (auto depth = 0; at && depth < depth_max; ++depth) {
+    try {
+      std::rethrow_exception(at);
+    } catch (const tool_unavailable&) {
+      return true;
+    } catch (const std::bad_alloc&) {
+      return true;
+    } catch (const std::exception& e) {
+      const auto* failed = dynamic_cast<const std::system_error*>(&e);
+      if (failed != nullptr &&
+          (is_shortage(failed->code()) || failed->code() == saver_errc::failed))
+        return true;
+      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
+      at = nested != nullptr ? nested->nested_ptr() : nullptr;
+    } catch (...) {
+      return false;
+    }
   }
+  return false;
 }
 
 } // namespace superstep

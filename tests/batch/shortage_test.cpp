@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(storage_fault_stops_the_job_at_once) {
   auto count = 0;
   job.judged.judge = [&](int) -> std::optional<row_fault> {
     if (++count > 3)
-      return row_fault{row_fault::kind::storage, "checkpoints: disk full"};
+      return row_fault{row_fault::kind::broken, "checkpoints: disk full"};
     return std::nullopt;
   };
   auto stopped = job.run();

@@ -80,6 +80,84 @@ BOOST_AUTO_TEST_CASE(what_a_model_answered_is_answered_again) {
         (ask_model(player, other).error().code == make_error_code(model_errc::missing_turn)));
 }
 
+namespace {
+
+std::string read_all(const std::string& path) {
+  auto in = std::ifstream{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+void write_all(const std::string& path, const std::string& bytes) {
+  std::ofstream{path, std::ios::binary | std::ios::trunc} << bytes;
+}
+
+std::shared_ptr<const scripted_answers> answers(int count) {
+  auto out = std::vector<result<message>>{};
+  for (auto i = 0; i < count; ++i)
+    out.emplace_back(ai_message("answer"));
+  return std::make_shared<const scripted_answers>(std::move(out));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(torn_last_line_of_recording_is_removed) {
+  const auto file = journal_path{};
+  BOOST_TEST(ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
+  const auto whole = read_all(file.path);
+  BOOST_TEST(((std::filesystem::status(file.path).permissions() & std::filesystem::perms::all) ==
+              (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)));
+  for (const auto size : {std::size_t{1}, std::size_t{9}, whole.size() / 2, whole.size() - 1}) {
+    write_all(file.path, whole + whole.substr(0, size));
+    auto note = std::string{};
+    auto options = replayed_model_options{};
+    options.path = file.path;
+    options.note = &note;
+    BOOST_TEST(make_replayed_model(options).has_value()); // it only reads
+    BOOST_TEST(note.find(":2: the last line is torn") != std::string::npos, note);
+    const auto recorder = record_model(answers(1), file.path, &note);
+    BOOST_REQUIRE(recorder.has_value());
+    BOOST_TEST(note.find("the last line was torn (" + std::to_string(size)) != std::string::npos);
+    BOOST_TEST(read_all(file.path) == whole);
+    BOOST_TEST(ask_model(*recorder, question("r", 1, "b")).has_value());
+    BOOST_TEST(ask_model(replay(file.path), question("r", 1, "b")).has_value());
+  }
+  write_all(file.path, whole.substr(0, 20)); // the first line
+  BOOST_TEST(record_model(answers(1), file.path).has_value());
+  BOOST_TEST(read_all(file.path).empty());
+}
+
+BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
+  const auto file = journal_path{};
+  BOOST_TEST(ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
+  const auto whole = read_all(file.path);
+  write_all(file.path, whole + "damage\n" + whole);
+  auto options = replayed_model_options{};
+  options.path = file.path;
+  const auto refused = make_replayed_model(options);
+  BOOST_REQUIRE(refused.has_error());
+  BOOST_TEST(refused.error().text.find(file.path + ":2: ") == 0U, refused.error().text);
+}
+
+BOOST_AUTO_TEST_CASE(recording_is_not_added_to_foreign_file) {
+  const auto file = journal_path{};
+  for (const auto* content : {"mine\n", "mine", "{}\n", "{\"rows\":1}\n", "{\"id\":\"a\",\"turns\":[]}\n"}) {
+    write_all(file.path, content);
+    const auto refused = record_model(answers(1), file.path);
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text.find(":1: is not a line of a recording") != std::string::npos);
+    BOOST_TEST(read_all(file.path) == content);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(recording_on_full_disk_is_an_input_output_error) {
+  const auto recorder = record_model(answers(1), "/dev/full");
+  BOOST_REQUIRE(recorder.has_value());
+  const auto failed = ask_model(*recorder, question("r", 0, "a"));
+  BOOST_REQUIRE(failed.has_error());
+  BOOST_TEST((failed.error().code == errc::io_failed));
+  BOOST_TEST(failed.error().text.find("No space left on device") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_stream_is_told_again_piece_by_piece) {
   const auto file = journal_path{};
   const auto inner =

@@ -121,6 +121,19 @@ BOOST_DATA_TEST_CASE(a_bad_line_is_named, boost::unit_test::data::make(bad_cases
   BOOST_TEST((model.error().text.find(c.expected) != std::string::npos));
 }
 
+BOOST_AUTO_TEST_CASE(torn_last_line_is_ignored) {
+  const auto whole = std::string{R"({"id":"r2","turns":[{"role":"assistant","content":"c"}]})"};
+  for (auto size = std::size_t{1}; size < whole.size() - 1; ++size) {
+    if (whole[size - 1] == '}')
+      continue; // damage
+    const auto file = temporary_file{std::string{good} + "\n" + whole.substr(0, size)};
+    const auto model = load(file);
+    BOOST_REQUIRE(model.has_value());
+    BOOST_TEST(ask(*model, "r1", 0)->content == "a");
+    BOOST_TEST(ask(*model, "r2", 0).has_error());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_missing_file_is_named) {
   auto options = recorded_model_options{};
   options.path = "/no/such/file.jsonl";

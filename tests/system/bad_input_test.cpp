@@ -169,7 +169,6 @@ tools:
   - calculator
   - command: {name: fails, description: fails, argv: [sh, -c, 'echo broken >&2; exit 3']}
   - command: {name: killed, description: killed, argv: [sh, -c, 'kill -9 $$']}
-  - command: {name: missing, description: missing, argv: [/no/such/program]}
   - command: {name: hangs, description: hangs, argv: [sleep, '600'], timeout_ms: 300}
   - command: {name: floods, description: floods, argv: [head, -c, '100000000', /dev/zero], max_output_bytes: 1000}
   - command: {name: floods_more, description: floods, argv: [head, -c, '100000000', /dev/zero], max_output_bytes: 200000000}
@@ -188,7 +187,6 @@ BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
       {"no-json", {"strict", R"({"n":)", R"(with arguments {"n": with error:)"}},
       {"fails", {"fails", "{}", "broken"}},
       {"killed", {"killed", "{}", "signal 9"}},
-      {"missing", {"missing", "{}", "/no/such/program"}},
       {"hangs", {"hangs", "{}", "300 ms"}},
       {"floods", {"floods", "{}", "1000 bytes"}},
       {"floods-more", {"floods_more", "{}", "at most 1048576 are taken"}},
@@ -219,6 +217,45 @@ BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
     }
   }
   BOOST_TEST(text_at(messages_of(rows.at("fine")).at(2).as_object(), "content") == "42");
+}
+
+BOOST_AUTO_TEST_CASE(missing_program_is_refused_before_rows_run) {
+  for (const auto* program : {"/no/such/program", "no-such-program", "./no-such-program", "/etc/hostname"}) {
+    auto job = cli_job{};
+    prepare(job).write("agent.yaml", std::string{ready_agent} +
+                                         "tools: [{command: {name: t, argv: ['" + program + "']}}]\n");
+    expect_refused(job.run(), "agent.yaml:3: tools.0.command");
+    BOOST_TEST(!std::filesystem::exists(job.output));
+  }
+}
+
+// Found missing only when it is called: no row can end, and none of them is to blame.
+BOOST_AUTO_TEST_CASE(program_lost_while_running_stops_the_job) {
+  auto job = cli_job{};
+  auto input = std::string{};
+  auto turns = std::string{};
+  for (auto i = 0; i < 5; ++i) {
+    const auto key = "row-" + std::to_string(i);
+    input += chat_line(key, "go");
+    turns += turns_with_call(key, "once", "{}");
+  }
+  job.write("in.jsonl", input);
+  job.write("turns.jsonl", turns);
+  job.write("agent.yaml", "model: {provider: recorded, path: turns.jsonl}\n"
+                          "tools: [{command: {name: once, argv: [./once]}}]\n");
+  const auto write_program = [&](const char* text) {
+    job.write("once", text);
+    std::filesystem::permissions(job.folder / "once", std::filesystem::perms::owner_all);
+  };
+  write_program("#!/bin/sh\nrm -f \"$0\"\necho done\n");
+  const auto end = job.run({"--concurrency", "1"});
+  BOOST_TEST(end.exit_code == 4, end.err);
+  BOOST_TEST(end.err.find("once") != std::string::npos, end.err);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 1U);
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
+  write_program("#!/bin/sh\necho done\n");
+  BOOST_TEST(job.run().exit_code == 0);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_whose_model_fails_or_never_ends_is_dead_and_the_rest_goes_on) {

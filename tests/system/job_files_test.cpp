@@ -155,4 +155,62 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_not_overwritten) {
   BOOST_TEST(job.run({"--fresh", "--events", job.folder / "events.jsonl"}).exit_code == 0);
 }
 
+BOOST_AUTO_TEST_CASE(closed_standard_output_is_an_error) {
+  const auto job = trip{};
+  const auto program = "'" + superstep_program() + "' ";
+  const auto run = program + "run trip.yaml -i in.jsonl -o o.jsonl ";
+  for (const auto* closed : {">&-", ">/dev/full", "<&- >&-"}) {
+    BOOST_TEST(job.shell(run + "--fresh " + closed).exit_code == 1, closed);
+    BOOST_TEST(job.shell(program + "check trip.yaml " + closed).exit_code == 1, closed);
+    BOOST_TEST(job.shell(program + "graph trip.yaml " + closed).exit_code == 1, closed);
+    const auto rows = read_rows(job.read("o.jsonl")); // and nothing else was written to it
+    BOOST_TEST(rows.size() == 2U, closed);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(event_log_beyond_a_file_size_is_an_error) {
+  const auto job = trip{};
+  auto input = std::string{};
+  for (auto i = 0; i < 400; ++i)
+    input += chat_line("row-" + std::to_string(i), "x");
+  job.write("in.jsonl", input);
+  const auto end = job.shell("ulimit -f 20; '" + superstep_program() +
+                             "' run trip.yaml -i in.jsonl -o o.jsonl --events events.jsonl");
+  BOOST_TEST(end.signal == 0);
+  BOOST_TEST((end.exit_code == 1 || end.exit_code == 4), end.err);
+  const auto again = job.shell("'" + superstep_program() +
+                               "' run trip.yaml -i in.jsonl -o o.jsonl --events events.jsonl");
+  BOOST_TEST(again.exit_code == 0, again.err);
+  BOOST_TEST(read_rows(job.read("o.jsonl")).size() == 400U);
+}
+
+BOOST_AUTO_TEST_CASE(new_files_are_private) {
+  const auto job = trip{};
+  job.write("trip.yaml",
+            "model: {provider: scripted, path: rules.yaml, record: recording.jsonl}\n");
+  job.write("in.jsonl", chat_line("a", "x") + "no row\n" + chat_line("b", "y"));
+  BOOST_TEST(job.run({"--checkpoints", "--on-bad-line", "dead-letter", "--limit", "1", "--events",
+                      job.folder / "events.jsonl"})
+                 .exit_code == 0);
+  for (const auto* name : {"trip.jsonl", "trip.journal", "trip.summary.json", "trip.job.db",
+                           "events.jsonl", "recording.jsonl"})
+    BOOST_TEST(((fs::status(job.folder / name).permissions() & fs::perms::all) ==
+                (fs::perms::owner_read | fs::perms::owner_write)),
+               name);
+}
+
+BOOST_AUTO_TEST_CASE(recording_on_full_disk_stops_the_job) {
+  const auto job = trip{};
+  job.write("trip.yaml",
+            "model: {provider: scripted, path: rules.yaml, record: recording.jsonl}\n");
+  fs::create_symlink("/dev/full", job.folder / "recording.jsonl");
+  const auto end = job.run();
+  BOOST_TEST(end.exit_code == 4, end.err);
+  BOOST_TEST(has(end.err, "No space left on device"), end.err);
+  BOOST_TEST(!fs::exists(job.folder / "trip.dead.jsonl"));
+  fs::remove(job.folder / "recording.jsonl");
+  BOOST_TEST(job.run().exit_code == 0);
+  BOOST_TEST(read_rows(job.read("trip.jsonl")).size() == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

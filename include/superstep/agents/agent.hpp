@@ -52,6 +52,7 @@ private:
 struct agent_building {
   std::optional<superstep::agent> agent; ///< set when there is no fault
   std::vector<agent_fault> faults;
+  std::vector<std::string> notes; ///< what the user should know: torn lines of recordings
 };
 
 /// How deep agents may call agents.

@@ -40,7 +40,8 @@ enum class row_status : std::uint8_t { ok, error, cancelled };
 struct row_fault {
   enum class kind : std::uint8_t {
     shortage, ///< of descriptors, processes or memory: the row runs again, with fewer beside it
-    storage,  ///< checkpoints or a recording cannot be written: the job stops
+    broken,   ///< checkpoints or a recording cannot be written, or a tool cannot be started at all:
+              ///< the job stops
   };
   kind what = kind::shortage;
   std::string text;

@@ -21,14 +21,18 @@ namespace superstep {
 /// stands in place of `message` when there was none. Whether the answers are streamed is up to
 /// whoever asks.
 ///
-/// The file is made when it does not exist, and else added to. One that cannot be written ends the
-/// call that notices.
-[[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path);
+/// The file is created when it does not exist, readable by its user alone, and else added to; a
+/// torn last line is removed first. A file with other content is refused. If an answer cannot be
+/// written, its call fails with errc::io_failed.
+/// @param note if not null, set to what was repaired, for the user; empty: nothing
+[[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
+                                                  std::string* note = nullptr);
 
 struct replayed_model_options {
   std::string path;
   bool with_timing = false; ///< answers and their pieces take the time they took
   std::size_t file_bytes_max = std::size_t{1} << 30; ///< the file is held in memory
+  std::string* note = nullptr; ///< if not null, set to what was ignored, for the user
 };
 
 /// Answers as the journal says, to the same question of the same turn of the same run; asked again,

@@ -24,9 +24,11 @@ struct recorded_model_options {
   std::string path;
   std::uint32_t latency_ms = 0;                      ///< time that every answer takes
   std::size_t file_bytes_max = std::size_t{4} << 30; ///< the file is held in memory
+  std::string* note = nullptr; ///< if not null, set to what was ignored, for the user
 };
 
-/// Reads and checks the whole file; the error names the line. Answers with model_errc::missing_turn
+/// Reads and checks the whole file; the error names the line. A last line without its newline that
+/// cannot be read is torn, and ignored. Answers with model_errc::missing_turn
 /// when it has no such row or turn.
 [[nodiscard]] result<chat_model_ptr> make_recorded_model(recorded_model_options options);
 

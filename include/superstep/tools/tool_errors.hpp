@@ -49,7 +49,9 @@ private:
   std::string text_;
 };
 
-/// Whether an exception is a tool_unavailable, or another system_error whose code is a shortage.
+/// Whether an exception, or one nested in it, is a tool_unavailable, a std::bad_alloc, another
+/// system_error whose code is a shortage, or that of a checkpointer that cannot write
+/// (saver_errc::failed).
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
 /// The arguments of a call do not fit the tool's schema.

@@ -1,0 +1,138 @@
+"""Jobs of `superstep run` for the long checks: agents whose tool appends to a log, and comparisons."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+
+def program():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    folder = pathlib.Path(os.environ.get("SUPERSTEP_BIN_DIR", root / "build/release/bin"))  # of ctest
+    found = pathlib.Path(os.environ.get("SUPERSTEP_PROGRAM", folder / "superstep"))
+    if not found.exists():
+        sys.exit(f"{found} is missing: build it first, or set SUPERSTEP_PROGRAM")
+    return str(found)
+
+
+class Job:
+    """A job in a folder of its own: each row calls the tool twice and then answers."""
+
+    def __init__(self, folder, rows, effects="journaled", latency_ms=5, tool_s="0.01", record=None):
+        self.folder = pathlib.Path(folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.log = self.folder / "effects"
+        self.output = self.folder / "out.jsonl"
+        self.rows = rows
+        script = (f'echo "$SUPERSTEP_RUN_KEY $SUPERSTEP_TOOL_CALL_ID" >> {self.log}; '
+                  f'sleep {tool_s}; echo noted')
+        command = {"name": "note", "description": "notes", "argv": ["sh", "-c", script]}
+        if effects:
+            command["effects"] = effects
+        model = {"provider": "recorded", "path": "turns.jsonl", "latency_ms": latency_ms}
+        if record:
+            model["record"] = str(record)
+        self.write("agent.yaml", json.dumps({"name": "noting", "model": model,
+                                             "tools": [{"command": command}]}))
+        lines, turns = "", ""
+        for i in range(rows):
+            key = f"row-{i}"
+            lines += json.dumps({"id": key, "messages": [{"role": "user", "content": f"note {key}"}]}) + "\n"
+            said = [{"role": "assistant", "content": "", "tool_calls": [
+                {"id": f"c{turn}", "type": "function", "function": {"name": "note", "arguments": "{}"}}]}
+                for turn in range(2)]
+            said.append({"role": "assistant", "content": "Noted. " + "x" * 300})
+            turns += json.dumps({"id": key, "turns": said}) + "\n"
+        self.write("in.jsonl", lines)
+        self.write("turns.jsonl", turns)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+
+    def arguments(self, *more):
+        return [program(), "run", "agent.yaml", "-i", "in.jsonl", "-o", "out.jsonl", "--progress", "none",
+                *more]
+
+    def start(self, *more, **options):
+        return subprocess.Popen(self.arguments(*more), cwd=self.folder, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+
+    def run(self, *more, timeout=120, **options):
+        child = self.start(*more, **options)
+        try:
+            text, _ = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            text, _ = child.communicate()
+            return "hangs", text
+        return child.returncode, text
+
+    def found_rows(self):
+        """Rows by key, without what differs from run to run. A key that comes twice is an error."""
+        out = {}
+        for line in self.output.read_text().splitlines():
+            row = json.loads(line)
+            for name in ("wall_ms", "attempt", "run_id"):
+                row.pop(name, None)
+            if out.setdefault(row["id"], row) is not row:
+                raise AssertionError(f"{row['id']} is in the output twice")
+        return out
+
+    def effects(self):
+        """How often each call of each row had its effect."""
+        out = {}
+        if self.log.exists():
+            for line in self.log.read_text().split("\n"):
+                if line:
+                    out[line] = out.get(line, 0) + 1
+        return out
+
+    def check(self, expected, at_most_once=True):
+        """What is wrong with a finished job; and how many calls have an unknown outcome."""
+        rows = self.found_rows()
+        faults, unknown = [], 0
+        for key, want in expected.items():
+            have = rows.get(key)
+            if have is None:
+                faults.append(f"{key} is missing")
+                continue
+            # A journaled call that was under way when its process was lost is not made again.
+            asked = json.dumps(have)
+            if "is not known" in asked:
+                unknown += asked.count("is not known")
+                have, want = have["output"]["messages"][-1], want["output"]["messages"][-1]
+            if have != want:
+                faults.append(f"{key} differs: {json.dumps(have)[:300]} != {json.dumps(want)[:300]}")
+        faults += [f"{key} is not a row of the job" for key in rows if key not in expected]
+        if at_most_once:
+            faults += [f"{call}: {count} effects" for call, count in self.effects().items() if count > 1]
+        return faults, unknown
+
+
+def expected_rows(folder, rows):
+    job = Job(folder, rows, tool_s="0")
+    code, text = job.run()
+    if code != 0:
+        sys.exit(f"the undisturbed job ends with {code}: {text}")
+    return job.found_rows()
+
+
+def processes_with(text):
+    """Processes whose command line holds the text."""
+    out = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if text in line:
+                out.append((int(entry.name), line))
+    return out
+
+
+def seeded(seed, number):
+    return random.Random(seed * 1_000_003 + number)
