@@ -128,6 +128,12 @@ const json::value* referred(const json::value& root, std::string_view reference)
   return at;
 }
 
+/// Whether the validator can divide by this: it divides integers without a look at the divisor. It
+/// reads those above 2^63 as negative ones.
+bool is_factor(const json::value& v) {
+  return v.is_number() && !v.is_uint64() && v.to_number<double>() > 0;
+}
+
 /// One walk over a schema; the members that hold values and not schemas are not looked into.
 class walk {
 public:
@@ -178,6 +184,8 @@ private:
                std::size_t level) {
     if (name == "enum" || name == "const" || name == "default" || name == "examples")
       return plain(value, path, level + 1);
+    if (name == "multipleOf" && value.is_primitive() && !is_factor(value))
+      return refuse(path, "must be a number greater than 0");
     if (const auto* text = value.if_string()) {
       if (name == "pattern")
         return pattern(as_std(*text), path);

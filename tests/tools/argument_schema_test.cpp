@@ -316,6 +316,24 @@ BOOST_AUTO_TEST_CASE(the_text_for_the_model_names_tool_arguments_and_faults) {
              "worse\n Please fix the error and try again.");
 }
 
+BOOST_AUTO_TEST_CASE(refuses_divisors_that_stop_the_process) {
+  for (const auto* divisor : {"0", "-1", "0.0", "-0.5", "18446744073709551615", "\"0\"", "null"}) {
+    const auto text =
+        R"({"type":"object","properties":{"n":{"anyOf":[{"multipleOf":)" + std::string{divisor} +
+        R"(},{"type":"null"}]}}})";
+    const auto fault = argument_schema::find_fault(parse_json(text).value().as_object());
+    BOOST_TEST_REQUIRE(fault.has_value(), divisor);
+    BOOST_TEST(fault->path == "properties.n.anyOf.0.multipleOf", divisor);
+  }
+  const auto schema = argument_schema::compile(
+      parse_json(R"({"type":"object","properties":{"multipleOf":{"multipleOf":2}}})")
+          .value()
+          .as_object());
+  BOOST_TEST_REQUIRE(schema.has_value());
+  BOOST_TEST(schema->check({{"multipleOf", 4}}).empty());
+  BOOST_TEST(schema->check({{"multipleOf", 5}}).size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(real_schemas_compile_and_take_the_calls_that_are_expected) {
   const auto* shared = std::getenv("SUPERSTEP_SHARED");
   auto rows = std::size_t{0};
