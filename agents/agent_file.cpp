@@ -9,11 +9,14 @@
 #include <superstep/agents/agent_file.hpp>
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 namespace superstep {
@@ -22,6 +25,48 @@ namespace {
 
 using detail::fault_list;
 using detail::fields;
+
+/// Notes where the content of a document begins.
+class document_finder final : public YAML::EventHandler {
+public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark& at, YAML::anchor_t) override { note(at); }
+  void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+                const std::string&) override {
+    note(at);
+  }
+  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    note(at);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    note(at);
+  }
+  void OnMapEnd() override {}
+  /// Counted from 1; 0: the document is empty.
+  [[nodiscard]] std::size_t line() const noexcept { return line_; }
+
+private:
+  void note(const YAML::Mark& at) {
+    if (line_ == 0)
+      line_ = static_cast<std::size_t>(at.line) + 1;
+  }
+  std::size_t line_ = 0;
+};
+
+/// Returns the line of the second document; 0: there is none, or it is empty. Reads two documents
+/// at most: yaml-cpp finds documents without end behind a `]` that closes nothing.
+std::size_t line_of_second_document(std::string_view text) {
+  auto stream = std::istringstream{std::string{text}};
+  auto parser = YAML::Parser{stream};
+  auto first = document_finder{};
+  auto second = document_finder{};
+  return parser.HandleNextDocument(first) && parser.HandleNextDocument(second) ? second.line() : 0;
+}
 
 void read_limits(fields& root, agent_limits& into) {
   const auto node = root.take("limits");
@@ -133,10 +178,9 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
   auto faults = fault_list{name};
   out.spec.file = name;
   try {
-    auto documents = YAML::LoadAll(std::string{text});
-    if (documents.size() > 1)
-      faults.add(documents[1], "", "has more than one YAML document");
-    auto document = documents.empty() ? YAML::Node{YAML::NodeType::Null} : documents.front();
+    if (const auto line = line_of_second_document(text); line > 0)
+      faults.add(line, "", "has more than one YAML document");
+    auto document = YAML::Load(std::string{text});
     if (document.IsNull())
       document = YAML::Node{YAML::NodeType::Map}; // something that overrides can be put into
     for (const auto& option : overrides)

@@ -363,3 +363,17 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_one_fault) {
              "/nowhere/a.yaml: cannot be opened: No such file or directory");
   BOOST_TEST(to_text(read_agent_file("/").faults) == "/: is a directory, not an agent file");
 }
+
+BOOST_AUTO_TEST_CASE(text_behind_the_document_ends_the_reading) {
+  // LoadAll of yaml-cpp finds empty documents in these forever.
+  for (const auto* text : {" [book, pay]\n, pay]\n", "a: 1\n]\n", "{a: 1}\n}\n", "[a]]\n", "]\n"})
+    BOOST_TEST(!read(text).faults.empty(), text);
+}
+
+BOOST_AUTO_TEST_CASE(accepts_an_empty_second_document) {
+  const auto text = std::string{minimal};
+  BOOST_TEST(to_text(read(text + "---\n").faults).empty());
+  BOOST_TEST(to_text(read("---\n" + text + "...\n").faults).empty());
+  BOOST_TEST(to_text(read(text + "---\nname: b\n").faults) ==
+             "a.yaml:3: has more than one YAML document");
+}
