@@ -15,20 +15,51 @@ namespace {
 
 constexpr auto call_type = "tool_call_with_context";
 
-std::vector<tool_call> calls_in(const json::value& calls) {
+std::vector<tool_call> calls_in(const json::array& calls) {
   auto holder = json::object{{"type", "ai"}, {"content", ""}, {"tool_calls", calls}};
   auto read = message_from_json(holder);
-  return read ? std::move(read->tool_calls) : std::vector<tool_call>{};
+  if (!read || read->tool_calls.size() != calls.size())
+    throw tool_value_error{"a node of tools was sent a call that cannot be read; a call is "
+                           "{type: tool_call, name, args, id}" +
+                           (read ? std::string{} : ": " + read.error().text)};
+  return std::move(read->tool_calls);
 }
 
-/// What a Send carries, or the state of the graph.
-tool_node_input input_of(const tool_node& tools, const json::value& given) {
-  const auto& object = given.as_object();
-  const auto* type = object.if_contains("__type");
+bool is_call(const json::value& item) {
+  const auto* members = item.if_object();
+  const auto* type = members != nullptr ? members->if_contains("type") : nullptr;
+  return type != nullptr && *type == "tool_call";
+}
+
+/// Calls that a Send carries as a plain list; their tools read the state from the graph.
+tool_node_input input_of_list(const tool_node& tools, const json::array& list,
+                              const json_channels* channels) {
+  if (list.empty())
+    throw empty_message_list{};
+  if (!is_call(list.back()))
+    throw tool_value_error{"a node of tools was sent a list of other things than tool calls; a "
+                           "call is {type: tool_call, name, args, id}"};
+  auto input = tools.from_calls(calls_in(list));
+  if (channels != nullptr)
+    input.state = json_tool_state(channels->read());
+  return input;
+}
+
+/// The calls that a Send carries, or those of the state of the graph.
+/// @param channels of the graph; null: the state is not needed
+tool_node_input input_of(const tool_node& tools, const json::value& given,
+                         const json_channels* channels) {
+  if (const auto* list = given.if_array())
+    return input_of_list(tools, *list, channels);
+  const auto* object = given.if_object();
+  if (object == nullptr)
+    throw tool_value_error{"a node of tools was sent " + to_text(given) +
+                           " instead of a state or a list of tool calls"};
+  const auto* type = object->if_contains("__type");
   if (type == nullptr || *type != call_type)
-    return tools.from_state(json_tool_state(object));
-  auto calls = calls_in(json::array(1, object.at("tool_call")));
-  return tools.from_call(std::move(calls.at(0)), json_tool_state(object.at("state").as_object()));
+    return tools.from_state(json_tool_state(*object));
+  auto calls = calls_in(json::array(1, object->at("tool_call")));
+  return tools.from_call(std::move(calls.at(0)), json_tool_state(object->at("state").as_object()));
 }
 
 json::object update_of(const message& m, const std::string& key) {
@@ -37,9 +68,18 @@ json::object update_of(const message& m, const std::string& key) {
 
 json::value update_of(tool_command& said, const std::string& key) {
   if (auto* fields = std::get_if<tool_update>(&said.update)) {
-    auto out = std::move(fields->fields);
-    if (fields->messages)
-      out[key] = to_json_list(message_list{*std::move(fields->messages)});
+    if (!fields->messages)
+      return json::value(std::move(fields->fields));
+    auto messages = json::value(to_json_list(message_list{*std::move(fields->messages)}));
+    auto out = json::object{};
+    auto before = fields->messages_at;
+    for (auto& field : fields->fields) {
+      if (before-- == 0)
+        out[key] = std::move(messages);
+      out[field.key()] = std::move(field.value());
+    }
+    if (!out.contains(key))
+      out[key] = std::move(messages);
     return json::value(std::move(out));
   }
   if (auto* list = std::get_if<std::vector<message>>(&said.update))
@@ -107,17 +147,18 @@ task<json_command> run_tools(std::shared_ptr<const tool_node> tools, tool_node_i
 } // namespace
 
 json_step json_tools_step(tool_node tools) {
-  return [tools = std::make_shared<const tool_node>(std::move(tools))](const json::value& given,
-                                                                       runtime rt) {
-    return run_tools(tools, input_of(*tools, given), std::move(rt));
+  return [tools = std::make_shared<const tool_node>(std::move(tools))](
+             const json::value& given, runtime rt, const json_channels* channels) {
+    return run_tools(tools, input_of(*tools, given, channels), std::move(rt));
   };
 }
 
 std::optional<json_command> answer_stopped_tools(const tool_node& tools, const json::value& given,
                                                  const run_error& why) {
-  const auto input = input_of(tools, given);
-  const auto answers =
-      react::answer_stopped(input.calls, given.as_object().contains("__type"), why);
+  const auto input = input_of(tools, given, nullptr);
+  const auto* object = given.if_object();
+  const auto is_one = object != nullptr ? object->contains("__type") : input.calls.size() == 1;
+  const auto answers = react::answer_stopped(input.calls, is_one, why);
   if (answers.empty())
     return std::nullopt;
   auto out = json_command{};

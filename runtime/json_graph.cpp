@@ -85,7 +85,7 @@ public:
     if (!given.payload) // what a Send carries is no part of the state
       layout_->check(*input);
     auto now = json_command{};
-    if (auto rest = f_(given, *input, now))
+    if (auto rest = f_(given, json_channels{*layout_, given}, *input, now))
       out.rest = finish_later(input, std::move(rest), *given.table, *layout_);
     else
       add_outcome(std::move(now), *given.table, *layout_, out.output);
@@ -194,6 +194,10 @@ private:
 };
 
 } // namespace
+
+json::object json_channels::read() const {
+  return layout_->input_of(*given_, {});
+}
 
 task<json::object> run_graph(runtime rt, compiled_json_graph graph, json::object input) {
   auto writes = graph.input(input);

@@ -34,6 +34,8 @@ json::object written_command(const tool_command& command) {
     out["fields"] = update->fields;
     if (update->messages)
       out["messages"] = written_messages(*update->messages);
+    if (update->messages && update->messages_at < update->fields.size())
+      out["messages_at"] = update->messages_at;
   } else if (const auto* messages = std::get_if<std::vector<message>>(&command.update)) {
     out["list"] = written_messages(*messages);
   }
@@ -111,6 +113,8 @@ tool_command read_command(const json::value& from) {
     auto update = tool_update{object_of(*fields)};
     if (const auto* messages = list_in(parts, "messages"))
       update.messages = read_messages(*messages);
+    if (const auto* at = parts.if_contains("messages_at"); at != nullptr && at->is_number())
+      update.messages_at = at->to_number<std::size_t>();
     out.update = std::move(update);
   } else if (const auto* messages = list_in(parts, "list")) {
     out.update = read_messages(*messages);

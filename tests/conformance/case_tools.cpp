@@ -118,8 +118,10 @@ tool_command own_command(const json::object& op, running& r, std::string_view me
     auto fields = tool_update{};
     for (const auto& [key, e] : update.get_object()) {
       auto v = evaluate(e, r.in);
-      if (key == messages_key)
+      if (key == messages_key) {
         fields.messages = messages_in(v);
+        fields.messages_at = fields.fields.size();
+      }
       if (key != messages_key || !fields.messages)
         fields.fields[key] = std::move(v);
     }

@@ -14,10 +14,16 @@
 namespace superstep {
 
 /// A node of a JSON graph as a value: a hook of an agent. The function takes the state and the
-/// runtime, and returns what bodies of json_graph return.
+/// runtime, and returns what bodies of json_graph return. It may take the channels of the graph as
+/// a third parameter (`const json_channels*`, null outside a graph), for input that a Send carries.
 class json_step {
 public:
+  using takes_channels = void;
+
   json_step() = default;
+  template <class F>
+    requires std::invocable<const F&, const json::value&, runtime, const json_channels*>
+  json_step(F f) : call_{std::move(f)} {}
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, json_step> &&
              std::invocable<const F&, const json::value&, runtime>)
@@ -26,7 +32,8 @@ public:
     static_assert(detail::json_result<awaited_t<made>>,
                   "a hook returns nothing, a json::object, a json::value or a json_command, or a "
                   "task<> of one of these");
-    call_ = [f = std::move(f)](const json::value& state, runtime rt) -> task<json_command> {
+    call_ = [f = std::move(f)](const json::value& state, runtime rt,
+                               const json_channels*) -> task<json_command> {
       if constexpr (is_task_v<made>) {
         return detail::command_later(f(state, std::move(rt)));
       } else if constexpr (std::is_void_v<made>) {
@@ -39,12 +46,13 @@ public:
   }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   /// The state lives until the task has ended.
-  [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt) const {
-    return call_(state, std::move(rt));
+  [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt,
+                                              const json_channels* channels = nullptr) const {
+    return call_(state, std::move(rt), channels);
   }
 
 private:
-  std::function<task<json_command>(const json::value&, runtime)> call_;
+  std::function<task<json_command>(const json::value&, runtime, const json_channels*)> call_;
 };
 
 } // namespace superstep

@@ -11,8 +11,9 @@
 namespace superstep {
 
 /// A tool node as a node of a JSON graph: `g.node("tools", json_tools_step(tools))`. It runs the
-/// calls of the latest answer of a model, or the one call of a Send that json_tool_call() made.
-/// The messages and commands that come of them are the node's update and where it goes.
+/// calls of the latest answer of a model, the one call of a Send that json_tool_call() made, or the
+/// calls that a Send carries as a plain list, `[{type: tool_call, name, args, id}]`; their tools
+/// read the channels of the graph. The messages and commands that come of them are the node's update and where it goes.
 [[nodiscard]] json_step json_tools_step(tool_node tools);
 /// What such a node gives when it is stopped (json_node_options::on_failure): an answer to a call
 /// whose actor was told to exit or that took too long, and to all its calls when the run is

@@ -4,6 +4,7 @@
 #include <superstep/base/json.hpp>
 #include <superstep/messages/message.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,6 +16,9 @@ namespace superstep {
 struct tool_update {
   json::object fields;
   std::optional<std::vector<message>> messages{}; ///< unset: the key is not written at all
+  /// The number of fields before the messages, for readers that see the writes in order. By default
+  /// the messages come last.
+  std::size_t messages_at = static_cast<std::size_t>(-1);
 };
 
 /// Where a tool sends the graph: a node, or a Send when there is an input.

@@ -44,9 +44,27 @@ namespace detail {
 
 struct json_layout;
 
+} // namespace detail
+
+/// The channels of a JSON graph as a step sees them. Valid until the body that was given them
+/// returns or first waits.
+class json_channels {
+public:
+  json_channels(const detail::json_layout& layout, const body_input& given) noexcept
+      : layout_{&layout}, given_{&given} {}
+  /// Returns the channels that hold something, by name.
+  [[nodiscard]] json::object read() const;
+
+private:
+  const detail::json_layout* layout_;
+  const body_input* given_;
+};
+
+namespace detail {
+
 /// What a body gave, before it is turned into writes.
-using json_body_function =
-    std::function<task<json_command>(const body_input&, const json::value&, json_command& now)>;
+using json_body_function = std::function<task<json_command>(
+    const body_input&, const json_channels&, const json::value&, json_command& now)>;
 using json_router_function =
     std::function<std::vector<json_target>(const body_input&, const json::value&)>;
 
@@ -89,10 +107,12 @@ task<json_command> command_later(task<T> body) {
 /// One type for all bodies: plain ones fill `now`, coroutines return what is left to do.
 template <json_body F>
 json_body_function erase_body(F f) {
-  return [f = std::move(f)](const body_input& given, const json::value& in,
-                            json_command& now) -> task<json_command> {
+  return [f = std::move(f)](const body_input& given, const json_channels& channels,
+                            const json::value& in, json_command& now) -> task<json_command> {
     using result = body_result<F, json::value>;
-    if constexpr (is_task_v<result>) {
+    if constexpr (requires { typename F::takes_channels; }) {
+      return f(in, given.make_runtime(), &channels);
+    } else if constexpr (is_task_v<result>) {
       return command_later(call_body(f, given, in));
     } else {
       if constexpr (std::is_void_v<result>)
