@@ -4,6 +4,7 @@
 #include <superstep/tools/calculator.hpp>
 #include <superstep/tools/make_tool.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -20,7 +21,7 @@ using detail::calculator_fault;
 using detail::calculator_token;
 
 /// sum := product (± product)*, product := signed ((* /)? signed)*, signed := ±* power,
-/// power := operand %* (^ signed)?. So -2^2 is -4, 2^-1 is 0.5, 2^3^2 is 512 and 6/2(3) is 9.
+/// power := operand %* (^ signed)?, where // and mod stand like * and /. So -2^2 is -4, 2^-1 is 0.5, 2^3^2 is 512 and 6/2(3) is 9.
 class evaluator {
 public:
   evaluator(const std::vector<calculator_token>& tokens, std::size_t depth_max)
@@ -35,13 +36,21 @@ public:
     if (kind() != 0 && at_ > 0 && tokens_[at_ - 1].kind == '=')
       fail("something follows the `=`");
     if (!fault_ && kind() != 0)
-      fail(kind() == 'n' ? "an operator is missing before a number" : "something is out of place");
+      fail(rest_fault());
     if (fault_)
       return *std::move(fault_);
     return value == 0 ? 0.0 : value; // no negative zero
   }
 
 private:
+  /// What stands behind a whole expression.
+  [[nodiscard]] std::string_view rest_fault() const {
+    const auto is_operand = kind() == 'n' || kind() == 'c' || kind() == 'f';
+    if (is_operand && at_ > 0 && tokens_[at_ - 1].kind == '%')
+      return "an operator is missing: `%` was read as percent; write `mod` for the remainder";
+    return is_operand ? "an operator is missing before a number" : "something is out of place";
+  }
+
   [[nodiscard]] char kind() const { return fault_ ? '\0' : tokens_[at_].kind; }
 
   bool take(char wanted) {
@@ -78,22 +87,44 @@ private:
 
   double product() {
     auto value = signed_power();
-    while (kind() == '*' || kind() == '/' || kind() == '(' || kind() == '[' || follows_bracket()) {
+    while (is_operator(kind()) || kind() == '(' || kind() == '[' || follows_bracket()) {
       const auto op = tokens_[at_];
-      if (op.kind == '*' || op.kind == '/')
+      if (is_operator(op.kind))
         ++at_;
       const auto right = signed_power();
-      if (op.kind == '/' && right == 0 && !fault_)
+      if (op.kind != '*' && is_operator(op.kind) && right == 0 && !fault_)
         return fail("division by zero", op.position);
-      value = checked(op.kind == '/' ? value / right : value * right, op.position);
+      value = checked(combined(op.kind, value, right), op.position);
     }
     return value;
   }
 
-  /// `(1+2)3` is a product, `2 3` is a slip.
+  static bool is_operator(char kind) {
+    return kind == '*' || kind == '/' || kind == 'd' || kind == 'm';
+  }
+
+  /// Floor division and `mod` go together as in Python: the remainder has the divisor's sign.
+  static double combined(char kind, double left, double right) {
+    switch (kind) {
+    case '/':
+      return left / right;
+    case 'd':
+      return std::floor(left / right);
+    case 'm':
+      return left - right * std::floor(left / right);
+    default:
+      return left * right;
+    }
+  }
+
+  /// `(1+2)3`, `2pi` and `2sqrt(4)` are products, `2 3` is a slip.
   [[nodiscard]] bool follows_bracket() const {
-    return kind() == 'n' && at_ > 0 &&
-           (tokens_[at_ - 1].kind == ')' || tokens_[at_ - 1].kind == ']');
+    if (at_ == 0)
+      return false;
+    const auto before = tokens_[at_ - 1].kind;
+    const auto is_closed = before == ')' || before == ']';
+    return (kind() == 'n' && is_closed) ||
+           ((kind() == 'c' || kind() == 'f') && (is_closed || before == 'n' || before == 'c'));
   }
 
   double signed_power() {
@@ -122,8 +153,10 @@ private:
 
   double operand() {
     const auto token = fault_ ? calculator_token{} : tokens_[at_];
-    if (take('n'))
+    if (take('n') || take('c'))
       return token.number;
+    if (take('f'))
+      return call(token);
     if (token.kind == '(' || token.kind == '[') {
       if (!enter())
         return 0;
@@ -135,6 +168,61 @@ private:
       return value;
     }
     return fail(token.kind == 0 ? "the expression ends too early" : "a number is missing");
+  }
+
+  /// The arguments of a function and its value.
+  double call(const calculator_token& function) {
+    if (kind() != '(')
+      return fail("`" + std::string{function.name} + "` needs its arguments in parentheses");
+    if (!enter())
+      return 0;
+    auto arguments = std::vector<double>{};
+    do {
+      ++at_; // the parenthesis or a comma
+      arguments.push_back(sum());
+    } while (kind() == ',');
+    --depth_;
+    if (!fault_ && !take(')'))
+      return fail("`(` is not closed", function.position);
+    const auto value = fault_ ? std::optional{0.0} : value_of(function.name, arguments);
+    if (!value)
+      return fail("`" + std::string{function.name} + "` does not take " +
+                      std::to_string(arguments.size()) + " arguments",
+                  function.position);
+    return checked(*value, function.position);
+  }
+
+  /// Halves are rounded away from zero. nullopt: another number of arguments.
+  static std::optional<double> value_of(std::string_view name, const std::vector<double>& given) {
+    if (name == "min")
+      return *std::ranges::min_element(given);
+    if (name == "max")
+      return *std::ranges::max_element(given);
+    const auto x = given.front();
+    if (name == "round" && given.size() == 2) {
+      const auto scale = std::pow(10.0, std::trunc(given[1]));
+      const auto scaled = x * scale;
+      return std::isfinite(scaled) && scale > 0 ? std::round(scaled) / scale : x;
+    }
+    using function = double (*)(double);
+    static constexpr auto known = std::array<std::pair<std::string_view, function>, 12>{{
+        {"sqrt", std::sqrt},
+        {"abs", std::fabs},
+        {"round", std::round},
+        {"floor", std::floor},
+        {"ceil", std::ceil},
+        {"log", std::log10},
+        {"log10", std::log10},
+        {"ln", std::log},
+        {"exp", std::exp},
+        {"sin", std::sin},
+        {"cos", std::cos},
+        {"tan", std::tan},
+    }};
+    for (const auto& [word, body] : known)
+      if (word == name && given.size() == 1)
+        return body(x);
+    return std::nullopt;
   }
 
   bool enter() {
@@ -155,7 +243,9 @@ struct calculator_arguments {
 
   static constexpr auto descriptions = std::array{
       std::pair{"expression",
-                "Arithmetic with + - * / ^ ( ) and %, for example 1,250 * (3 + 4.5) or 20% * 50"}};
+                "Arithmetic with + - * / // ^ ( ), mod and % for percent, sqrt, abs, min, max, "
+                "round, floor, ceil, log (base 10), ln, exp, sin, cos, tan, pi and e, for example "
+                "1,250 * (3 + 4.5) or 20% * 50"}};
 };
 BOOST_DESCRIBE_STRUCT(calculator_arguments, (), (expression))
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calculator_tokens.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <numbers>
 #include <string>
 #include <system_error>
 
@@ -18,13 +20,12 @@ struct spelling {
 // Longer spellings stand before those they begin with.
 constexpr auto spellings = std::array{
     spelling{"**", '^'},
+    spelling{"//", 'd'}, // floor division
     spelling{"+", '+'},
     spelling{"-", '-'},
     spelling{"\xe2\x88\x92", '-'}, // minus sign
     spelling{"\xe2\x80\x93", '-'}, // en dash
     spelling{"*", '*'},
-    spelling{"x", '*'},
-    spelling{"X", '*'},
     spelling{"\xc3\x97", '*'},     // multiplication sign
     spelling{"\xc2\xb7", '*'},     // middle dot
     spelling{"\xe2\x8b\x85", '*'}, // dot operator
@@ -38,6 +39,8 @@ constexpr auto spellings = std::array{
     spelling{")", ')'},
     spelling{"[", '['},
     spelling{"]", ']'},
+    spelling{",", ','},
+    spelling{";", ','},
     spelling{"=", '='},
     spelling{" ", ' '},
     spelling{"\t", ' '},
@@ -51,6 +54,14 @@ constexpr auto spellings = std::array{
     spelling{"\xc2\xa3", ' '},
     spelling{"\xc2\xa5", ' '}, // pound, yen
 };
+
+constexpr auto functions = std::array<std::string_view, 14>{
+    "sqrt", "abs", "min", "max", "round", "floor", "ceil",
+    "log",  "ln",  "exp", "sin", "cos",   "tan",   "log10"};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -70,9 +81,20 @@ public:
         tokens.push_back(*number);
         continue;
       }
+      if (is_letter(peek()) || text_.substr(at_).starts_with(pi_sign)) {
+        auto word = read_word();
+        if (!word)
+          return std::move(word).error();
+        tokens.push_back(*word);
+        continue;
+      }
       const auto* sign = find_spelling();
       if (!sign)
         return calculator_fault("`" + std::string{character()} + "` is not understood", position());
+      if (sign->kind == '(')
+        calls_.push_back(!tokens.empty() && tokens.back().kind == 'f');
+      else if (sign->kind == ')' && !calls_.empty())
+        calls_.pop_back();
       if (sign->kind != ' ')
         tokens.push_back({sign->kind, 0, position()});
       at_ += sign->text.size();
@@ -111,6 +133,48 @@ private:
     return characters;
   }
 
+  [[nodiscard]] bool is_in_call() const { return !calls_.empty() && calls_.back(); }
+
+  calculator_token constant(double value, std::size_t bytes) {
+    const auto start = position();
+    at_ += bytes;
+    return {'c', value, start};
+  }
+
+  /// A function, a constant, `mod`, or `x` for a product.
+  result<calculator_token> read_word() {
+    if (text_.substr(at_).starts_with(pi_sign))
+      return constant(std::numbers::pi, pi_sign.size());
+    auto end = at_;
+    while (end < text_.size() && is_letter(text_[end]))
+      ++end;
+    if (text_.substr(at_).starts_with("log10"))
+      end = at_ + 5;
+    auto word = text_.substr(at_, end - at_);
+    const auto is_product = [](std::string_view w) { return w.front() == 'x' || w.front() == 'X'; };
+    if (word == "pi" || word == "PI")
+      return constant(std::numbers::pi, word.size());
+    if (word == "e")
+      return constant(std::numbers::e, 1);
+    auto token = calculator_token{0, 0, position()};
+    if (const auto* known = std::ranges::find(functions, word); known != functions.end()) {
+      token.kind = 'f';
+      token.name = *known;
+    } else if (word == "mod") {
+      token.kind = 'm';
+    } else if (is_product(word)) { // `2xsqrt(4)` as well
+      token.kind = '*';
+      word = word.substr(0, 1);
+    } else {
+      return calculator_fault("`" + std::string{word} +
+                                  "` is not understood; functions are sqrt, abs, min, max, round, "
+                                  "floor, ceil, log (base 10), ln, exp, sin, cos, tan",
+                              token.position);
+    }
+    at_ += word.size();
+    return token;
+  }
+
   void take_digits(std::string& into) {
     while (is_digit(peek()))
       into += text_[at_++];
@@ -126,7 +190,9 @@ private:
     const auto start = position();
     auto digits = std::string{};
     take_digits(digits);
+    auto has_separators = false;
     while (at_separator() && !digits.empty()) {
+      has_separators = true;
       ++at_;
       take_digits(digits);
     }
@@ -142,10 +208,14 @@ private:
       at_ += signed_exponent ? 1 : 0;
       take_digits(digits);
     }
-    if (peek() == '.' || peek() == ',')
+    if (peek() == '.' || (peek() == ',' && !is_in_call()))
       return calculator_fault("a number is not finished by `" + std::string{peek()} +
                                   "`; thousands are separated as in 1,234,567.8",
                               position());
+    if (has_separators && is_in_call())
+      return calculator_fault("a comma between digits may separate thousands or arguments; write "
+                              "1234 or 1, 234",
+                              start);
     auto token = calculator_token{'n', 0, start};
     const auto [end, ec] =
         std::from_chars(digits.data(), digits.data() + digits.size(), token.number);
@@ -154,8 +224,11 @@ private:
     return token;
   }
 
+  static constexpr auto pi_sign = std::string_view{"\xcf\x80"};
+
   std::string_view text_;
   std::size_t at_ = 0;
+  std::vector<bool> calls_; ///< of each open parenthesis: whether it has a function's arguments
 };
 
 } // namespace

@@ -9,12 +9,14 @@
 
 namespace superstep::detail {
 
-/// One sign or number of an expression. `kind` is 'n' for a number, 0 for the end, else the sign in
-/// its plain spelling: + - * / ^ % ( ) [ ] =
+/// One sign, number or function of an expression. `kind` is 'n' for a number, 'c' for a constant,
+/// 'f' for a function, 'd' for floor division, 'm' for `mod`, 0 for the end, else the sign in its
+/// plain spelling: + - * / ^ % ( ) [ ] , =
 struct calculator_token {
   char kind = 0;
   double number = 0;
   std::size_t position = 0; ///< counted in characters, from 1
+  std::string_view name{};  ///< of a function
 };
 
 /// Splits an expression; drops blanks and currency signs. The last token is the end.

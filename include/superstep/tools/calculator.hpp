@@ -17,7 +17,8 @@ struct calculator_options {
 
 /// The value of an arithmetic expression, as people and models type them: + - * / ^ (also x × · ÷ −
 /// and **), signs, ( ) and [ ], decimals with a leading or trailing dot, exponents (1e6), `50%` for
-/// 0.5, thousands separators and currency signs, which are dropped, `2(3+4)` for 2*(3+4), and one =
+/// 0.5, `//` (floor division) and `mod`, sqrt, abs, min, max, round (halves away from zero), floor,
+/// ceil, log (base 10), ln, exp, sin, cos and tan (radians), pi and e, thousands separators and currency signs, which are dropped, `2(3+4)` for 2*(3+4), and one =
 /// at the end. An error says what is wrong and at which character.
 [[nodiscard]] result<double> calculate(std::string_view expression, calculator_options = {});
 
