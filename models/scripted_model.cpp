@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
+#include "models/script_pieces.hpp"
 #include "models/script_reader.hpp"
 
 #include <superstep/base/await.hpp>
@@ -24,7 +25,11 @@ public:
     const auto spread = std::pair{random.unit(), random.unit()};
     auto out = answer(request, luck);
     const auto time = models::answer_time(script_, out ? out->content.size() : 0, spread);
-    if (time.count() > 0) {
+    if (out && request.on_chunk) {
+      const auto before_text = models::answer_time(script_, 0, spread);
+      auto telling = tell(*out, std::move(request.on_chunk), before_text, time - before_text);
+      co_await telling;
+    } else if (time.count() > 0) {
       auto rest = sleep_for{time};
       co_await rest;
     }
@@ -34,6 +39,31 @@ public:
   [[nodiscard]] std::string fingerprint() const override { return "scripted " + content_hash_; }
 
 private:
+  /// Streams an answer: the pieces of its text evenly over `writing`, after `waiting`; then those of
+  /// its calls at once.
+  static task<void> tell(const message& answer, chunk_handler on_chunk,
+                         std::chrono::nanoseconds waiting, std::chrono::nanoseconds writing) {
+    auto& at = co_await this_home{};
+    const auto begin = at.where->now() + waiting;
+    const auto pieces = models::text_pieces(answer.content);
+    for (auto i = std::size_t{0}; i < pieces.size(); ++i) {
+      const auto due = begin + writing * static_cast<std::int64_t>(i + 1) /
+                                   static_cast<std::int64_t>(pieces.size());
+      if (due > at.where->now()) {
+        auto rest = sleep_until{due};
+        co_await rest;
+      }
+      on_chunk(models::text_chunk(pieces[i]));
+    }
+    if (begin > at.where->now()) { // no text
+      auto rest = sleep_until{begin};
+      co_await rest;
+    }
+    for (const auto& piece : models::call_chunks(answer))
+      on_chunk(piece);
+    on_chunk(models::last_chunk_of(answer));
+  }
+
   [[nodiscard]] result<message> answer(const model_request& request, double luck) const {
     for (const auto& [kind, chance] : script_.faults) {
       if (luck < chance)

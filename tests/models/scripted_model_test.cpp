@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace superstep;
 
@@ -138,4 +139,71 @@ BOOST_AUTO_TEST_CASE(what_is_no_yaml_or_no_map_is_refused) {
   for (const auto* text : {"", "rules: [", "- 1", "rules: {}", "default: {}", "default: 3", "{}",
                            "{default: {text: a}, default: {text: b}}"})
     BOOST_TEST(make(text).has_error(), text);
+}
+
+namespace {
+
+struct streamed {
+  result<message> answer;
+  std::vector<message_chunk> pieces;
+  std::vector<std::chrono::nanoseconds> told_at;
+  std::chrono::nanoseconds time;
+};
+
+streamed stream(const chat_model_ptr& model, message last) {
+  auto run = test::manual_execution{};
+  auto out = streamed{};
+  const auto begin = run.now();
+  auto request = model_request{};
+  request.messages.push_back(std::move(last));
+  request.on_chunk = [&](const message_chunk& piece) {
+    out.pieces.push_back(piece);
+    out.told_at.push_back(run.now() - begin);
+  };
+  auto answer = model->complete(std::move(request));
+  out.time = run.finish(answer);
+  out.answer = answer.take();
+  return out;
+}
+
+message sum_of(std::vector<message_chunk> pieces) {
+  auto sum = std::move(pieces.front());
+  for (auto i = std::size_t{1}; i < pieces.size(); ++i)
+    BOOST_REQUIRE(append(sum, std::move(pieces[i])).has_value());
+  return to_message(std::move(sum));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(streams_pieces_that_add_up) {
+  const auto model = make(rules);
+  BOOST_REQUIRE(model.has_value());
+  for (const auto* said : {"add 1 and 23 of Milk", "Grüße an alle 世界", ""}) {
+    const auto whole = ask(*model, human_message(said));
+    const auto told = stream(*model, human_message(said));
+    BOOST_TEST((*told.answer == *whole.answer));
+    BOOST_TEST((sum_of(told.pieces) == *whole.answer), said);
+    BOOST_TEST(told.pieces.size() > 2U);
+    BOOST_TEST(told.pieces.back().is_last);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(streams_at_the_pace_of_its_tokens) {
+  const auto model = make("{latency_ms: 100, tokens_per_second: 10, default: {text: 12345678}}");
+  BOOST_REQUIRE(model.has_value());
+  const auto told = stream(*model, human_message("x"));
+  using std::chrono::milliseconds;
+  BOOST_TEST((told.time == ask(*model, human_message("x")).time));
+  BOOST_REQUIRE(told.told_at.size() == 3U);
+  BOOST_TEST((told.told_at[0] == milliseconds{200}));
+  BOOST_TEST((told.told_at[1] == milliseconds{300}));
+  BOOST_TEST((told.told_at[2] == milliseconds{300}));
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_streams_nothing) {
+  const auto model = make("{faults: {server_error: 1}, default: {text: hello}}");
+  BOOST_REQUIRE(model.has_value());
+  const auto told = stream(*model, human_message("x"));
+  BOOST_TEST(!told.answer.has_value());
+  BOOST_TEST(told.pieces.empty());
 }

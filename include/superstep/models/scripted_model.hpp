@@ -44,6 +44,10 @@ namespace superstep {
 /// of a model. Unknown keys and unusable values are errors; all of them are reported, each with its
 /// line.
 ///
+/// @par Streams
+/// When a caller streams, the text comes in pieces of about four bytes at the pace of
+/// tokens_per_second, then each call in pieces of its own. The answer and its time are the same.
+///
 /// @par Determinism
 /// An answer, its time and its faults depend on the file, model_request::run_key, turn and the last
 /// message, and on nothing else.
