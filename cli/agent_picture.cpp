@@ -5,6 +5,7 @@
 #include <superstep/runtime/drawing.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -27,15 +28,24 @@ json::value nothing(const json::value&) {
   return nullptr;
 }
 
+/// A name for the node of a sub-agent that no other node of the picture has, at any level: a drawing
+/// names clusters once. A tool may have a name that a node may not.
+std::string free_name(std::string name, std::set<std::string>& taken) {
+  std::ranges::replace_if(name, [](char c) { return c == ':' || c == '|'; }, '_');
+  while (name.empty() || !taken.insert(name).second)
+    name += '_';
+  return name;
+}
+
 /// A graph of the same nodes and edges as far as a picture shows them.
-compiled_json_graph copy_of(const agent& drawn, bool expand) {
+compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::string>& taken) {
   const auto shape = to_graph_json(*table_of(drawn));
   auto out = json_graph{};
   out.channel("messages");
-  auto taken = std::set<std::string>{};
+  auto own = std::set<std::string>{};
   for (const auto& node : shape.at("nodes").as_array()) {
     const auto id = std::string{node.at("id").as_string()};
-    if (!id.starts_with("__") && taken.insert(id).second)
+    if (!id.starts_with("__") && own.insert(id).second)
       out.node(id, nothing);
   }
   auto branches = std::map<std::string, json_path_map>{};
@@ -48,12 +58,11 @@ compiled_json_graph copy_of(const agent& drawn, bool expand) {
     else
       out.edge(from, to);
   }
+  taken.merge(own);
   for (const auto& below : drawn.sub_agents()) {
-    auto name = below.tool;
-    while (!taken.insert(name).second)
-      name += '_';
+    const auto name = free_name(below.tool, taken);
     if (expand)
-      out.node(name, copy_of(*below.agent, true));
+      out.node(name, copy_of(*below.agent, true, taken));
     else
       out.node(name, nothing);
     branches[tools_node].emplace_back(name, name);
@@ -68,7 +77,8 @@ compiled_json_graph copy_of(const agent& drawn, bool expand) {
 } // namespace
 
 program_ptr picture_of(const agent& drawn, bool expand) {
-  return drawn.sub_agents().empty() ? table_of(drawn) : copy_of(drawn, expand).table();
+  auto taken = std::set<std::string>{std::string{start_node}, std::string{end_node}};
+  return drawn.sub_agents().empty() ? table_of(drawn) : copy_of(drawn, expand, taken).table();
 }
 
 } // namespace superstep::cli

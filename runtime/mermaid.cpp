@@ -3,6 +3,7 @@
 #include "drawn_graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <set>
 
@@ -12,12 +13,29 @@ namespace {
 
 using namespace detail;
 
-/// Characters outside [A-Za-z0-9_-] become a backslash and their hexadecimal code.
+bool is_word(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// Whether Mermaid's lexer takes the beginning of an id for a keyword. It compares whole words, so
+/// `end` and `end-2` are taken for one, `ending` is not.
+bool begins_with_keyword(std::string_view name) {
+  constexpr auto keywords = std::array<std::string_view, 17>{
+      "end",   "subgraph", "graph", "flowchart", "style", "linkStyle", "classDef", "class",
+      "click", "href",     "call",  "default",   "_self", "_blank",    "_parent",  "_top",
+      "interpolate"};
+  const auto word = name.substr(
+      0, static_cast<std::size_t>(std::ranges::find_if_not(name, is_word) - name.begin()));
+  return std::ranges::find(keywords, word) != keywords.end();
+}
+
+/// Characters outside [A-Za-z0-9_-], and the first one of a keyword, become a backslash and their
+/// hexadecimal code.
 std::string mermaid_id(std::string_view name) {
   auto id = std::string{};
+  const auto is_keyword = begins_with_keyword(name);
   for (const auto c : name) {
-    const auto plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '-';
+    const auto plain = (is_word(c) || c == '-') && !(is_keyword && id.empty());
     if (plain) {
       id += c;
       continue;
@@ -38,13 +56,15 @@ std::string paragraph(const std::string& name) {
   return marked ? "<p>" + name + "</p>" : name;
 }
 
-/// Metadata may hold what Mermaid would read as markup.
+constexpr auto markup = std::string_view{"[](){}<>|"};
+
+/// Replaces what Mermaid would read as markup.
 std::string escaped(std::string_view text) {
   auto out = std::string{};
   for (const auto c : text) {
     if (c == '"')
       out += "#quot;";
-    else if (std::string_view{"[](){}<>|"}.find(c) != std::string_view::npos)
+    else if (markup.find(c) != std::string_view::npos)
       out += '#' + std::to_string(static_cast<int>(c)) + ';';
     else
       out += c;
@@ -53,7 +73,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string node_line(const drawn_node& n) {
-  auto label = paragraph(n.name);
+  auto label = paragraph(escaped(n.name));
   if (!n.metadata.empty()) {
     label += "<hr/><small><em>";
     for (auto i = std::size_t{0}; i < n.metadata.size(); ++i) {
@@ -92,7 +112,7 @@ std::string broken(const std::string& label) {
 std::string edge_line(const drawn_edge& e) {
   auto line = '\t' + mermaid_id(e.source);
   if (!e.label.empty())
-    line += " -. &nbsp;" + broken(e.label) + "&nbsp; .-> ";
+    line += " -. &nbsp;" + broken(escaped(e.label)) + "&nbsp; .-> ";
   else
     line += e.is_conditional ? " -.-> " : " --> ";
   return line + mermaid_id(e.target) + ";\n";
@@ -104,6 +124,12 @@ std::string_view common_cluster(const drawn_edge& e) {
   while (!at.empty() && e.target.compare(0, at.size() + 1, std::string{at} + ':') != 0)
     at = cluster_of(at);
   return at;
+}
+
+/// The id of a subgraph and, unless that is the name itself, its label.
+std::string cluster_head(const std::string& name) {
+  const auto id = mermaid_id(name);
+  return id == name ? name : id + "[\"" + escaped(name) + "\"]";
 }
 
 /// Writes a level and the subgraphs in it.
@@ -132,7 +158,7 @@ public:
                                     {},
                                     1,
                                     {}}};
-      text += "\tsubgraph " + name + '\n' + level(inner) + "\tend\n";
+      text += "\tsubgraph " + cluster_head(name) + '\n' + level(inner) + "\tend\n";
     }
     return text;
   }

@@ -125,6 +125,41 @@ BOOST_AUTO_TEST_CASE(long_labels_are_broken) {
   BOOST_TEST(has(g.compile().mermaid(), "seven eight nine&nbsp<br>&nbspten eleven&nbsp; .->"));
 }
 
+// Mermaid's lexer compares whole words: `end-2` begins with its keyword, `ending` does not.
+BOOST_AUTO_TEST_CASE(mermaid_ids_are_no_keywords) {
+  const auto expected = std::vector<std::pair<std::string, std::string>>{
+      {"end", "\\65nd(end)"},       {"subgraph", "\\73ubgraph(subgraph)"},
+      {"end-2", "\\65nd-2(end-2)"}, {"style me", "\\73tyle\\20me(style me)"},
+      {"_self", "\\5fself(_self)"}, {"ending", "ending(ending)"},
+      {"End", "End(End)"},          {"a-end", "a-end(a-end)"}};
+  for (const auto& [name, line] : expected) {
+    auto g = logging({name});
+    const auto text = g.edge("__start__", name).compile().mermaid();
+    BOOST_TEST(has(text, "\t" + line + "\n"), text);
+    BOOST_TEST(has(text, "\t__start__ --> " + line.substr(0, line.find('(')) + ";\n"), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(mermaid_labels_are_no_markup) {
+  auto g = logging({"ask (me) [now]", "b"});
+  g.edge("__start__", "ask (me) [now]");
+  g.branch("ask (me) [now]", [](const json::value&) { return ""; }, {{"yes|(no)", "b"}});
+  const auto text = g.compile().mermaid();
+  BOOST_TEST(has(text, "(ask #40;me#41; #91;now#93;)\n"), text);
+  BOOST_TEST(has(text, "-. &nbsp;yes#124;#40;no#41;&nbsp; .-> b;\n"), text);
+}
+
+BOOST_AUTO_TEST_CASE(mermaid_clusters_have_valid_ids) {
+  auto g = logging({"a"});
+  g.node("end", inner({"one", "two"})).node("my (own)", inner({"three", "four"}));
+  g.sequence({"__start__", "end", "my (own)", "a"});
+  auto options = ss::draw_options{};
+  options.expand = 1;
+  const auto text = ss::to_mermaid(*g.compile().table(), options);
+  BOOST_TEST(has(text, "\tsubgraph \\65nd[\"end\"]\n\t\\65nd\\3aone(one)\n"), text);
+  BOOST_TEST(has(text, "\tsubgraph my\\20\\28own\\29[\"my #40;own#41;\"]\n"), text);
+}
+
 BOOST_AUTO_TEST_CASE(graphviz_gets_clusters_and_dotted_edges) {
   auto options = ss::draw_options{};
   options.expand = 1;
@@ -135,6 +170,11 @@ BOOST_AUTO_TEST_CASE(graphviz_gets_clusters_and_dotted_edges) {
                        "    \"sub:one\" [label=\"one\"];\n"));
   BOOST_TEST(has(text, "  \"sub:two\" -> \"b\" [style=dotted, label=\"more\"];\n"));
   BOOST_TEST(has(text, "  \"a\" -> \"sub:one\";\n"));
+}
+
+BOOST_AUTO_TEST_CASE(clusters_have_the_font_of_nodes) {
+  BOOST_TEST(has(ss::to_dot(*outer().table()),
+                 "  graph [fontname=\"sans-serif\", labeljust=l];\n"));
 }
 
 BOOST_AUTO_TEST_CASE(names_cannot_break_out_of_the_dot_language) {
