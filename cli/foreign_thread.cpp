@@ -131,6 +131,57 @@ bool is_internal(std::string_view channel, const json::value& held) {
           (held.is_null() || held == json::value("__start__")));
 }
 
+/// Finds the placeholders that LangChain's serializer writes for what JSON does not have:
+/// `{"lc": 1, "type": "not_implemented", "id": ["datetime", "datetime"], "repr": …}`, and objects of
+/// classes (`constructor`) and secrets that are not messages.
+class placeholder_search {
+public:
+  void look_at(const json::value& v, const std::string& place, int depth = 0) {
+    if (depth > looked_depth_max)
+      return;
+    if (const auto* list = v.if_array()) {
+      for (auto i = std::size_t{0}; i < list->size(); ++i)
+        look_at((*list)[i], place + '[' + std::to_string(i) + ']', depth + 1);
+      return;
+    }
+    const auto* members = v.if_object();
+    if (members == nullptr)
+      return;
+    const auto* mark = members->if_contains("lc");
+    if (mark != nullptr && mark->is_number() && members->contains("id")) {
+      note(*members, place);
+      return;
+    }
+    for (const auto& [key, inner] : *members)
+      look_at(inner, place + '.' + std::string{key}, depth + 1);
+  }
+
+  [[nodiscard]] std::vector<std::string> take() {
+    if (count_ > found_.size())
+      found_.push_back(std::to_string(count_ - found_.size()) + " more");
+    return std::move(found_);
+  }
+
+private:
+  static constexpr auto looked_depth_max = 64;
+  static constexpr auto named_max = std::size_t{20};
+
+  void note(const json::object& placeholder, const std::string& place) {
+    ++count_;
+    if (found_.size() >= named_max)
+      return;
+    auto name = std::string{};
+    if (const auto* id = placeholder.at("id").if_array())
+      for (const auto& part : *id)
+        if (part.is_string())
+          name += (name.empty() ? "" : ".") + std::string{part.get_string()};
+    found_.push_back(place + ": " + (name.empty() ? "an object" : name));
+  }
+
+  std::vector<std::string> found_;
+  std::size_t count_ = 0;
+};
+
 } // namespace
 
 json::object to_reference_form(const json::object& shown) {
@@ -159,7 +210,7 @@ json::object to_reference_form(const json::object& shown) {
   return out;
 }
 
-std::string from_reference_form(std::string_view text) {
+foreign_thread from_reference_form(std::string_view text) {
   const auto parsed = parse_json(text);
   if (!parsed)
     throw std::runtime_error{"the thread is no JSON: " + parsed.error().text};
@@ -177,14 +228,19 @@ std::string from_reference_form(std::string_view text) {
     throw std::runtime_error{"the thread is no checkpoint with \"channel_values\" and no snapshot "
                              "with \"values\", nor a list of these"};
   auto taken = json::object{};
-  for (const auto& [name, v] : *values)
-    if (!is_internal(name, v))
-      taken[name] = with_messages(v);
+  auto placeholders = placeholder_search{};
+  for (const auto& [name, v] : *values) {
+    if (is_internal(name, v))
+      continue;
+    auto& made = taken[name];
+    made = with_messages(v);
+    placeholders.look_at(made, std::string{name});
+  }
   auto step = std::int64_t{-1};
   if (const auto* metadata = object_in(top->get_object(), "metadata"))
     if (const auto* found = metadata->if_contains("step"); found != nullptr && found->is_int64())
       step = found->get_int64();
-  return thread_of_values(taken, step);
+  return {thread_of_values(taken, step), placeholders.take()};
 }
 
 } // namespace superstep::cli

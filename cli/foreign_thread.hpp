@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep::cli {
 
@@ -12,10 +13,19 @@ namespace superstep::cli {
 /// `channel_versions`, `metadata`, and `values` and `next` besides, as its snapshots have them.
 [[nodiscard]] json::object to_reference_form(const json::object& shown);
 
-/// An exported thread, as superstep has it, of one in the reference's form: a checkpoint with
-/// `channel_values`, a snapshot with `values`, or a list of these, newest first, whose first is
-/// taken. Messages may be in any form in which the reference writes them. Its internal channels are
-/// left out. Throws std::runtime_error for what is none.
-[[nodiscard]] std::string from_reference_form(std::string_view text);
+/// A thread of LangGraph as superstep exports threads.
+struct foreign_thread {
+  std::string text;
+  /// Values that came as placeholders, because JSON does not have them (datetime, bytes, sets,
+  /// objects of Python classes): where each is, and its class. Bounded; the last entry counts
+  /// the others.
+  std::vector<std::string> placeholders;
+};
+
+/// Reads a thread in LangGraph's JSON form: a checkpoint with `channel_values`, a snapshot with
+/// `values`, or a list of these, newest first, of which it takes the first. Messages may be in any
+/// form in which LangGraph writes them. Its internal channels are left out. Throws
+/// std::runtime_error if the text is not a thread.
+[[nodiscard]] foreign_thread from_reference_form(std::string_view text);
 
 } // namespace superstep::cli

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace superstep::cli {
 
@@ -130,10 +131,18 @@ int import_one(const threads_arguments& given) {
   if (!in)
     throw std::runtime_error{given.file + ": cannot be read"};
   auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
-  if (given.form != "superstep")
-    bytes = from_reference_form(bytes);
+  auto placeholders = std::vector<std::string>{};
+  if (given.form != "superstep") {
+    auto read = from_reference_form(bytes);
+    bytes = std::move(read.text);
+    placeholders = std::move(read.placeholders);
+  }
   bytes = cut_thread(bytes, {}); // what is no thread makes no database
   open(given, true).import_thread(given.thread, bytes);
+  for (const auto& one : placeholders)
+    std::cerr << "superstep threads: " << given.file << ": " << to_text(json::value(one))
+              << " (JSON does not have this value: the thread has LangChain's placeholder for it; "
+                 "convert it in Python before the export)\n";
   return 0;
 }
 
