@@ -26,6 +26,8 @@ public:
     return {{"run", injection::source::runtime, {}, {}}};
   }
 
+  [[nodiscard]] bool commands_parent() const noexcept override { return true; }
+
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     if (!context.around || !context.around->state)
       throw std::logic_error{"a handoff needs the state of the agent that hands over"};

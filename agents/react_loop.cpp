@@ -177,6 +177,15 @@ void check_tools(const chat_model* model, const agent_tools& tools,
                    "their calls");
 }
 
+void check_no_handoffs(const tool_node& tools) {
+  for (const auto& t : tools.tools())
+    if (t->commands_parent())
+      refuse_options("tool '" + t->definition().name +
+                     "' commands the graph around the agent, which an agent with a typed state "
+                     "cannot do: use create_react_agent(json_agent_options) for agents that hand "
+                     "over");
+}
+
 std::optional<std::string> misfit_of_bound(const chat_model& model, const tool_definitions& tools) {
   const auto bound = bound_tools(model);
   if (bound == nullptr)

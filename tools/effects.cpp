@@ -166,6 +166,7 @@ public:
     return inner_->time_limit();
   }
 
+  [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     return context.place && context.place->journal
                ? run_noted(inner_, kind_, std::move(call), std::move(context))

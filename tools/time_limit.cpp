@@ -154,6 +154,7 @@ public:
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return inner_->effects(); }
   [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override { return length_; }
+  [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     return run_timed(inner_, std::move(call), std::move(context), length_);
   }

@@ -4,10 +4,15 @@
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/handoff.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
+#include <superstep/agents/react_agent.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/tools/effects.hpp>
+#include <superstep/tools/time_limit.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -118,4 +123,32 @@ BOOST_DATA_TEST_CASE(in_a_swarm_the_next_turn_begins_where_the_last_one_ended, d
   BOOST_TEST(turn(lanes, graph, "bob please").back() == "bob: bob here");
   BOOST_TEST(turn(lanes, graph, "hello").back() == "bob: bob here");
   BOOST_TEST(turn(lanes, graph, "alice please").back() == "alice: alice here");
+}
+
+BOOST_AUTO_TEST_CASE(typed_agents_refuse_tools_that_hand_over) {
+  const auto handoff = make_handoff_tool({.agent = "poet"});
+  const auto wrapped = with_time_limit(handoff, std::chrono::seconds{1});
+  const auto model =
+      std::make_shared<const replying_model>([](const message&) { return ai_message(""); });
+  const auto says_so = [](const compile_error& e) {
+    return std::string{e.what()}.find("'transfer_to_poet'") != std::string::npos;
+  };
+  for (const auto& tool : {handoff, wrapped, journaled(handoff)}) {
+    auto react = agent_options<messages_state>{};
+    react.model = model;
+    react.tools = tool_list{tool};
+    BOOST_CHECK_EXCEPTION((void)create_react_agent(react), compile_error, says_so);
+    auto middleware = create_agent_options<messages_state>{};
+    middleware.model = model;
+    middleware.tools = tool_list{tool};
+    BOOST_CHECK_EXCEPTION((void)create_agent(middleware), compile_error, says_so);
+    auto fast = react_agent_options{};
+    fast.model = model;
+    fast.tools = {tool};
+    BOOST_CHECK_EXCEPTION((void)make_react_agent(fast), compile_error, says_so);
+    auto over_json = json_agent_options{};
+    over_json.model = model;
+    over_json.tools = tool_list{tool};
+    BOOST_CHECK_NO_THROW((void)create_react_agent(over_json));
+  }
 }

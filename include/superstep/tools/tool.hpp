@@ -82,6 +82,9 @@ public:
   [[nodiscard]] virtual std::chrono::milliseconds time_limit() const noexcept {
     return std::chrono::milliseconds{0};
   }
+  /// Whether its results are commands to the graph around the agent, as those of a handoff are. An
+  /// agent that cannot pass them on refuses the tool when it is compiled.
+  [[nodiscard]] virtual bool commands_parent() const noexcept { return false; }
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };
 

@@ -20,6 +20,7 @@ public:
     SUPERSTEP_ASSERT(model != nullptr || options_.model.choose());
     react::check_tools(model.get(), options_.tools, options_.return_direct,
                        options_.post_model_hook && options_.version == react_version::v1);
+    react::check_no_handoffs(options_.tools.node());
     core_ = std::make_shared<const agent_core<State>>(options_);
   }
 

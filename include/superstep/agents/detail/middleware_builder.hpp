@@ -89,6 +89,7 @@ public:
     const auto& model = o.model.object();
     SUPERSTEP_ASSERT(model != nullptr || o.model.choose());
     react::check_tools(model.get(), o.tools, o.return_direct, false);
+    react::check_no_handoffs(o.tools.node());
     auto core = std::make_shared<agent_core<State>>(o);
     core->ends_politely = false;
     if (o.response) {

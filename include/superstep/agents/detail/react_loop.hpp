@@ -79,6 +79,9 @@ void check_history(const message_list& messages);
 void check_tools(const chat_model* model, const agent_tools& tools,
                  const std::vector<std::string>& return_direct, bool has_late_hook);
 
+/// Throws compile_error if a tool commands the graph around the agent, as a handoff does.
+void check_no_handoffs(const tool_node& tools);
+
 /// What is wrong with the tools that a model object brings along; nothing: it fits.
 [[nodiscard]] std::optional<std::string> misfit_of_bound(const chat_model& model,
                                                          const tool_definitions& tools);
