@@ -89,6 +89,8 @@ public:
   [[nodiscard]] virtual const value_form* written_form() const noexcept { return nullptr; }
   /// What the type of its value is called in checkpoints; empty: it cannot be written.
   [[nodiscard]] virtual std::string stored_type() const { return {}; }
+  /// The C++ name of the type of its value, for the texts of errors; empty: it has no value.
+  [[nodiscard]] virtual std::string value_type_name() const { return {}; }
   /// Appends how the value differs from an earlier one, or all of it when that is null. False: not
   /// at all; nothing is appended then.
   virtual bool write_change(std::string&, const state_block* /*before*/,

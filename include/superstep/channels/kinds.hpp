@@ -44,6 +44,7 @@ public:
     else
       return {};
   }
+  std::string value_type_name() const override { return type_name(typeid(kept_type)); }
   bool write_change([[maybe_unused]] std::string& out, [[maybe_unused]] const state_block* before,
                     [[maybe_unused]] const state_block& now) const override {
     if constexpr (storable<kept_type>) {
@@ -250,8 +251,10 @@ public:
   /// every step would be said to have changed it.
   bool is_available(const state_block& state) const noexcept override {
     using held = typename Place::value_type;
-    if constexpr (std::equality_comparable<held>)
+    if constexpr (detail::is_comparable<held>())
       return !(place_.of(state) == held{});
+    else if constexpr (storable<held>)
+      return !detail::same_value(place_.of(state), held{});
     else
       return detail::holder<held>::has(place_.of(state));
   }

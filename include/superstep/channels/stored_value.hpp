@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/stored_form.hpp>
+#include <superstep/channels/detail/same_value.hpp>
 #include <superstep/channels/value.hpp>
 
 #include <algorithm>
@@ -78,16 +79,18 @@ concept has_prefix = requires(const T& a, std::string& out) {
 
 template <class T>
 std::size_t common_items(const T& a, const T& b) {
+  const auto same = [](const auto& x, const auto& y) {
+    return same_value<typename T::value_type>(x, y);
+  };
   if constexpr (stored_list<T>::value)
-    return T::common_prefix(a, b, [](const auto& x, const auto& y) { return x == y; });
+    return T::common_prefix(a, b, same);
   else
-    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
-                                    a.begin());
+    return static_cast<std::size_t>(
+        std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
 }
 
 template <class T>
-concept compared_list = (stored_list<T>::value || stored_vector<T>::value) &&
-                        std::equality_comparable<typename T::value_type>;
+concept compared_list = stored_list<T>::value || stored_vector<T>::value;
 
 template <class T>
 void write_whole(std::string& out, const T& now) {
@@ -124,19 +127,10 @@ bool write_change(std::string& out, const T& before, const T& now) {
     return write_text_change(out, before, now);
   } else if constexpr (std::same_as<T, json::value>) {
     return write_json_change(out, before, now);
-  } else if constexpr (std::equality_comparable<T>) {
-    if (before == now)
+  } else {
+    if (same_value(before, now))
       return false;
     write_whole(out, now);
-    return true;
-  } else {
-    auto old = std::string{};
-    auto fresh = std::string{};
-    write_whole(old, before);
-    write_whole(fresh, now);
-    if (old == fresh)
-      return false;
-    out += fresh;
     return true;
   }
 }

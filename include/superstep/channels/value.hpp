@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/wrong_type.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 namespace superstep {
@@ -20,6 +21,7 @@ struct value_ops {
   void (*destroy)(void*) noexcept;
   void (*copy)(void*, const void*);
   void (*move)(void*, void*) noexcept;
+  const std::type_info* type; ///< for the texts of errors
 };
 
 inline constexpr std::size_t value_inline_size = 24;
@@ -65,7 +67,8 @@ template <class T>
 using ops_of = std::conditional_t<fits_inline<T>, inline_ops<T>, boxed_ops<T>>;
 
 template <class T>
-inline constexpr value_ops value_ops_for{&ops_of<T>::destroy, &ops_of<T>::copy, &ops_of<T>::move};
+inline constexpr value_ops value_ops_for{&ops_of<T>::destroy, &ops_of<T>::copy, &ops_of<T>::move,
+                                         &typeid(T)};
 
 } // namespace detail
 
@@ -110,19 +113,23 @@ public:
   [[nodiscard]] bool holds() const noexcept {
     return ops_ == &detail::value_ops_for<T>;
   }
-  /// The object. @pre holds<T>()
+  /// The object, or null if the value is empty or holds another type.
   template <class T>
-  [[nodiscard]] const T& as() const noexcept {
-    SUPERSTEP_ASSERT(holds<T>());
-    if constexpr (detail::fits_inline<T>)
-      return *std::launder(reinterpret_cast<const T*>(bytes_));
-    else
-      return detail::boxed_ops<T>::get(bytes_)->object;
+  [[nodiscard]] const T* get_if() const noexcept {
+    return holds<T>() ? &at<T>() : nullptr;
   }
-  /// The object, moved out when this value is its only holder, else copied. @pre holds<T>()
+  /// The object. Throws wrong_type if the value is empty or holds another type.
+  template <class T>
+  [[nodiscard]] const T& as() const {
+    if (!holds<T>()) [[unlikely]]
+      detail::throw_wrong_type("the value", ops_ != nullptr ? ops_->type : nullptr, typeid(T));
+    return at<T>();
+  }
+  /// The object, moved out when this value is its only holder, else copied. Throws wrong_type.
   template <class T>
   [[nodiscard]] T take() {
-    SUPERSTEP_ASSERT(holds<T>());
+    if (!holds<T>()) [[unlikely]]
+      detail::throw_wrong_type("the value", ops_ != nullptr ? ops_->type : nullptr, typeid(T));
     if constexpr (detail::fits_inline<T>) {
       return std::move(*std::launder(reinterpret_cast<T*>(bytes_)));
     } else {
@@ -134,6 +141,13 @@ public:
   }
 
 private:
+  template <class T>
+  [[nodiscard]] const T& at() const noexcept {
+    if constexpr (detail::fits_inline<T>)
+      return *std::launder(reinterpret_cast<const T*>(bytes_));
+    else
+      return detail::boxed_ops<T>::get(bytes_)->object;
+  }
   void reset() noexcept {
     if (ops_)
       std::exchange(ops_, nullptr)->destroy(bytes_);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <typeinfo>
+
+namespace superstep {
+
+/// Thrown by a typed accessor that is asked for another type than the object has. The text names
+/// the object and both types.
+class wrong_type : public std::bad_cast {
+public:
+  /// @param is the type of the object; null: there is no object
+  wrong_type(std::string_view object, const std::type_info* is, const std::type_info& asked_for);
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+  std::string text_;
+};
+
+namespace detail {
+
+/// Out of line, so that a checked accessor costs its caller a comparison and no more.
+[[noreturn]] void throw_wrong_type(const char* object, const std::type_info* is,
+                                   const std::type_info& asked_for);
+
+/// The name of a type as C++ spells it.
+[[nodiscard]] std::string type_name(const std::type_info&);
+
+} // namespace detail
+} // namespace superstep
