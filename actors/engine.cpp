@@ -5,6 +5,7 @@
 
 #include <superstep/actors/engine.hpp>
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -31,6 +32,20 @@ void engine::throw_run_error(run_error e) {
   } catch (...) { // nests the body's own exception
     std::throw_with_nested(graph_error{std::move(e)});
   }
+}
+
+void engine::throw_interrupted(const std::string& graph, const std::vector<interrupt>& pending) {
+  auto text = "graph '" + graph + "' was interrupted before its end";
+  if (pending.empty())
+    text += " by a breakpoint";
+  constexpr auto named_max = std::size_t{8};
+  for (auto i = std::size_t{0}; i < std::min(pending.size(), named_max); ++i)
+    text += (i == 0 ? ": " : "; ") + pending[i].id + " asks " + json::serialize(pending[i].value);
+  if (pending.size() > named_max)
+    text += "; and " + std::to_string(pending.size() - named_max) + " more";
+  text += " (invoke() returns final states only: use run(), whose result has the pending interrupts "
+          "and the state so far, and resume the thread with a thread_command or run_input::go_on())";
+  throw graph_error{make_run_error(graph_errc::interrupted, std::move(text))};
 }
 
 run_handle engine::start(const program_ptr& table, run_input input, run_config config,

@@ -66,7 +66,7 @@ public:
       throw tool_exception{"an agent as a tool needs a graph that runs the node of tools"};
     auto input = messages_state{};
     input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
-    return run_agent(table_, input_writes(std::move(input)), std::move(context.around));
+    return run_agent(table_, input_writes(std::move(input)).writes, std::move(context.around));
   }
 
 private:

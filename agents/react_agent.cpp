@@ -3,6 +3,7 @@
 #include "agents/early_tools.hpp"
 
 #include <superstep/agents/detail/middleware_parts.hpp>
+#include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/tools/failed_call.hpp>
@@ -45,7 +46,7 @@ model_request make_request(const react_parts& parts, const chat_state& state, co
   out.tools = parts.tools.definitions();
   out.run_key = rt.config().run_id;
   out.turn = state.model_calls;
-  if (const auto* context = rt.context<agent_context>())
+  if (const auto* context = rt.config().context.get_if<agent_context>())
     out.parameters = context->parameters;
   return out;
 }
@@ -114,7 +115,7 @@ private:
 };
 
 std::shared_ptr<const agent_context> context_of(const runtime& rt) {
-  return std::static_pointer_cast<const agent_context>(rt.config().context);
+  return rt.config().context.share_if<agent_context>();
 }
 
 /// `asked` is held: a call may outlast its run.
@@ -364,6 +365,7 @@ compiled_graph<chat_state> make_react_agent(react_agent_options options) {
   if (!options.name.empty())
     compile.name = options.name;
   const auto parts = std::make_shared<const react_parts>(std::move(options));
+  react::check_no_handoffs(parts->tools);
 
   auto g = graph<chat_state>{};
   g.add(react_agent_node, [parts](const chat_state& state, runtime rt) {

@@ -4,7 +4,7 @@
 namespace superstep {
 
 state_ptr slot_block::clone() const {
-  auto copy = boost::intrusive_ptr<slot_block>{new slot_block};
+  auto copy = boost::intrusive_ptr<slot_block>{new slot_block{owner_}};
   copy->slots_.reserve(slots_.size());
   for (const auto& s : slots_)
     copy->slots_.push_back(s->clone());

@@ -76,10 +76,11 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return inner_->effects(); }
+  [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     auto asked = std::shared_ptr<const agent_context>{};
     if (context.around && context.around->run)
-      asked = std::static_pointer_cast<const agent_context>(context.around->run->config().context);
+      asked = context.around->run->config().context.share_if<agent_context>();
     return told(inner_, std::move(call), std::move(context), std::move(asked));
   }
 

@@ -3,9 +3,9 @@
 
 namespace superstep {
 
-namespace {
+namespace detail {
 
-[[noreturn]] void throw_other_graph() {
+void throw_other_graph() {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "a channel handle of another graph is used: each graph has its own",
                               {},
@@ -14,10 +14,6 @@ namespace {
                               1,
                               {}}};
 }
-
-} // namespace
-
-namespace detail {
 
 write_list own_writes(std::vector<channel_write> writes, const channel_layout& layout) {
   auto own = write_list{};
@@ -90,7 +86,7 @@ write_list channel_graph::input(std::vector<channel_write> writes) const {
 
 void channel_graph::check_own(const detail::channel_layout* graph) const {
   if (graph != layout_.get())
-    throw_other_graph();
+    detail::throw_other_graph();
 }
 
 std::string_view channel_graph::keep(const std::string& name) {

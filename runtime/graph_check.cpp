@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_check.hpp"
 
+#include <superstep/checkpoint/saver.hpp>
+
 #include <algorithm>
 #include <optional>
 
@@ -169,6 +171,46 @@ std::vector<fault> find_warnings(const program& table, bool lint) {
   if (lint)
     find_unequal(table, found);
   return found;
+}
+
+namespace {
+
+constexpr auto unstorable_advice =
+    ", which a checkpointer cannot save: describe it (BOOST_DESCRIBE_STRUCT), specialise "
+    "stored_form, or keep the field out of checkpoints (untracked_rule)";
+
+/// @param within names the subgraph in the text; empty: the graph itself
+void find_unstorable_in(const program& table, const std::string& within, std::vector<fault>& out) {
+  for (const auto& c : table.channels()) {
+    if (c->is_kept() && c->stored_type().empty())
+      out.push_back({graph_errc::invalid_graph,
+                     {},
+                     within + "field '" + c->name() + "' has the type " + c->value_type_name() +
+                         unstorable_advice});
+  }
+  for (const auto& node : table.nodes()) {
+    if (!node->body)
+      continue;
+    if (node->takes_payload && node->body->input_form() == nullptr)
+      out.push_back({graph_errc::invalid_graph, node->name,
+                     within + "the input of node '" + node->name + "' has the type " +
+                         type_name(node->body->input_type()) +
+                         ", which a checkpointer cannot save while a Send is pending: describe it "
+                         "(BOOST_DESCRIBE_STRUCT) or specialise stored_form"});
+    const auto child = node->body->nested();
+    if (child && child->options().persistence != persistence::none)
+      find_unstorable_in(*child, within + "subgraph '" + node->name + "': ", out);
+  }
+}
+
+} // namespace
+
+std::vector<fault> find_unstorable(const program& table) {
+  auto out = std::vector<fault>{};
+  const auto& keeper = table.options().checkpointer;
+  if (keeper && keeper->needs_stored_forms())
+    find_unstorable_in(table, {}, out);
+  return out;
 }
 
 } // namespace superstep::detail

@@ -13,4 +13,9 @@ namespace superstep::detail {
 /// known, so such a graph gets the benefit of the doubt.
 [[nodiscard]] std::vector<fault> find_warnings(const program&, bool lint);
 
+/// Returns a fault for each value that the checkpointer of a graph could not save: channels and
+/// inputs of Sends whose type has no stored form, those of subgraphs included. Empty if the graph
+/// has no checkpointer, or one that keeps values as they are.
+[[nodiscard]] std::vector<fault> find_unstorable(const program&);
+
 } // namespace superstep::detail

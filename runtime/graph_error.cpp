@@ -50,6 +50,10 @@ public:
       return "the run was asked to stop between two super-steps";
     case graph_errc::user_code_failed:
       return "code of the application outside a node threw";
+    case graph_errc::used_thread:
+      return "a whole state is the input of a new thread only";
+    case graph_errc::interrupted:
+      return "the run was interrupted";
     }
     return "unknown graph error";
   }

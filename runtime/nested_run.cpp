@@ -45,4 +45,10 @@ task<nested_outcome> run_nested(call_services* services, program_ptr table, writ
   co_return ended;
 }
 
+std::string detail::whole_state_fault(std::string_view caller, const program& child) {
+  return std::string{caller} + " returns a whole state, but graph '" + child.name() +
+         "' keeps its state between calls (persistence::per_thread) and would lose every field "
+         "without a reducer: return update{set<&State::field>(value), ...} or a part";
+}
+
 } // namespace superstep

@@ -107,6 +107,10 @@ program_ptr program_builder::compile(compile_options options) {
   const auto layout = std::make_shared<graph_layout>();
   layout->graph = table->options_.name;
   layout->make_state = std::move(make_state_);
+  if (layout->make_state) {
+    const auto blank = layout->make_state();
+    table->state_type_ = &typeid(*blank);
+  }
   layout->channels = std::move(channels_);
   layout->convert = table->options_.convert;
   layout->error_categories = {&make_error_code(graph_errc{}).category()};
@@ -131,7 +135,10 @@ program_ptr program_builder::compile(compile_options options) {
     table->declared_[order[i]] = static_cast<std::uint32_t>(i);
     table->nodes_.push_back(std::move(nodes_[order[i]]));
   }
-  if (auto faults = check(*table); !faults.empty())
+  auto faults = check(*table);
+  for (auto& unstorable : detail::find_unstorable(*table))
+    faults.push_back(std::move(unstorable));
+  if (!faults.empty())
     throw compile_error{std::move(faults)};
   connect(*table);
   for (const auto& n : table->nodes_)

@@ -191,6 +191,13 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
                  "thread '" + key_.thread_id + "' stands before node '" + at_->lost_nodes.front() +
                      "', which the graph no longer has: add it, start the thread over with an "
                      "input, or go on from an older checkpoint"};
+  if (at_ && below == nullptr && input.is_whole_state())
+    return refused(graph_errc::used_thread,
+                   "thread '" + key_.thread_id +
+                       "' has checkpoints, and a whole state would reset every field without a "
+                       "reducer: pass update{set<&State::field>(value), ...} or a part (a struct "
+                       "with some of the fields); to resume the thread, pass run_input::go_on() or "
+                       "a thread_command");
   is_nested_ = below != nullptr;
   if (is_nested_)
     answers_ = below->answers;

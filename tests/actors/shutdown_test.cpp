@@ -195,9 +195,9 @@ void check_leases(int waiting) {
   }
   BOOST_TEST(called.load() == waiting + 1);
   auto e = ss::engine{{.workers = 1}};
-  auto run =
-      background_run<numbers>{e, waits.graph, numbers{.n = 1, .total = 0, .seen = {}}, config};
-  BOOST_TEST(!run.result().error); // a lost lease shows as the test's time limit
+  auto resumed = ss::update{ss::set<&numbers::n>(1)};
+  const auto ended = e.run(waits.graph, ss::input_writes(std::move(resumed)), config);
+  BOOST_TEST(!ended.error); // a lost lease shows as the test's time limit
 }
 
 } // namespace

@@ -392,7 +392,7 @@ private:
       if (throws)
         throw std::runtime_error{"storm"};
     };
-    auto input = ss::run_input{ss::input_writes(numbers{.n = i, .total = 0, .seen = {}})};
+    auto input = ss::run_input{ss::input_writes(ss::update{ss::set<&numbers::n>(i)})};
     auto sink = pick(20) == 0 ? std::make_shared<thrower>() : nullptr;
     const auto modes = sink ? ss::stream_mode::updates | ss::stream_mode::tasks |
                                   ss::stream_mode::custom | ss::stream_mode::subgraphs
@@ -458,7 +458,7 @@ private:
       config.thread_id = "t" + std::to_string(i);
       config.thread.emplace().in_use = ss::when_in_use::refuse;
       const auto ended = e.run(
-          graphs_.kept, ss::run_input{ss::input_writes(numbers{.n = 1, .total = 0, .seen = {}})},
+          graphs_.kept, ss::run_input{ss::input_writes(ss::update{ss::set<&numbers::n>(1)})},
           config);
       if (ended.error && ended.error->code == ss::make_error_code(ss::saver_errc::in_use))
         fail("thread t" + std::to_string(i) + " is still in use");

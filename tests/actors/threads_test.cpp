@@ -283,7 +283,8 @@ BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
   auto e = ss::engine{{.workers = 2}};
   auto first = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
   at.await_arrivals(1);
-  auto second = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
+  const auto next = ss::update{ss::set<&numbers::n>(0)};
+  auto second = e.stream(graph, next, ss::stream_mode::none, on("t"));
   auto elsewhere = e.stream(graph, numbers{}, ss::stream_mode::none, on("other"));
   at.await_arrivals(2); // the other thread is free; the second run has not begun
   at.open();
@@ -291,8 +292,8 @@ BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
   BOOST_TEST(!second.next());
   BOOST_TEST(!elsewhere.next());
   const auto place = ss::thread_place{"t", {}, {}};
-  const auto now = ss::get_state(graph.table(), place);
-  BOOST_TEST(static_cast<const ss::struct_block<numbers>&>(*now.state).state.total == 2);
+  const auto now = ss::get_state(graph, place);
+  BOOST_TEST(now.values()->total == 2);
   BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U);
 }
 
@@ -306,8 +307,8 @@ BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::saver_errc::in_use));
   BOOST_TEST(refused.error->text.starts_with("thread 't' is in use by another run"));
-  auto taking =
-      e.stream(graph, numbers{}, ss::stream_mode::none, on_used(ss::when_in_use::take_over));
+  auto taking = e.stream(graph, ss::update{ss::set<&numbers::n>(0)}, ss::stream_mode::none,
+                         on_used(ss::when_in_use::take_over));
   at.await_arrivals(2);
   at.open();
   BOOST_TEST(!taking.next());
@@ -316,8 +317,8 @@ BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
            std::string_view{error.what()}.find("taken over") != std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION((void)first.next(), ss::graph_error, says_so);
-  const auto now = ss::get_state(graph.table(), {"t", {}, {}});
-  BOOST_TEST(static_cast<const ss::struct_block<numbers>&>(*now.state).state.total == 1);
+  const auto now = ss::get_state(graph, {"t", {}, {}});
+  BOOST_TEST(now.values()->total == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

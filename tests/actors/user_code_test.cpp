@@ -461,7 +461,7 @@ BOOST_AUTO_TEST_CASE(states_that_throw_end_their_run) {
         e.start(g.table(), ss::run_input{std::move(in)}, {}, std::move(done));
       }
     };
-    caller::run(e, graph, std::move(input), [&](const ss::raw_result& raw) {
+    caller::run(e, graph, std::move(input.writes), [&](const ss::raw_result& raw) {
       failed = raw.error.has_value();
       called.count_down();
     });

@@ -5,7 +5,7 @@
 
 namespace superstep::testing {
 
-write_list first_turn() {
+run_input first_turn() {
   auto state = desk{};
   state.messages = {human_message("question")};
   state.owner = "Kim";

@@ -197,8 +197,8 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
   const auto stopped = ended.get_future().get();
   BOOST_REQUIRE(stopped.error);
   BOOST_TEST(stopped.error->text.find("was cancelled in step 2") != std::string::npos);
-  const auto kept = get_state(agent.table(), {"t"});
-  const auto& messages = static_cast<const struct_block<desk>&>(*kept.state).state.messages;
+  const auto kept = get_state(agent, {"t"});
+  const auto& messages = kept.values()->messages;
   auto answered = std::vector<std::string>{};
   for (const auto& m : messages)
     if (m.type == message_type::tool)
@@ -207,7 +207,8 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
   BOOST_TEST(messages.back().content.starts_with(
       "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
   BOOST_TEST(end_open_calls(agent, "t", "again.") == 0U);
-  const auto next = lanes.run(agent, first_turn(), on_thread());
+  auto words = update{set<&desk::messages>({human_message("question")})};
+  const auto next = lanes.run(agent, input_writes(std::move(words)), on_thread());
   BOOST_TEST(why(next) == "");
   BOOST_TEST(next.state->messages.back().content == "done");
 }

@@ -110,7 +110,7 @@ void add_branch(json_graph& g, const json::object& branch) {
         const auto seen = seen_form(state);
         auto in = graph_cases::scope{};
         in.input = &seen;
-        in.context = static_cast<const json::object*>(config.context.get());
+        in.context = config.context.get_if<json::object>();
         return targets_of(graph_cases::evaluate(path, in));
       },
       std::move(map));

@@ -233,7 +233,7 @@ void add_branches(json_graph& g, const json::object& graph) {
         [path = member(branch, "path")](const json::value& state, const run_config& config) {
           auto in = scope{};
           in.input = &state;
-          in.context = static_cast<const json::object*>(config.context.get());
+          in.context = config.context.get_if<json::object>();
           return targets_of(evaluate(path, in));
         },
         path_map_of(branch));

@@ -31,7 +31,7 @@ tally run_alone(F body) {
   auto g = graph<tally>{};
   g.add(a, std::move(body)).edge(start, a);
   auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(tally{1, "in"})));
+  static_cast<void>(run.finish(input_writes(tally{1, "in"}).writes));
   return state_of(run);
 }
 update<tally> add(std::int64_t n) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
   g.add(b, [](const tally& s) { return add(s.n * 10); });
   g.edge(start, a);
   auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(tally{})));
+  static_cast<void>(run.finish(input_writes(tally{}).writes));
   BOOST_TEST(run.steps == (std::vector<std::string>{"a", "b"}), boost::test_tools::per_element());
   BOOST_TEST(state_of(run).n == 11);
 }
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_runtime_says_where_it_is) {
     return destinations{{w, static_cast<int>(c.metadata.size())}, {w, 9}};
   });
   auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(tally{})));
+  static_cast<void>(run.finish(input_writes(tally{}).writes));
   BOOST_TEST(*seen == "w0=1 w1=9 ");
 }
 

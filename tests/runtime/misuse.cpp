@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes that the compiler refuses. MISUSE=0 compiles; every other number must not.
+#include <superstep/runtime/channel_graph.hpp>
 #include <superstep/runtime/graph.hpp>
+#include <superstep/runtime/thread_state.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace ss = superstep;
@@ -38,12 +44,24 @@ struct bent {
 };
 BOOST_DESCRIBE_STRUCT(bent, (), (n))
 
+struct numbers {
+  int n = 0;
+  std::size_t count = 0;
+  double price = 0;
+  bool is_set = false;
+  std::optional<int> maybe;
+};
+BOOST_DESCRIBE_STRUCT(numbers, (), (n, count, price, is_set, maybe))
+
 struct tool_call {
   std::string name;
 };
 
 constexpr auto agent = ss::node<chat>{"agent"};
 constexpr auto tools = ss::node<tool_call>{"tools"};
+constexpr auto item = ss::node<int>{"item"};
+
+std::string make_name();
 
 void use(ss::graph<chat>& g);
 void use(ss::graph<chat>& g) {
@@ -54,6 +72,19 @@ void use(ss::graph<chat>& g) {
   g.add(tools, [](const tool_call& t) { return ss::update{ss::set<&chat::messages>(t.name)}; });
   g.edge(ss::start, agent);
   g.branch(agent, [](const chat&) { return ss::destination{tools, tool_call{"t"}}; });
+  auto n = 3;
+  auto more = ss::update{ss::set<&numbers::n>(n), ss::set<&numbers::count>(1), // a constant fits
+                         ss::set<&numbers::price>(n), ss::set<&numbers::is_set>(true),
+                         ss::set<&numbers::maybe>(4)};
+  more.add(ss::set<&numbers::n>({})).add(ss::overwrite<&numbers::maybe>(std::nullopt));
+  more.add(ss::set<&numbers::maybe>(std::optional<int>{n}));
+  static_cast<void>(ss::destination{item, 3});
+  auto channels = ss::channel_graph{};
+  const auto total = channels.last_value<std::int64_t>("total");
+  static_cast<void>(total <<= n);
+  const auto name = make_name();
+  static_cast<void>(ss::destination{name});
+  static_cast<void>(ss::node<chat>{name});
 #elif MISUSE == 1  // a field that does not exist
   g.add(agent, [](const chat&) { return ss::update{ss::set<&chat::cals>(1)}; });
 #elif MISUSE == 2  // a value of the wrong type
@@ -81,5 +112,34 @@ void use(ss::graph<chat>& g) {
   static_cast<void>(ss::input_writes<chat>(stranger{}));
 #elif MISUSE == 13 // a part of a state whose field has another type there
   static_cast<void>(ss::part<bent_calls>(chat{}));
+#elif MISUSE == 14 // a fraction for an integer
+  static_cast<void>(ss::set<&numbers::n>(12.7));
+#elif MISUSE == 15 // an integer that may be too large
+  static_cast<void>(ss::set<&numbers::n>(make_name().size()));
+#elif MISUSE == 16 // a constant that the field cannot hold
+  static_cast<void>(ss::set<&numbers::count>(-1));
+#elif MISUSE == 17 // text for a flag
+  static_cast<void>(ss::set<&numbers::is_set>("no"));
+#elif MISUSE == 18 // a fraction for an integer that may be absent
+  static_cast<void>(ss::overwrite<&numbers::maybe>(1.5));
+#elif MISUSE == 19 // a fraction in a Send of an integer
+  static_cast<void>(ss::destination{item, 0.5});
+#elif MISUSE == 20 // a fraction for a channel of integers
+  auto channels = ss::channel_graph{};
+  static_cast<void>(channels.last_value<int>("total") <<= 0.5);
+#elif MISUSE == 21 // a destination that views a temporary
+  static_cast<void>(ss::destination{make_name()});
+#elif MISUSE == 22 // a node that views a temporary
+  static_cast<void>(ss::node<chat>{make_name() + "!"});
+#elif MISUSE == 23 // a whole state as an edit of a thread
+  auto edit = ss::state_edit{};
+  edit.values = ss::input_writes(chat{});
+#elif MISUSE == 24 // a context without a type
+  auto config = ss::run_config{};
+  config.context = std::shared_ptr<const void>{};
+#elif MISUSE == 25 // a part of another graph's state as the input of a subgraph
+  const auto child = ss::graph<numbers>{}.compile();
+  g.subgraph(agent, child, [](const chat&) { return stranger{}; },
+             [](const numbers&) { return ss::update<chat>{}; });
 #endif
 }

@@ -6,6 +6,7 @@
 #include <superstep/actors/event_stream.hpp>
 #include <superstep/actors/run_event.hpp>
 #include <superstep/actors/run_handle.hpp>
+#include <superstep/actors/state_stream.hpp>
 #include <superstep/base/cache_lines.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/run_config.hpp>
@@ -47,19 +48,26 @@ public:
   engine& operator=(const engine&) = delete;
   ~engine();
 
-  /// Runs to the end and returns the final state; throws graph_error. The input is a state, an
-  /// update of one, or a part: a struct with some of its fields. Blocks the caller, so it is
-  /// not for bodies: they go to another node, or run a graph by submit().
+  /// Runs to the end and returns the final state. The input is a state, an update of one, or a
+  /// part: a struct with some of its fields. A whole state is the input of a new thread only. Blocks
+  /// the caller, so it is not for bodies: they go to another node, or run a graph by submit().
+  ///
+  /// Throws graph_error: why the run failed, or graph_errc::interrupted if it stopped at an
+  /// interrupt or a breakpoint, because its state is then not a final one. run() returns it with
+  /// the pending interrupts; the thread, if there is one, can be resumed.
   template <class State, run_input_of<State> Input = State>
   State invoke(const compiled_graph<State>& graph, Input input, run_config config = {}) {
     auto done = wait_for(graph.table(), input_writes<State>(std::move(input)), std::move(config));
     if (done.error)
       throw_run_error(std::move(*done.error));
+    if (done.asked)
+      throw_interrupted(graph.table()->name(), *done.asked);
     return std::move(*state_of<State>(done));
   }
 
-  /// The same for a thread (run_config::thread_id): starts from an input, goes on where it stands
-  /// (run_input::go_on()) or takes a command, and tells how far it came instead of throwing.
+  /// Runs a thread (run_config::thread_id) from an input, resumes it where it stopped
+  /// (run_input::go_on()) or applies a command. Does not throw for a run that fails or stops: the
+  /// result has the error, the pending interrupts and the last state.
   template <class State>
   run_result<State> run(const compiled_graph<State>& graph, run_input input,
                         run_config config = {}) {
@@ -79,10 +87,10 @@ public:
   /// Starts a run and hands out its events as they come. A reader that falls behind holds the run
   /// back at its next super-step (buffer_max events).
   template <class State, run_input_of<State> Input = State>
-  event_stream stream(const compiled_graph<State>& graph, Input input, stream_mode modes,
-                      run_config config = {}, std::size_t buffer_max = 1'024) {
-    return open_stream(graph.table(), input_writes<State>(std::move(input)), modes,
-                       std::move(config), buffer_max);
+  state_stream<State> stream(const compiled_graph<State>& graph, Input input, stream_mode modes,
+                             run_config config = {}, std::size_t buffer_max = 1'024) {
+    return state_stream<State>{open_stream(graph.table(), input_writes<State>(std::move(input)),
+                                           modes, std::move(config), buffer_max)};
   }
 
   /// The same for tables of other front ends.
@@ -123,6 +131,8 @@ private:
     return block.state;
   }
   [[noreturn]] static void throw_run_error(run_error e);
+  [[noreturn]] static void throw_interrupted(const std::string& graph,
+                                             const std::vector<interrupt>& pending);
 
   std::shared_ptr<engine_core> core_;
 };

@@ -33,17 +33,28 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
 /// `from_graph` the result of what it ends with, of any type that make_tool() takes. It runs below
 /// the node of tools like a subgraph: its questions, events and checkpoints are part of that run's.
 ///
+/// `to_graph` returns a State, an update of one or a part. A graph that keeps its state between
+/// calls (persistence::per_thread) takes no whole State: graph_error{invalid_graph}.
+///
 /// For agents that give each call an activation of its own (create_agent, create_react_agent v2).
 template <class Args, class State, std::invocable<const Args&> In, std::invocable<const State&> Out>
-  requires std::convertible_to<std::invoke_result_t<In, const Args&>, State>
+  requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Args&>>, State>
 [[nodiscard]] tool_ptr make_graph_tool(std::string name, std::string description,
                                        compiled_graph<State> graph, In to_graph, Out from_graph) {
+  using input = std::remove_cvref_t<std::invoke_result_t<In, const Args&>>;
+  if (detail::is_whole_input<input, State> &&
+      graph.table()->options().persistence == persistence::per_thread)
+    throw compile_error{{{graph_errc::invalid_graph,
+                          {},
+                          detail::whole_state_fault("to_graph of tool '" + name + "'",
+                                                    *graph.table())}}};
   return make_tool<Args>(
       std::move(name), std::move(description),
       [graph = std::move(graph), to_graph = std::move(to_graph),
        from_graph = std::move(from_graph)](const Args& args, const tool_context& context) {
         return detail::run_graph_tool<State>(graph.table(), context,
-                                             input_writes(State(to_graph(args))), from_graph);
+                                             detail::nested_writes<State>(to_graph(args)),
+                                             from_graph);
       });
 }
 

@@ -4,6 +4,7 @@
 #include <superstep/channels/channel.hpp>
 
 #include <memory>
+#include <typeinfo>
 #include <vector>
 
 namespace superstep {
@@ -29,10 +30,21 @@ public:
   };
 
   slot_block() = default;
+  /// @param owner identifies the graph that the block belongs to; not dereferenced
+  explicit slot_block(const void* owner) noexcept : owner_{owner} {}
+  [[nodiscard]] const void* owner() const noexcept { return owner_; }
   [[nodiscard]] state_ptr clone() const override;
   /// The index of the new slot.
   std::size_t add(std::unique_ptr<slot> s);
 
+  /// The slot's object, or null if there is no such slot or it has another type.
+  template <class T>
+  [[nodiscard]] const T* get_if(std::size_t i) const noexcept {
+    const auto* found =
+        i < slots_.size() ? dynamic_cast<const slot_of<T>*>(slots_[i].get()) : nullptr;
+    return found != nullptr ? &found->object : nullptr;
+  }
+  // Unchecked: for the channels and bodies of the graph that made the block.
   template <class T>
   [[nodiscard]] T& at(std::size_t i) noexcept {
     return static_cast<slot_of<T>&>(*slots_[i]).object;
@@ -44,6 +56,7 @@ public:
 
 private:
   std::vector<std::unique_ptr<slot>> slots_;
+  const void* owner_ = nullptr;
 };
 
 /// The place of a channel in a slot_block; see kinds.hpp.
@@ -66,6 +79,14 @@ public:
   [[nodiscard]] state_ptr clone() const override { return new struct_block{state}; }
   State state;
 };
+
+/// The struct of a state, or null if the state is not a State.
+template <class State>
+[[nodiscard]] const State* state_if(const state_block* state) noexcept {
+  return state != nullptr && typeid(*state) == typeid(struct_block<State>)
+             ? &static_cast<const struct_block<State>*>(state)->state
+             : nullptr;
+}
 
 /// The place of a channel that is a field; see kinds.hpp.
 template <auto Member>

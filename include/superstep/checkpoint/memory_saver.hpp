@@ -20,6 +20,7 @@ class memory_saver final : public saver {
 public:
   memory_saver();
   ~memory_saver() override;
+  bool needs_stored_forms() const noexcept override { return false; }
   std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                        const layout_ptr& as) override;
   std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&,

@@ -68,6 +68,10 @@ public:
   saver& operator=(const saver&) = delete;
   virtual ~saver() = default;
 
+  /// Whether values must have a stored form (see stored_form.hpp) to be kept. compile() refuses a
+  /// graph whose checkpointer needs one for a type without it. False for memory_saver.
+  [[nodiscard]] virtual bool needs_stored_forms() const noexcept { return true; }
+
   /// A checkpoint by id, the newest without one; nothing when there is none.
   [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                                              const layout_ptr& as) = 0;

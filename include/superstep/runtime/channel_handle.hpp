@@ -3,6 +3,7 @@
 
 #include <superstep/base/assert.hpp>
 #include <superstep/channels/slots.hpp>
+#include <superstep/runtime/detail/exact.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -20,7 +21,7 @@ namespace detail {
 /// What all handles of one channel_graph share. Its address tells the graph's handles from those
 /// of other graphs; it lives as long as the graph and the program made of it.
 struct channel_layout {
-  slot_block blank;                   ///< slot i belongs to channel i
+  slot_block blank{this};             ///< slot i belongs to channel i
   std::deque<std::string> node_names; ///< what the node constants of the graph view
 };
 } // namespace detail
@@ -57,14 +58,14 @@ struct channel_write {
 
 /// `calls <<= 1`: writes a channel. With a reducer the value is folded in.
 template <class T, class Held>
-[[nodiscard]] channel_write operator<<=(channel_handle<T, Held> into, std::type_identity_t<T> v) {
-  return {into.graph(), {into.index(), false, value{std::move(v)}}};
+[[nodiscard]] channel_write operator<<=(channel_handle<T, Held> into, detail::written_as<T> v) {
+  return {into.graph(), {into.index(), false, value{detail::unwrap<T>(std::move(v))}}};
 }
 
 /// Replaces the value of a channel that has a reducer, instead of folding into it.
 template <class T, class Held>
-[[nodiscard]] channel_write overwrite(channel_handle<T, Held> into, std::type_identity_t<T> v) {
-  return {into.graph(), {into.index(), true, value{std::move(v)}}};
+[[nodiscard]] channel_write overwrite(channel_handle<T, Held> into, detail::written_as<T> v) {
+  return {into.graph(), {into.index(), true, value{detail::unwrap<T>(std::move(v))}}};
 }
 
 /// The channels that a node reads, in the order in which its body takes them.
@@ -74,16 +75,35 @@ struct reads {
   reads(Handles... h) : handles{h...} {}
 };
 
-/// The value of a channel in a state of its graph's program. Valid as long as the state.
+namespace detail {
+/// Unchecked, for the bodies of the graph that owns the handle.
 template <class T, class Held>
-[[nodiscard]] const Held& get(channel_handle<T, Held> from, const state_block& state) {
+[[nodiscard]] const Held& held_in(channel_handle<T, Held> from, const state_block& state) {
   return static_cast<const slot_block&>(state).at<Held>(from.index());
 }
-/// The same in the result of a run (raw_result). @pre the run began: result.state is set
+/// Throws graph_error{invalid_update}.
+[[noreturn]] void throw_other_graph();
+} // namespace detail
+
+/// The value of a channel in a state of its graph's program. Valid as long as the state. Throws
+/// graph_error if the state is of another graph.
+template <class T, class Held>
+[[nodiscard]] const Held& get(channel_handle<T, Held> from, const state_block& state) {
+  const auto* slots = dynamic_cast<const slot_block*>(&state);
+  const auto* held = slots != nullptr && slots->owner() == from.graph()
+                         ? slots->get_if<Held>(from.index())
+                         : nullptr;
+  if (held == nullptr)
+    detail::throw_other_graph();
+  return *held;
+}
+/// The value in the result of a run (raw_result). Throws graph_error if the result has no state, or
+/// one of another graph.
 template <class T, class Held, class Result>
   requires requires(const Result& r) { static_cast<const state_block&>(*r.state); }
 [[nodiscard]] const Held& get(channel_handle<T, Held> from, const Result& result) {
-  SUPERSTEP_ASSERT(result.state);
+  if (!result.state)
+    detail::throw_other_graph();
   return get(from, static_cast<const state_block&>(*result.state));
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <superstep/channels/value.hpp>
+#include <superstep/runtime/detail/exact.hpp>
 #include <superstep/runtime/program.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -18,6 +20,10 @@ namespace superstep {
 template <class Input>
 struct node {
   std::string_view name;
+
+  constexpr node(std::string_view text) noexcept : name{text} {}
+  constexpr node(const char* text) noexcept : name{text} {}
+  node(const std::string&&) = delete; // the name would dangle
 };
 
 inline constexpr auto start = start_node;
@@ -28,12 +34,14 @@ inline constexpr auto end = end_node;
 class destination {
 public:
   destination(std::string_view name) noexcept : name_{name} {}
+  destination(const char* name) noexcept : name_{name} {}
+  destination(const std::string&&) = delete; // the name would dangle
   template <class Input>
   destination(node<Input> to) noexcept : name_{to.name} {}
   /// A Send; the payload's type is checked against the node's.
   template <class Input>
-  destination(node<Input> to, std::type_identity_t<Input> input)
-      : name_{to.name}, input_{std::move(input)} {}
+  destination(node<Input> to, detail::written_as<Input> input)
+      : name_{to.name}, input_{detail::unwrap<Input>(std::move(input))} {}
 
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }

@@ -6,12 +6,15 @@
 #include <superstep/runtime/nested_run.hpp>
 #include <superstep/runtime/part.hpp>
 #include <superstep/runtime/program.hpp>
+#include <superstep/runtime/run_input.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,7 +24,12 @@ namespace superstep {
 template <class State>
 class compiled_graph {
 public:
-  explicit compiled_graph(program_ptr table) : table_{std::move(table)} {}
+  /// Throws wrong_type if the state of the program is not a State.
+  explicit compiled_graph(program_ptr table) : table_{std::move(table)} {
+    if (table_->state_type() != typeid(struct_block<State>))
+      detail::throw_wrong_type("the state of the graph", &table_->state_type(),
+                               typeid(struct_block<State>));
+  }
   [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
   [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
   [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return table_->warnings(); }
@@ -30,16 +38,17 @@ private:
   program_ptr table_;
 };
 
-/// The writes of a whole struct: what a fresh run is given as its input.
+/// The writes of every field of a state: the input of a run without a thread, or of a new thread.
 template <class State>
-[[nodiscard]] write_list input_writes(State input) {
-  auto writes = write_list{};
+[[nodiscard]] state_input input_writes(State input) {
+  auto all = state_input{};
   auto index = std::uint32_t{0};
   boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
-    writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
+    all.writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
   });
-  return writes;
+  return all;
 }
+/// The writes of an update: the input of a run, or the values of a state_edit.
 template <class State>
 [[nodiscard]] write_list input_writes(update<State> input) {
   return {std::make_move_iterator(input.writes().begin()),
@@ -51,13 +60,30 @@ template <class Input, class State>
 concept run_input_of =
     std::same_as<Input, State> || std::same_as<Input, update<State>> || part_of<Input, State>;
 
-/// What a node is called with, for the functions of its options: keys of caches, failures.
+/// The input of a node, for the functions of its options: keys of caches, failures. Throws
+/// graph_error or wrong_type if the node takes another type.
 template <class In>
 [[nodiscard]] const In& input_as(const body_input& given) {
-  return detail::input_of<In>(given);
+  return detail::checked_input_of<In>(given);
 }
 
 namespace detail {
+
+/// A type that a function may return as the input of a nested graph over Child.
+template <class Input, class Child>
+concept nested_input = run_input_of<Input, Child> || std::convertible_to<Input, Child>;
+
+/// Whether the input of a nested graph writes every field of its state.
+template <class Input, class Child>
+inline constexpr bool is_whole_input = !std::same_as<Input, update<Child>> && !part_of<Input, Child>;
+
+template <class Child, nested_input<Child> Input>
+[[nodiscard]] write_list nested_writes(Input input) {
+  if constexpr (is_whole_input<Input, Child>)
+    return input_writes(Child(std::move(input))).writes;
+  else
+    return input_writes<Child>(std::move(input));
+}
 
 /// Runs a graph with a state of its own below a node.
 template <class State, class Input, class Child, class In, class Out>
@@ -73,10 +99,11 @@ public:
   bool gives_commands() const override { return false; }
   program_ptr nested() const override { return child_.table(); }
   const value_form* input_form() const override { return form_of<Input>(); }
+  const std::type_info& input_type() const override { return typeid(Input); }
 
 private:
   [[nodiscard]] write_list state_in(const body_input& given) const {
-    return input_writes(Child(to_child_(input_of<Input>(given))));
+    return nested_writes<Child>(to_child_(input_of<Input>(given)));
   }
   task<node_output> finish(call_services* services, const program* table, write_list input) const {
     auto running = run_nested(services, child_.table(), std::move(input));
@@ -159,12 +186,24 @@ public:
   /// A graph as a node, with a state of its own: `to_child` makes its input of the node's,
   /// `from_child` our update of what it ends with. Its stops, events and checkpoints are part of
   /// our run's.
+  ///
+  /// `to_child` returns a Child, an update of one or a part. A graph that keeps its state between
+  /// calls (persistence::per_thread) takes no whole Child: compile() refuses it, because each call
+  /// would reset every field without a reducer.
   template <class Input, class Child, std::invocable<const Input&> In,
             std::invocable<const Child&> Out>
-    requires std::convertible_to<std::invoke_result_t<In, const Input&>, Child> &&
+    requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Input&>>,
+                                  Child> &&
              std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
   graph& subgraph(node<Input> n, compiled_graph<Child> child, In to_child, Out from_child,
                   node_options options = {}) {
+    using input = std::remove_cvref_t<std::invoke_result_t<In, const Input&>>;
+    if (detail::is_whole_input<input, Child> &&
+        child.table()->options().persistence == persistence::per_thread)
+      builder_.add_fault({graph_errc::invalid_graph, std::string{n.name},
+                          detail::whole_state_fault("to_child of node '" + std::string{n.name} +
+                                                        "'",
+                                                    *child.table())});
     builder_.add_node(std::string{n.name},
                       std::make_unique<detail::subgraph_body<State, Input, Child, In, Out>>(
                           std::move(child), std::move(to_child), std::move(from_child)),

@@ -3,6 +3,9 @@
 
 #include <superstep/runtime/program.hpp>
 
+#include <string>
+#include <string_view>
+
 namespace superstep {
 
 /// Runs a graph below the task of a body. Gives its state, or what it told its parent. Throws what
@@ -10,5 +13,11 @@ namespace superstep {
 /// @param services of the body that awaits it
 [[nodiscard]] task<nested_outcome> run_nested(call_services* services, program_ptr table,
                                               write_list input);
+
+namespace detail {
+/// Why a graph that keeps its state between calls may not get a whole state from each of them.
+/// @param caller names the function that returns it
+[[nodiscard]] std::string whole_state_fault(std::string_view caller, const program& child);
+} // namespace detail
 
 } // namespace superstep

@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <typeinfo>
 #include <vector>
 
 namespace superstep {
@@ -121,6 +122,8 @@ public:
   [[nodiscard]] virtual bool gives_commands() const { return true; }
   /// How the input of a Send to this node is kept; null: it cannot be, or there is none.
   [[nodiscard]] virtual const value_form* input_form() const { return nullptr; }
+  /// The type of the input of a Send to this node, for the texts of errors.
+  [[nodiscard]] virtual const std::type_info& input_type() const { return typeid(void); }
   /// The graph that this node is, if it is one.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };

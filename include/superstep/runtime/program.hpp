@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -147,6 +148,8 @@ public:
   /// Some node has a time-out.
   [[nodiscard]] bool times_nodes() const noexcept { return times_nodes_; }
   [[nodiscard]] state_ptr make_state() const { return layout_->make_state(); }
+  /// The type of the state_block that make_state() returns.
+  [[nodiscard]] const std::type_info& state_type() const noexcept { return *state_type_; }
   [[nodiscard]] bool ignores_unknown_targets() const noexcept {
     return options_.ignore_unknown_targets;
   }
@@ -177,6 +180,7 @@ private:
   std::vector<join_entry> joins_;
   node_entry entry_;
   std::vector<std::uint32_t> transient_;
+  const std::type_info* state_type_ = &typeid(void);
   bool times_nodes_ = false;
   std::vector<std::uint32_t> declared_;
   std::vector<fault> warnings_;
@@ -199,6 +203,8 @@ public:
   void set_error_handler(std::unique_ptr<const node_body> body, node_options options);
   /// What nodes use where their own options say nothing: retry, cache and timeout.
   void set_defaults(node_options options) { defaults_ = std::move(options); }
+  /// A fault that the front end noticed; compile() reports it with the others.
+  void add_fault(fault f) { faults_.push_back(std::move(f)); }
   /// One source: a plain edge. Several: a join, fired when all have run.
   void add_edge(std::vector<std::string> sources, std::string target);
   /// Plain edges from each to the next.

@@ -4,6 +4,7 @@
 #include <superstep/base/boxed.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/checkpoint/fwd.hpp>
+#include <superstep/runtime/run_context.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -48,7 +49,7 @@ struct run_config {
   json::object metadata;
   json::object configurable;
   boxed<thread_options> thread;
-  std::shared_ptr<const void> context; ///< typed context of the caller; see runtime::context<T>()
+  run_context context; ///< read by bodies with runtime::context<T>()
 };
 
 } // namespace superstep

@@ -6,12 +6,14 @@
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/run_config.hpp>
 
+#include <concepts>
 #include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
 #include <string_view>
+#include <type_traits>
 
 namespace superstep {
 
@@ -55,9 +57,11 @@ public:
   [[nodiscard]] const run_config& config() const noexcept { return *config_; }
   /// Set when the call is cancelled; a body that blocks may look at it now and then.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// The caller's context (run_config::context), or null if the run has none. Throws wrong_type if
+  /// it is of another type.
   template <class T>
-  [[nodiscard]] const T* context() const noexcept {
-    return static_cast<const T*>(config_->context.get());
+  [[nodiscard]] const T* context() const {
+    return config_->context.get<T>();
   }
   /// Sends a custom event to whoever streams the run, at once. Thread-safe.
   void emit(json::value event) const {
@@ -84,14 +88,31 @@ public:
   /// Which task of its thread this is, in whatever process; null in a run that is not kept.
   [[nodiscard]] std::shared_ptr<const task_place> place() const;
 
-  /// Asks whoever called the run: `auto answer = co_await rt.interrupt(question);`
+  /// Asks the caller of the run:
+  ///
+  ///     auto question = rt.interrupt({{"question", "Approve?"}, {"amount", 250}});
+  ///     auto answer = co_await question;
+  ///
+  /// In two statements, because g++ 12 refuses a braced list in an expression that contains
+  /// co_await ("array used as initializer"); a text or a named value may be awaited at once.
+  ///
   /// Without an answer the body goes no further: the run stops when its siblings have ended, and
   /// whoever resumes the thread runs the body again from its beginning. Questions are told apart by
   /// their order, so a body must ask them in the same order each time.
   [[nodiscard]] question interrupt(json::value asked) const;
+  template <std::convertible_to<std::string_view> Text>
+    requires(!std::is_null_pointer_v<Text>) // that is the JSON null
+  [[nodiscard]] question interrupt(const Text& asked) const {
+    return interrupt(json::value(json::string(std::string_view{asked})));
+  }
   /// The same for a plain function: nothing means that it should return at once; what it returns
   /// then is dropped. Only inside the body.
   [[nodiscard]] std::optional<json::value> ask(const json::value& asked) const;
+  template <std::convertible_to<std::string_view> Text>
+    requires(!std::is_null_pointer_v<Text>) // that is the JSON null
+  [[nodiscard]] std::optional<json::value> ask(const Text& asked) const {
+    return ask(json::value(json::string(std::string_view{asked})));
+  }
 
   // Filled by whoever runs the body.
   runtime(std::shared_ptr<const run_config> config, std::string_view node, std::int64_t step,

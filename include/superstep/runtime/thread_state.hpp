@@ -2,13 +2,15 @@
 #pragma once
 
 #include <superstep/checkpoint/saver.hpp>
-#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/graph.hpp>
 
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 namespace superstep {
@@ -36,6 +38,24 @@ struct state_snapshot {
   std::vector<task_snapshot> tasks;
   std::vector<std::string> next; ///< nodes still to run, one entry a task
   [[nodiscard]] std::vector<interrupt> interrupts() const;
+  /// The values as the struct of their graph, for snapshots of nested graphs; null if there are
+  /// none. Throws wrong_type if the graph has another state. Valid as long as the snapshot.
+  template <class State>
+  [[nodiscard]] const State* as() const {
+    const auto* found = state_if<State>(state.get());
+    if (state && found == nullptr)
+      detail::throw_wrong_type("the state of the thread", &typeid(*state),
+                               typeid(struct_block<State>));
+    return found;
+  }
+};
+
+/// A thread of a typed graph as a checkpoint shows it.
+template <class State>
+struct typed_snapshot : state_snapshot {
+  /// The values, or null if the thread was never used. Valid as long as the snapshot.
+  [[nodiscard]] const State* values() const& { return this->template as<State>(); }
+  const State* values() const&& = delete; // the pointer would dangle
 };
 
 /// Which thread, and how much of it. Empty ids: the newest checkpoint, the outermost graph.
@@ -54,6 +74,25 @@ struct thread_place {
 /// The checkpoints of a thread, newest first, each as it was before the step that follows it.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
+
+/// The state of a thread of a typed graph; see get_state().
+template <class State>
+[[nodiscard]] typed_snapshot<State> get_state(const compiled_graph<State>& graph,
+                                              const thread_place& place,
+                                              bool with_subgraphs = false) {
+  return {get_state(graph.table(), place, with_subgraphs)};
+}
+
+/// The checkpoints of a thread of a typed graph; see state_history().
+template <class State>
+[[nodiscard]] std::vector<typed_snapshot<State>>
+state_history(const compiled_graph<State>& graph, const thread_place& place,
+              const checkpoint_query& query = {}) {
+  auto out = std::vector<typed_snapshot<State>>{};
+  for (auto& one : state_history(graph.table(), place, query))
+    out.push_back({std::move(one)});
+  return out;
+}
 
 /// One edit of a state.
 struct state_edit {

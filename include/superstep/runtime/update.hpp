@@ -3,11 +3,14 @@
 
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/destination.hpp>
+#include <superstep/runtime/detail/exact.hpp>
 #include <superstep/runtime/detail/fields.hpp>
 
 #include <boost/container/small_vector.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <span>
 #include <utility>
 
 namespace superstep {
@@ -19,16 +22,19 @@ struct assignment {
   bool overwrite = false;
 };
 
-/// `set<&chat::calls>(1)`: writes a field. With a reducer the value is folded in.
+/// `set<&chat::calls>(1)`: writes a field. With a reducer the value is folded in. A number that the
+/// field may not be able to hold does not compile: cast it.
 template <auto Member>
-[[nodiscard]] assignment<Member> set(typename detail::field<Member>::type value) {
-  return {std::move(value), false};
+[[nodiscard]] assignment<Member>
+set(detail::written_as<typename detail::field<Member>::type> value) {
+  return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), false};
 }
 
 /// Replaces the value of a field that has a reducer, instead of folding into it.
 template <auto Member>
-[[nodiscard]] assignment<Member> overwrite(typename detail::field<Member>::type value) {
-  return {std::move(value), true};
+[[nodiscard]] assignment<Member>
+overwrite(detail::written_as<typename detail::field<Member>::type> value) {
+  return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), true};
 }
 
 /// What a node changes: some fields of the state. Empty: nothing.
@@ -56,6 +62,20 @@ private:
 };
 template <auto M, auto... Ms>
 update(assignment<M>, assignment<Ms>...) -> update<typename detail::field<M>::state>;
+
+/// The value that the last of these writes to a field has; null if none writes the field. For the
+/// result of a task (task_snapshot::result). @pre the writes are of a graph over the field's struct
+template <auto Member>
+[[nodiscard]] const typename detail::field<Member>::type*
+written(std::span<const write> writes) noexcept {
+  const auto is_of_field = [](const write& w) {
+    return w.channel == detail::field_index<Member>();
+  };
+  const auto last = std::find_if(writes.rbegin(), writes.rend(), is_of_field);
+  return last == writes.rend()
+             ? nullptr
+             : last->content.template get_if<typename detail::field<Member>::type>();
+}
 
 /// An update and where to go next, in one result; the node's own edges fire as well.
 template <class State>

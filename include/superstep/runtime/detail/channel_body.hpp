@@ -86,7 +86,7 @@ public:
       throw_takes_no_input(given);
     std::apply(
         [&](const auto&... h) {
-          run_channel_body(f_, *layout_, given, out, superstep::get(h, *given.state)...);
+          run_channel_body(f_, *layout_, given, out, held_in(h, *given.state)...);
         },
         reads_);
   }
@@ -115,6 +115,7 @@ public:
     return !std::is_void_v<awaited_t<body_result<F, In>>>;
   }
   const value_form* input_form() const override { return form_of<In>(); }
+  const std::type_info& input_type() const override { return typeid(In); }
 
 private:
   F f_;
@@ -129,7 +130,7 @@ public:
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
     std::apply(
         [&](const auto&... h) {
-          add_route(call_body(f_, given, superstep::get(h, fresh)...), given, out);
+          add_route(call_body(f_, given, held_in(h, fresh)...), given, out);
         },
         reads_);
   }

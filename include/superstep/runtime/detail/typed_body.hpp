@@ -99,6 +99,18 @@ const In& input_of(const body_input& given) {
   return static_cast<const struct_block<In>*>(given.state)->state;
 }
 
+/// Returns the input of a node whose type the caller may have wrong. Throws wrong_type.
+template <class In>
+const In& checked_input_of(const body_input& given) {
+  if (given.payload)
+    return input_of<In>(given);
+  const auto* state = state_if<In>(given.state);
+  if (state == nullptr)
+    throw_wrong_type("the input of the node", given.state != nullptr ? &typeid(*given.state) : nullptr,
+                     typeid(In));
+  return *state;
+}
+
 template <class State, class In, class F>
 class body_of final : public node_body {
 public:
@@ -118,6 +130,7 @@ public:
     return std::same_as<awaited_t<body_result<F, In>>, command<State>>;
   }
   const value_form* input_form() const override { return form_of<In>(); }
+  const std::type_info& input_type() const override { return typeid(In); }
 
 private:
   F f_;

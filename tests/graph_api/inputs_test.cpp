@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the second turn of a thread may be given: a whole state would reset its fields.
+#include "graph_api/threads.hpp"
+
+#include <superstep/runtime/channel_graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <future>
+#include <stdexcept>
+
+using namespace graph_api;
+
+namespace input_states {
+
+struct talk {
+  std::vector<std::string> lines;
+  std::string name = "nobody";
+  int turns = 0;
+  using reducers = ss::reducers<ss::by<&talk::turns, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(talk, (), (lines, name, turns))
+
+struct greeting { // a part of it
+  std::vector<std::string> lines;
+};
+BOOST_DESCRIBE_STRUCT(greeting, (), (lines))
+
+} // namespace input_states
+
+using namespace input_states;
+
+namespace {
+
+constexpr auto listen = ss::node<talk>{"listen"};
+constexpr auto ask = ss::node<talk>{"ask"};
+
+auto conversation(ss::compile_options options = kept()) {
+  auto g = ss::graph<talk>{};
+  g.add(listen, [](const talk& t) {
+    return ss::update{ss::set<&talk::name>(t.name == "nobody" ? "Ada" : t.name + "+"),
+                      ss::set<&talk::turns>(1)};
+  });
+  g.edge(ss::start, listen);
+  return g.compile(std::move(options));
+}
+
+/// The text of the error that a whole state has on the thread `t`.
+std::string refusal(ss::engine& e, const ss::compiled_graph<talk>& graph, ss::run_config config) {
+  const auto ended = e.run(graph, ss::input_writes(talk{}), std::move(config));
+  BOOST_REQUIRE(ended.error.has_value());
+  BOOST_TEST(ended.error->code == make_error_code(ss::graph_errc::used_thread));
+  return ended.error->text;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(inputs)
+
+BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_a_used_thread) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = conversation();
+  BOOST_TEST(e.invoke(graph, talk{}, on("t")).name == "Ada");
+  const auto text = refusal(e, graph, on("t"));
+  for (const auto* word : {"'t'", "update{", "part", "go_on()"})
+    BOOST_TEST(text.find(word) != std::string::npos, text);
+  BOOST_CHECK_THROW(e.invoke(graph, talk{}, on("t")), ss::graph_error);
+  auto events = e.stream(graph, talk{}, ss::stream_mode::values, on("t"));
+  BOOST_CHECK_THROW(static_cast<void>(events.next()), ss::graph_error);
+  auto submitted = std::promise<bool>{};
+  e.submit(graph, talk{}, on("t"), [&](const auto& ended) {
+    submitted.set_value(ended.error->code == make_error_code(ss::graph_errc::used_thread));
+  });
+  BOOST_TEST(submitted.get_future().get());
+  // Nothing of it came to the thread, and another thread is new.
+  const auto now = ss::get_state(graph, place);
+  BOOST_TEST(now.values()->name == "Ada");
+  BOOST_TEST(e.invoke(graph, talk{}, on("other")).name == "Ada");
+}
+
+BOOST_AUTO_TEST_CASE(updates_and_parts_keep_other_fields) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = conversation();
+  static_cast<void>(e.invoke(graph, talk{}, on("t")));
+  const auto second =
+      e.invoke(graph, ss::update{ss::set<&talk::lines>({"again"})}, on("t"));
+  BOOST_TEST(second.name == "Ada+");
+  BOOST_TEST(second.turns == 2);
+  const auto third = e.invoke(graph, greeting{{"once more"}}, on("t"));
+  BOOST_TEST(third.name == "Ada++");
+  BOOST_TEST(third.lines.front() == "once more");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_threads_that_failed) {
+  auto e = ss::engine{{.workers = 1}};
+  auto fails = true;
+  auto g = ss::graph<talk>{};
+  g.add(listen, [&fails](const talk&) -> ss::update<talk> {
+    if (fails)
+      throw std::runtime_error{"deaf"};
+    return ss::update{ss::set<&talk::turns>(1)};
+  });
+  g.edge(ss::start, listen);
+  const auto graph = g.compile(kept());
+  BOOST_CHECK_THROW(e.invoke(graph, talk{}, on("t")), ss::graph_error);
+  fails = false;
+  static_cast<void>(refusal(e, graph, on("t")));
+  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->turns == 1);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_whole_state_at_older_checkpoints) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = conversation();
+  static_cast<void>(e.invoke(graph, talk{}, on("t")));
+  static_cast<void>(refusal(e, graph, at(ss::state_history(graph, place).back().point->id)));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_edited_threads) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = conversation();
+  auto edit = ss::state_edit{};
+  edit.values = ss::input_writes(ss::update{ss::set<&talk::name>("Eve")});
+  edit.as_node = "listen";
+  ss::update_state(graph.table(), place, std::move(edit));
+  static_cast<void>(refusal(e, graph, on("t")));
+}
+
+BOOST_AUTO_TEST_CASE(takes_whole_states_without_a_checkpointer) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = conversation({});
+  for (auto i = 0; i < 2; ++i)
+    BOOST_TEST(e.invoke(graph, talk{}, on("t")).turns == 1);
+}
+
+// JSON inputs and those of channel graphs name what they write.
+BOOST_AUTO_TEST_CASE(inputs_by_name_keep_other_channels) {
+  auto e = ss::engine{{.workers = 1}};
+  auto json_form = logging({"a"});
+  json_form.channel("name").channel("n", "add").edge("__start__", "a");
+  const auto json_graph = json_form.compile(kept());
+  static_cast<void>(run(e, json_graph, {{"name", "Ada"}, {"n", 1}}, on("t")));
+  BOOST_TEST(run(e, json_graph, {{"n", 1}}, on("t")).state.at("name").as_string() == "Ada");
+
+  auto g = ss::channel_graph{};
+  const auto name = g.last_value<std::string>("name", "");
+  const auto n = g.last_value<int>("n", 0);
+  g.edge(ss::start, g.node("a", ss::reads{}, [=] { return ss::step_result{}; }));
+  const auto table = g.compile(kept());
+  static_cast<void>(e.wait_for(table, g.input({name <<= "Ada", n <<= 1}), on("t")));
+  const auto ended = e.wait_for(table, g.input({n <<= 2}), on("t"));
+  BOOST_TEST(ss::get(name, ended) == "Ada");
+}
+
+BOOST_AUTO_TEST_CASE(subgraphs_that_last_take_no_whole_state) {
+  auto options = ss::compile_options{};
+  options.persistence = ss::persistence::per_thread;
+  const auto child = conversation(options);
+  const auto back = [](const talk& t) { return ss::update{ss::set<&talk::name>(t.name)}; };
+  auto whole = ss::graph<talk>{};
+  whole.subgraph(listen, child, [](const talk& t) { return t; }, back).edge(ss::start, listen);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(whole.compile(kept())), ss::compile_error, [](auto& e) {
+    return e.faults().size() == 1 && e.node() == "listen" &&
+           std::string{e.what()}.find("update{") != std::string::npos;
+  });
+
+  auto parts = ss::graph<talk>{};
+  parts.subgraph(listen, child, [](const talk& t) { return greeting{t.lines}; }, back);
+  parts.subgraph(ask, child, [](const talk&) { return ss::update<talk>{}; }, back);
+  parts.edge(ss::start, listen);
+  const auto graph = parts.compile(kept());
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(e.invoke(graph, talk{}, on("t")).name == "Ada");
+  BOOST_TEST(e.invoke(graph, greeting{}, on("t")).name == "Ada+"); // the subgraph kept its name
+}
+
+BOOST_AUTO_TEST_CASE(subgraphs_per_call_take_whole_states) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<talk>{};
+  g.subgraph(
+      listen, conversation({}), [](const talk&) { return talk{}; },
+      [](const talk& t) { return ss::update{ss::set<&talk::name>(t.name)}; });
+  g.edge(ss::start, listen);
+  const auto graph = g.compile(kept());
+  BOOST_TEST(e.invoke(graph, talk{}, on("t")).name == "Ada");
+  BOOST_TEST(e.invoke(graph, greeting{}, on("t")).name == "Ada");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(interrupted_invoke)
+
+namespace {
+
+ss::graph<talk> asking(int questions) {
+  auto g = ss::graph<talk>{};
+  g.add(ask, [questions](const talk&, ss::runtime rt) -> ss::task<ss::update<talk>> {
+    for (auto i = 0; i < questions; ++i)
+      co_await rt.interrupt("which way, turn " + std::to_string(i) + '?');
+    co_return ss::update<talk>{};
+  });
+  g.edge(ss::start, ask);
+  return g;
+}
+
+std::string text_of_invoke(const ss::compiled_graph<talk>& graph) {
+  auto e = ss::engine{{.workers = 1}};
+  try {
+    static_cast<void>(e.invoke(graph, talk{}, on("t")));
+  } catch (const ss::graph_error& failed) {
+    BOOST_TEST(failed.code() == make_error_code(ss::graph_errc::interrupted));
+    return failed.what();
+  }
+  return "no error";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(throws_and_names_the_pending_interrupts) {
+  const auto graph = asking(1).compile(kept());
+  const auto text = text_of_invoke(graph);
+  const auto pending = ss::get_state(graph, place).interrupts();
+  BOOST_TEST_REQUIRE(pending.size() == 1U);
+  for (const auto& word : {pending[0].id, std::string{"which way"}, std::string{"run()"}})
+    BOOST_TEST(text.find(word) != std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(throws_at_breakpoints_and_without_a_thread) {
+  auto options = kept();
+  options.interrupt_before = {"ask"};
+  BOOST_TEST(text_of_invoke(asking(0).compile(options)).find("breakpoint") != std::string::npos);
+  BOOST_TEST(text_of_invoke(asking(1).compile()).find("which way") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_question_may_be_null) {
+  auto g = ss::graph<talk>{};
+  g.add(ask, [](const talk&, ss::runtime rt) -> ss::task<ss::update<talk>> {
+    co_await rt.interrupt(nullptr);
+    co_return ss::update<talk>{};
+  });
+  const auto graph = g.edge(ss::start, ask).compile(kept());
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(e.run(graph, ss::input_writes(talk{}), on("t")).asked->at(0).value.is_null());
+}
+
+BOOST_AUTO_TEST_CASE(the_thread_can_be_resumed_afterwards) {
+  const auto graph = asking(1).compile(kept());
+  static_cast<void>(text_of_invoke(graph));
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(!e.run(graph, answer("left"), on("t")).asked);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
