@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph over a struct of your own: two nodes and a loop.
+//! [program]
 #include <superstep/actors/engine.hpp>
 
 #include <boost/describe/class.hpp>
@@ -40,3 +41,4 @@ int main() {
   auto engine = ss::engine{};
   engine.invoke(g.compile({.name = "root_of_two"}), search{});
 }
+//! [program]

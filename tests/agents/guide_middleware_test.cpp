@@ -2,11 +2,17 @@
 // What docs/prebuilt.md shows of agents with middleware.
 #include "agents/agent_desk.hpp"
 
+//! [includes]
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/middleware/call_limits.hpp>
 #include <superstep/agents/middleware/context_editing.hpp>
 #include <superstep/agents/middleware/human_in_the_loop.hpp>
 #include <superstep/agents/middleware/pii.hpp>
 #include <superstep/agents/middleware/retries.hpp>
 #include <superstep/agents/middleware/summarisation.hpp>
+#include <superstep/agents/middleware/todo_list.hpp>
+//! [includes]
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first half of docs/graph-api.md: state, nodes, edges, Sends, Commands. What stands between
 // two markers of one name is quoted there; the test `snippets` compares the texts.
+//! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 #include <superstep/messages/message.hpp>
 #include <superstep/messages/message_list.hpp>
 #include <superstep/runtime/graph.hpp>
+//! [includes]
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of docs/graph-api.md: questions, subgraphs, time travel, streams, drawings, JSON.
+// The second half of docs/graph-api.md: questions, subgraphs, time travel, streams, drawings, JSON;
+// and the code of docs/threads.md.
+//! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/checkpoint/store.hpp>
+#include <superstep/messages/message_chunk.hpp>
 #include <superstep/runtime/drawing.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/json_graph.hpp>
 #include <superstep/runtime/thread_state.hpp>
+//! [includes]
 
 #include <boost/describe/class.hpp>
 #include <boost/test/unit_test.hpp>
@@ -22,6 +26,7 @@ namespace guide_orders {
 namespace ss = superstep;
 namespace json = boost::json;
 
+//! [order]
 struct order {
   std::string item;
   int price = 0;
@@ -30,6 +35,7 @@ struct order {
   using reducers = ss::reducers<ss::by<&order::total, std::plus<>>>;
 };
 BOOST_DESCRIBE_STRUCT(order, (), (item, price, is_approved, total))
+//! [order]
 
 constexpr auto quote = ss::node<order>{"quote"};
 constexpr auto approve = ss::node<order>{"approve"};
@@ -44,8 +50,8 @@ ss::update<order> make_payment(const order& o) {
 
 //! [asks]
 ss::task<ss::update<order>> ask_for_approval(order o, ss::runtime rt) {
-  auto asked = rt.interrupt(json::string{o.item + " for " + std::to_string(o.price) + "?"});
-  const auto answer = co_await asked; // without an answer the body goes no further than this
+  auto question = rt.interrupt({{"buy", o.item}, {"price", o.price}});
+  const auto answer = co_await question; // without an answer the body goes no further than this
   co_return ss::update{ss::set<&order::is_approved>(answer.as_bool())};
 }
 //! [asks]
@@ -61,6 +67,13 @@ BOOST_DESCRIBE_STRUCT(basket, (), (items, total))
 constexpr auto buy = ss::node<basket>{"buy"};
 //! [basket]
 constexpr auto pay_all = ss::node<basket>{"pay_all"};
+
+//! [wish]
+struct wish { // a part of the state
+  std::string item;
+};
+BOOST_DESCRIBE_STRUCT(wish, (), (item))
+//! [wish]
 
 /// What the guide calls `shop`.
 ss::graph<order> shop() {
@@ -95,14 +108,35 @@ BOOST_AUTO_TEST_CASE(questions) {
   auto input = order{};
   input.item = "a lamp";
   const auto stopped = engine.run(graph, ss::input_writes(input), config);
-  // stopped.asked->at(0).value == "a lamp for 30?"
+  // stopped.asked->at(0).value == {"buy": "a lamp", "price": 30}
 
   auto answer = ss::thread_command{};
   answer.resume = true; // several open questions: answer.resume_by_id[question.id]
   const auto done = engine.run(graph, std::move(answer), config); // done.state->total == 30
   //! [threads]
-  BOOST_TEST(stopped.asked->at(0).value.as_string() == "a lamp for 30?");
+  BOOST_TEST(json::serialize(stopped.asked->at(0).value) == R"({"buy":"a lamp","price":30})");
   BOOST_TEST(done.state->total == 30);
+}
+
+BOOST_AUTO_TEST_CASE(turns) {
+  auto g = ss::graph<order>{};
+  g.add(quote, make_quote).add(pay, [](const order& o) {
+    return ss::update{ss::set<&order::total>(o.price)};
+  });
+  g.sequence({ss::start, quote, pay});
+  //! [turns]
+  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  auto engine = ss::engine{};
+  auto config = ss::run_config{};
+  config.thread_id = "order-17";
+  engine.invoke(graph, order{.item = "a lamp"}, config); // a new thread: the whole state
+
+  // Later turns: an update, or a part. The fields that neither writes stay as they are.
+  engine.invoke(graph, ss::update{ss::set<&order::item>("a table")}, config);
+  const auto third = engine.invoke(graph, wish{"a chair"}, config); // third.total == 90
+  //! [turns]
+  BOOST_TEST(third.total == 90);
+  BOOST_TEST(third.item == "a chair");
 }
 
 BOOST_AUTO_TEST_CASE(questions_of_plain_functions) {
@@ -110,7 +144,7 @@ BOOST_AUTO_TEST_CASE(questions_of_plain_functions) {
   auto g = ss::graph<order>{};
   //! [plain_ask]
   g.add(approve, [](const order& o, const ss::runtime& rt) {
-    const auto answer = rt.ask(json::string{"buy " + o.item + "?"});
+    const auto answer = rt.ask("buy " + o.item + "?");
     if (!answer) // nobody has answered yet: what is returned now is dropped
       return ss::update<order>{};
     return ss::update{ss::set<&order::is_approved>(answer->as_bool())};
@@ -147,8 +181,9 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   config.thread_id = "order-17";
   (void)engine.run(graph, ss::input_writes(wanted("a lamp")), config);
   //! [state]
-  const auto now = ss::get_state(graph.table(), {"order-17"});
-  // now.next == {"approve"}; now.interrupts(): the open questions; now.tasks: results and errors
+  const auto now = ss::get_state(graph, {"order-17"});
+  // now.values()->price == 30, now.next == {"approve"}; now.interrupts(): the open questions;
+  // now.tasks: results and errors
 
   // An edit counts as if a node had just run: the edges of `approve` fire.
   auto edit = ss::state_edit{};
@@ -157,14 +192,17 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   ss::update_state(graph.table(), {"order-17"}, std::move(edit));
   const auto done = engine.run(graph, ss::run_input::go_on(), config); // pays
   //! [state]
+  BOOST_TEST(now.values()->price == 30);
   BOOST_TEST(now.next == std::vector<std::string>{"approve"}, boost::test_tools::per_element());
   BOOST_TEST(done.state->total == 30);
   //! [replay]
-  const auto history = ss::state_history(graph.table(), {"order-17"}); // newest first
+  const auto history = ss::state_history(graph, {"order-17"}); // newest first
+  // history.at(1).values()->total == 0
   auto again = config;
   again.thread.emplace().checkpoint_id = history.at(1).point->id;     // before `pay`
   const auto paid = engine.run(graph, ss::run_input::go_on(), again); // a fork: pays once more
   //! [replay]
+  BOOST_TEST(history.at(1).values()->total == 0);
   BOOST_TEST(paid.state->total == 30);
   BOOST_TEST(ss::state_history(graph.table(), {"order-17"}).size() == history.size() + 2);
 }
@@ -234,15 +272,15 @@ BOOST_AUTO_TEST_CASE(streams) {
   const auto modes = ss::stream_mode::updates | ss::stream_mode::values | ss::stream_mode::custom;
   auto events = engine.stream(graph, order{}, modes);
   while (const auto event = events.next()) { // throws graph_error after the last one if it failed
-    if (event->mode == ss::stream_mode::updates)
-      seen += event->node + " ended. "; // event->writes: what it wrote
+    if (const auto* price = event->wrote<&order::price>()) // updates: what the node wrote
+      seen += event->node + " says " + std::to_string(*price) + ". ";
     else if (event->mode == ss::stream_mode::custom)
       seen += std::string{event->data.as_string()} + ". "; // what a body told by rt.emit(…)
-    else
-      seen += "step " + std::to_string(event->step) + ". "; // event->state: a snapshot
+    else if (const auto* state = event->values())          // values: the state after a step
+      seen += "price " + std::to_string(state->price) + ". ";
   }
   //! [stream]
-  BOOST_TEST(seen == "step 0. thinking. quote ended. step 1. ");
+  BOOST_TEST(seen == "price 0. thinking. quote says 30. price 30. ");
 }
 
 BOOST_AUTO_TEST_CASE(time_limits_and_handlers) {
@@ -281,8 +319,12 @@ BOOST_AUTO_TEST_CASE(tokens) {
   auto said = std::string{};
   //! [tokens]
   auto events = engine.stream(graph, order{}, ss::stream_mode::messages);
-  while (const auto event = events.next())
-    said += event->node + ": " + event->message.as<std::string>(); // agents: message_chunk, message
+  while (const auto event = events.next()) {
+    if (const auto* text = event->message.get_if<std::string>()) // what this graph's body sends
+      said += event->node + ": " + *text;
+    else if (const auto* piece = event->message.get_if<ss::message_chunk>()) // what agents send
+      said += ss::text_of(piece->part);
+  }
   //! [tokens]
   BOOST_TEST(said == "quote: thirty");
 }

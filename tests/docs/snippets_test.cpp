@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code in the documents is quoted from files that are compiled and run: below a line
 //   <!-- tests/docs/file.cpp [name] -->
-// stands what the file has between its two markers //! [name], moved to the left.
+// stands what the file has between its two markers //! [name], moved to the left. A page also quotes
+// the [includes] of each file that it quotes, and these are all that the file has of superstep.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <optional>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,19 +87,58 @@ std::vector<quotation> quotations(const lines& document) {
   return out;
 }
 
+/// All documents that may hold code.
+std::vector<std::filesystem::path> pages() {
+  auto out = std::vector<std::filesystem::path>{tree / "README.md"};
+  for (const auto& entry : std::filesystem::directory_iterator{tree / "docs"})
+    if (entry.path().extension() == ".md")
+      out.push_back(entry.path());
+  return out;
+}
+
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_guide_quotes_what_is_compiled_and_run) {
-  const auto all = quotations(read(tree / "docs/graph-api.md"));
-  BOOST_TEST(all.size() > 15U);
-  for (const auto& q : all) {
-    BOOST_TEST(!q.source.empty(), "nothing says where this comes from:\n" << q.text);
-    if (q.source.empty())
-      continue;
-    const auto text = quoted(read(tree / q.source), q.name);
-    BOOST_TEST(text.has_value(), q.source << " has no markers [" << q.name << ']');
-    if (text)
-      BOOST_TEST(q.text == *text, q.source << " [" << q.name << "] is another text:\n" << *text);
+BOOST_AUTO_TEST_CASE(pages_quote_what_is_compiled_and_run) {
+  auto count = std::size_t{0};
+  for (const auto& page : pages()) {
+    for (const auto& q : quotations(read(page))) {
+      ++count;
+      BOOST_TEST(!q.source.empty(), page << ": nothing says where this comes from:\n" << q.text);
+      if (q.source.empty())
+        continue;
+      const auto text = quoted(read(tree / q.source), q.name);
+      BOOST_TEST(text.has_value(), q.source << " has no markers [" << q.name << ']');
+      if (text)
+        BOOST_TEST(q.text == *text,
+                   page << ": " << q.source << " [" << q.name << "] is another text:\n"
+                        << *text);
+    }
+  }
+  BOOST_TEST(count > 45U);
+}
+
+BOOST_AUTO_TEST_CASE(pages_quote_the_includes_of_their_code) {
+  const auto is_include = [](const std::string& line) {
+    return line.starts_with("#include <superstep/");
+  };
+  for (const auto& page : pages()) {
+    auto sources = std::set<std::string>{};
+    auto with_includes = std::set<std::string>{};
+    for (const auto& q : quotations(read(page))) {
+      sources.insert(q.source);
+      if (q.text.find("#include <superstep/") != std::string::npos)
+        with_includes.insert(q.source);
+    }
+    for (const auto& source : sources) {
+      BOOST_TEST(with_includes.contains(source), page << " quotes no includes of " << source);
+      const auto file = read(tree / source);
+      auto is_quoted = false; // between two markers
+      for (const auto& line : file) {
+        is_quoted = is_quoted != line.starts_with("//! [");
+        BOOST_TEST((is_quoted || !is_include(line)),
+                   source << " has an include that no page shows: " << line);
+      }
+    }
   }
 }
 

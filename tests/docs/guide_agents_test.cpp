@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of docs/prebuilt.md, docs/models.md and docs/protocols.md, but for that of middleware.
+//! [includes]
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/review_calls.hpp>
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/models/ask.hpp>
+#include <superstep/models/init_chat_model.hpp>
+#include <superstep/models/protocols/make_protocol.hpp>
+#include <superstep/models/protocols/protocol_middleware.hpp>
+#include <superstep/models/scripted_model.hpp>
+#include <superstep/net/io_context.hpp>
+#include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
+//! [includes]
+
+#include <boost/test/unit_test.hpp>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+// Named, because coroutine frames of templates hold the state.
+namespace guide_agents {
+
+using namespace superstep;
+
+struct desk {
+  message_list messages;
+  message_list llm_input_messages;
+  std::string user;
+  using reducers = superstep::reducers<by<&desk::messages, add_messages>>;
+};
+BOOST_DESCRIBE_STRUCT(desk, (), (messages, llm_input_messages, user))
+
+//! [injection]
+struct note_args {
+  std::string text;                                    // the model's
+  from_state<"user", std::string> user;                // a field of the state
+  from_state<"mood", std::optional<std::string>> mood; // that may be absent
+  whole_state state;                                   // all of it, as JSON
+  injected_store memory;
+  injected_call_id id;
+};
+BOOST_DESCRIBE_STRUCT(note_args, (), (text, user, mood, state, memory, id))
+//! [injection]
+
+struct city_args {
+  std::string city;
+};
+BOOST_DESCRIBE_STRUCT(city_args, (), (city))
+
+tool_ptr weather_tool() {
+  return make_tool<city_args>("weather", "The weather in a city.",
+                              [](const city_args& args) { return "Sunny in " + args.city; });
+}
+
+chat_model_ptr scripted(std::string rules) {
+  auto options = scripted_model_options{};
+  options.text = std::move(rules);
+  return make_scripted_model(std::move(options)).value();
+}
+
+constexpr auto asks_weather = R"(
+rules:
+  - {type: human, calls: [{name: weather, args: {city: Rome}}]}
+  - {type: tool, text: 'It is sunny.'}
+)";
+
+desk about_rome() {
+  auto out = desk{};
+  out.messages.push_back(human_message("How is the weather in Rome?"));
+  return out;
+}
+
+task<tool_node_output> run_calls(tool_ptr weather, tool_ptr calculator, tool_state_ptr state,
+                                 runtime rt) {
+  //! [tool_node]
+  auto options = tool_node_options{};
+  options.errors = tool_errors::only<std::invalid_argument, tool_exception>();
+  auto node = tool_node{{weather, calculator}, options};
+  auto ended = node.run(node.from_state(state), rt); // all calls of the last AI message
+  auto result = co_await ended;
+  //! [tool_node]
+  co_return result;
+}
+
+message_list last_messages(const desk& state, std::size_t count) {
+  auto out = message_list{};
+  for (auto i = state.messages.size() - std::min(count, state.messages.size());
+       i < state.messages.size(); ++i)
+    out.push_back(state.messages[i]);
+  return out;
+}
+
+} // namespace guide_agents
+
+using namespace guide_agents;
+
+BOOST_AUTO_TEST_SUITE(guide)
+
+BOOST_AUTO_TEST_CASE(injected_arguments_are_not_the_models) {
+  const auto note = make_tool<note_args>("note", "Keeps a note.",
+                                         [](const note_args& args) { return args.user.value; });
+  const auto node = tool_node{{note}};
+  BOOST_TEST(json::serialize(node.definitions()->at(0).parameters).find("mood") ==
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(react_agents) {
+  auto engine = superstep::engine{};
+  const auto model = scripted(asks_weather);
+  const auto weather = weather_tool();
+  const auto calculator = make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
+  //! [react]
+  auto options = agent_options<desk>{};       // or json_agent_options
+  options.model = model;                      // an object, or a function of state and runtime
+  options.tools = {weather, calculator};      // or a tool_node
+  options.prompt = "Answer in one sentence."; // or a system_message, or a function of the state
+  options.pre_model_hook = [](const desk& state, runtime) {
+    return update{set<&desk::llm_input_messages>(last_messages(state, 20))};
+  };
+  const auto agent = create_react_agent(std::move(options));
+  //! [react]
+  BOOST_TEST(engine.invoke(agent, about_rome()).messages.back().content == "It is sunny.");
+}
+
+BOOST_AUTO_TEST_CASE(reviewed_calls) {
+  auto engine = superstep::engine{};
+  const auto book = weather_tool();
+  const auto calculator = make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
+  auto options = agent_options<desk>{};
+  options.model = scripted(asks_weather);
+  //! [review]
+  auto reviewed = tool_node_options{};
+  reviewed.around = review_calls({.tools = {"book"}});
+  options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits by itself
+  //! [review]
+  BOOST_TEST(engine.invoke(create_react_agent(options), about_rome()).messages.size() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
+  auto engine = superstep::engine{};
+  auto g = graph<desk>{};
+  const auto tools = node<desk>{"tools"};
+  g.add(tools, [](desk state, runtime rt) -> task<update<desk>> {
+    auto running = run_calls(weather_tool(), make_tool<city_args>("c", "", [](const city_args&) {
+                               return "";
+                             }),
+                             nullptr, rt);
+    static_cast<void>(running);
+    co_return update{set<&desk::user>(state.user + "!")};
+  });
+  g.edge(start, tools);
+  BOOST_TEST(engine.invoke(g.compile(), desk{}).user == "!");
+}
+
+BOOST_AUTO_TEST_CASE(models_of_providers) {
+  const auto use = [] { // asks a server: compiled only
+    //! [model]
+    auto io = superstep::io_runtime{};
+    auto model = superstep::init_chat_model("anthropic:claude-sonnet-4-5", io).value();
+    auto answer = superstep::sync_wait(superstep::ask(model, "What is 6 * 7?"));
+    //! [model]
+    return answer.has_value();
+  };
+  BOOST_TEST(sizeof use > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(models_with_a_protocol) {
+  const auto model = scripted("default: {text: hello}");
+  //! [protocol]
+  auto options = protocol_options{};
+  options.protocol = make_protocol("hermes").value();
+  options.on_error = [](const protocol_error& e) {
+    std::cerr << e.code << ": " << e.segment << '\n';
+  };
+  const auto wrapped = wrap_model(model, {make_protocol_middleware(options)});
+  //! [protocol]
+  auto asking = ask(wrapped, "Hello?");
+  BOOST_TEST(sync_wait(std::move(asking)).value().content == "hello");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of docs/durability.md.
+//! [includes]
+#include <superstep/actors/engine.hpp>
+#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/tools/effects.hpp>
+#include <superstep/tools/make_tool.hpp>
+//! [includes]
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace guide_durability {
+
+struct counter {
+  int count = 0;
+};
+BOOST_DESCRIBE_STRUCT(counter, (), (count))
+
+constexpr auto add_one = superstep::node<counter>{"add_one"};
+
+superstep::graph<counter> counting() {
+  auto g = superstep::graph<counter>{};
+  g.add(add_one, [](const counter& c) {
+    return superstep::update{superstep::set<&counter::count>(c.count + 1)};
+  });
+  g.edge(superstep::start, add_one);
+  return g;
+}
+
+/// A working directory of its own while it lives.
+class directory {
+public:
+  directory() {
+    std::filesystem::create_directory(here_);
+    std::filesystem::current_path(here_);
+  }
+  ~directory() {
+    std::filesystem::current_path(before_);
+    std::filesystem::remove_all(here_);
+  }
+
+private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+  std::filesystem::path here_ = before_ / "guide_durability";
+};
+
+} // namespace guide_durability
+
+using namespace guide_durability;
+
+BOOST_AUTO_TEST_SUITE(guide)
+
+BOOST_AUTO_TEST_CASE(threads_in_a_file) {
+  const auto here = directory{};
+  auto g = counting();
+  //! [saver]
+  auto options = superstep::compile_options{};
+  options.checkpointer = std::make_shared<superstep::sqlite_saver>("threads.db");
+  const auto graph = g.compile(std::move(options));
+
+  auto engine = superstep::engine{};
+  auto config = superstep::run_config{};
+  config.thread_id = "17";
+  const auto done = engine.invoke(graph, counter{.count = 1}, config); // done.count == 2
+  //! [saver]
+  BOOST_TEST(done.count == 2);
+}
+
+BOOST_AUTO_TEST_CASE(encrypted_files) {
+  const auto here = directory{};
+  ::setenv("SUPERSTEP_CHECKPOINT_KEY", std::string(64, 'a').c_str(), 1);
+  //! [encryption]
+  auto options = superstep::sqlite_saver_options{};
+  options.encryption_key = superstep::encryption_key_from_environment(); // SUPERSTEP_CHECKPOINT_KEY
+  const auto saver = std::make_shared<superstep::sqlite_saver>("threads.db", options);
+  //! [encryption]
+  ::unsetenv("SUPERSTEP_CHECKPOINT_KEY");
+  BOOST_TEST(options.encryption_key.size() == 32U);
+}
+
+BOOST_AUTO_TEST_CASE(tools_with_effects) {
+  const auto send_mail = superstep::make_tool<counter>("send_mail", "", [](const counter&) {
+    return "";
+  });
+  const auto pay = superstep::make_tool<counter>("pay", "", [](const counter&) { return ""; });
+  //! [effects]
+  const auto tools =
+      superstep::tool_list{superstep::journaled(send_mail), superstep::idempotent(pay)};
+  //! [effects]
+  BOOST_TEST((tools.front()->effects() == superstep::tool_effects::journaled));
+}
+
+BOOST_AUTO_TEST_CASE(converted_values) {
+  auto options = superstep::compile_options{};
+  //! [convert]
+  options.convert = [](const superstep::outdated_value& v) -> std::optional<boost::json::value> {
+    if (v.channel == "count" && v.from_type == "text")
+      return std::stoll(std::string{v.held.as_string()});
+    return std::nullopt;
+  };
+  //! [convert]
+  const auto held = boost::json::value("42");
+  BOOST_TEST(options.convert({"count", "text", "integer", held}).value().as_int64() == 42);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
