@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection.hpp"
 
-#include <boost/asio/connect.hpp>
+#include <superstep/base/error.hpp>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -20,9 +21,22 @@ namespace superstep {
 namespace http = beast::http;
 
 asio::awaitable<net_error> connection::connect(endpoints where) {
-  auto failed = net_error{};
+  auto failed = net_error{asio::error::host_not_found};
   plain_.expires_never(); // the exchange has a timer of its own over look-up, connect and handshake
-  co_await plain_.async_connect(where, asio::redirect_error(asio::use_awaitable, failed));
+  auto& socket = plain_.socket();
+  // Asio's connect over a range reports a socket that cannot be opened as a cancellation.
+  for (const auto& endpoint : where) {
+    auto ignored = net_error{};
+    socket.close(ignored);
+    socket.open(endpoint.protocol(), failed);
+    if (is_shortage(failed))
+      break;
+    if (failed)
+      continue;
+    co_await plain_.async_connect(endpoint, asio::redirect_error(asio::use_awaitable, failed));
+    if (!failed || !socket.is_open()) // or close() was called meanwhile
+      break;
+  }
   if (!failed)
     plain_.socket().set_option(asio::ip::tcp::no_delay{true}, failed);
   co_return failed;
@@ -132,10 +146,14 @@ bool connection::is_usable() noexcept {
     return false;
   auto byte = char{};
   const auto got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  const auto is_silent = got < 0 && errno == EAGAIN;
-  // With TLS a session ticket may be waiting there, which is no reason to close. Should it be the
-  // end instead, the request finds out and is sent once more on a fresh connection.
-  return is_silent || (got > 0 && tls_.has_value());
+  if (got >= 0 || errno != EAGAIN)
+    return false;
+  if (!tls_)
+    return true;
+  // What TLS has read and not yet handed out. Session tickets come before the first answer and
+  // were read along with it.
+  auto* ssl = tls_->native_handle();
+  return SSL_has_pending(ssl) == 0 && BIO_ctrl_pending(SSL_get_rbio(ssl)) == 0;
 }
 
 } // namespace superstep

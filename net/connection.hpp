@@ -57,7 +57,8 @@ public:
 
   /// What is under way ends with an error.
   void close() noexcept;
-  /// False when the other side has closed, or has said something that nobody asked for.
+  /// False when the other side has closed, or has sent bytes that no request asked for: they would
+  /// be taken for the answer to the next request.
   [[nodiscard]] bool is_usable() noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept { return buffer_.size(); }
   [[nodiscard]] bool has_unread_bytes() const noexcept { return unread_bytes() != 0; }

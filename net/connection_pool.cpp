@@ -83,6 +83,12 @@ std::unique_ptr<connection> host_connections::try_take_idle(std::chrono::millise
   return last;
 }
 
+void host_connections::close_idle() {
+  auto closed = std::vector<std::unique_ptr<connection>>{};
+  const auto lock = std::scoped_lock{mutex_};
+  closed.swap(idle_);
+}
+
 bool host_connections::is_unused() const noexcept {
   const auto lock = std::scoped_lock{mutex_};
   return leased_ == 0 && line_.empty();
@@ -123,6 +129,12 @@ std::shared_ptr<host_connections> connection_pool::host(const url& address) {
   auto fresh = std::make_shared<host_connections>(per_host_max_);
   hosts_.emplace(std::move(key), fresh);
   return fresh;
+}
+
+void connection_pool::close_idle() {
+  const auto lock = std::scoped_lock{mutex_};
+  for (const auto& [key, host] : hosts_)
+    host->close_idle();
 }
 
 } // namespace superstep

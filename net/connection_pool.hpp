@@ -64,6 +64,8 @@ public:
   /// Any thread. A usable connection together with its lease, if both are there now.
   [[nodiscard]] std::unique_ptr<connection> try_take_idle(std::chrono::milliseconds keep_alive);
   void put_idle(std::unique_ptr<connection> c);
+  /// Gives the descriptors of all idle connections back to the system.
+  void close_idle();
   [[nodiscard]] bool is_unused() const noexcept;
 
 private:
@@ -83,6 +85,8 @@ public:
   [[nodiscard]] std::shared_ptr<host_connections> host(const url& address);
   /// nullptr when it has had no request yet, too.
   [[nodiscard]] std::shared_ptr<host_connections> find(const url& address) const;
+  /// I/O thread only.
+  void close_idle();
 
 private:
   std::size_t per_host_max_;

@@ -20,6 +20,9 @@ namespace {
 /// A server sends few "100 Continue" and "103 Early Hints"; one that sends nothing else is broken.
 constexpr auto interim_answers_max = 8;
 
+constexpr auto shortage_wait_first = std::chrono::milliseconds{20};
+constexpr auto shortage_wait_max = std::chrono::milliseconds{1'000};
+
 /// Whether the connection ended, as one that was kept alive too long does.
 bool is_closed(const net_error& failed) {
   return failed == http::error::end_of_stream || failed == asio::error::eof ||
@@ -83,7 +86,7 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
-  return {errc::io_failed, place + ": " + std::string{doing} + " failed: " +
+  return {is_shortage(failed) ? errc::shortage : errc::io_failed, place + ": " + std::string{doing} + " failed: " +
                                (is_end ? "the server closed the connection" : failed.message())};
 }
 
@@ -97,6 +100,10 @@ void http_stream::exchange::start_timer(asio::steady_timer& timer, std::uint32_t
         const auto self = weak.lock();
         if (cancelled || !self)
           return;
+        if (self->shortage_) {
+          self->stop(*self->shortage_);
+          return;
+        }
         self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() +
                                               ": " + what + " within " + std::to_string(after_ms) +
                                               " ms"});
@@ -215,7 +222,29 @@ asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints&
   co_return failed;
 }
 
+/// Waits while the machine lacks descriptors, memory or buffers for a socket. Nothing has gone out
+/// yet, so another attempt repeats nothing. Only the total time of the request ends it.
 asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
+  for (auto wait = shortage_wait_first;; wait = std::min(2 * wait, shortage_wait_max)) {
+    auto refused = co_await try_open_connection();
+    if (stopped_)
+      co_return *stopped_;
+    if (!refused || refused->code != errc::shortage) {
+      shortage_.reset();
+      co_return refused;
+    }
+    shortage_ = std::move(refused);
+    connection_.reset();
+    client_->pool.close_idle();
+    connect_timer_.expires_after(wait);
+    auto cancelled = net_error{};
+    co_await connect_timer_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (stopped_)
+      co_return *stopped_;
+  }
+}
+
+asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection() {
   start_timer(connect_timer_, client_->options.connect_timeout_ms, "no connection");
   auto endpoints = connection::endpoints{};
   auto failed = co_await look_up(endpoints);

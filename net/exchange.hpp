@@ -85,6 +85,7 @@ private:
   asio::awaitable<net_error> write_rest(std::size_t sent);
   asio::awaitable<std::optional<error>> lease_connection();
   asio::awaitable<std::optional<error>> open_connection();
+  asio::awaitable<std::optional<error>> try_open_connection();
   asio::awaitable<net_error> look_up(connection::endpoints& into);
   asio::awaitable<std::optional<error>> open_tunnel();
   asio::awaitable<net_error> read_answer_head();
@@ -113,6 +114,7 @@ private:
   bool may_be_packed_ = false; // asked for by us, so nobody else unpacks it
   std::optional<gunzip> unpack_;
   std::size_t body_bytes_ = 0;
+  std::optional<error> shortage_; // of the machine, while it is waited out
   std::optional<error> stopped_;
   bool is_finished_ = false;
   std::function<void(const error&)> on_stop_; // tells whoever waits for the current step

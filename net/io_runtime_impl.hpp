@@ -8,6 +8,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <thread>
 
@@ -27,6 +28,9 @@ struct io_runtime::impl {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   start_queue starts{io};
+  /// The context opens its descriptors at the first timer: better here, where a lack of them is an
+  /// error of the start, than on the thread.
+  asio::steady_timer first_timer{io};
   std::thread thread;
 };
 

@@ -95,7 +95,9 @@ private:
 /// it takes; the bounds count what comes out. Through a proxy, https goes in a tunnel.
 ///
 /// A status of any kind is a response, not an error. Errors: errc::invalid_argument (the request),
-/// timed_out, too_large, cancelled, io_failed (look-up, connection, TLS, protocol). A request that
+/// timed_out, too_large, cancelled, io_failed (look-up, connection, TLS, protocol), shortage (the
+/// machine had no descriptor or memory for a connection in all of the request's time; until then the
+/// request waits and tries again). A request that
 /// finds its kept-alive connection closed before any byte of the answer came is sent once more on a
 /// fresh one. A coroutine that goes away while it waits takes its request with it.
 ///

@@ -5,10 +5,17 @@
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/net/http_client.hpp>
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <future>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace superstep;
 using namespace std::chrono_literals;
@@ -120,6 +127,86 @@ BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not)
   const auto broken = sync_wait(client.send(get(server.address())));
   BOOST_TEST((broken.error().code == make_error_code(errc::io_failed)));
   BOOST_TEST(server.connections() == 3);
+}
+
+const auto unasked = std::vector<std::string>{loopback_server::answer("not asked for"),
+                                              "HTTP/1.1 200 OK\r\nContent-Le", "x", "\r\n"};
+
+BOOST_DATA_TEST_CASE(unasked_bytes_along_with_an_answer_close, boost::unit_test::data::make(unasked),
+                     bytes) {
+  auto server = loopback_server{[&](auto& socket, int number) {
+    if (!loopback_server::read_head(socket).empty())
+      loopback_server::write(socket, loopback_server::answer(std::to_string(number)) + bytes);
+    loopback_server::read_head(socket);
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  for (const auto* expected : {"0", "1", "2"})
+    BOOST_TEST(sync_wait(client.send(get(server.address())))->body == expected);
+  BOOST_TEST(server.connections() == 3);
+}
+
+BOOST_DATA_TEST_CASE(unasked_bytes_on_an_idle_connection_close, boost::unit_test::data::make(unasked),
+                     bytes) {
+  auto is_idle = std::vector<std::promise<void>>(3);
+  auto is_sent = std::vector<std::promise<void>>(3);
+  auto server = loopback_server{[&](auto& socket, int number) {
+    const auto n = static_cast<std::size_t>(number);
+    if (!loopback_server::read_head(socket).empty())
+      loopback_server::write(socket, loopback_server::answer(std::to_string(number)));
+    is_idle.at(n).get_future().wait();
+    loopback_server::write(socket, bytes);
+    is_sent.at(n).set_value();
+    loopback_server::read_head(socket);
+  }};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  for (auto n = std::size_t{0}; n < is_idle.size(); ++n) {
+    BOOST_TEST(sync_wait(client.send(get(server.address())))->body == std::to_string(n));
+    is_idle.at(n).set_value();
+    is_sent.at(n).get_future().wait();
+  }
+  BOOST_TEST(server.connections() == 3);
+}
+
+/// While it lives, this process can open no further descriptor.
+class no_descriptors {
+public:
+  no_descriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const auto next = ::dup(STDIN_FILENO); // the lowest number that is free
+    ::close(next);
+    auto none = before_;
+    none.rlim_cur = static_cast<rlim_t>(next);
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  no_descriptors(const no_descriptors&) = delete;
+  no_descriptors& operator=(const no_descriptors&) = delete;
+  ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+  rlimit before_{};
+};
+
+BOOST_AUTO_TEST_CASE(a_lack_of_descriptors_is_waited_out) {
+  auto server = loopback_server{serve_numbers};
+  auto io = io_runtime{};
+  const auto client = make_client(io);
+  auto scarcity = std::make_optional<no_descriptors>();
+  auto impatient = get(server.address());
+  impatient.total_timeout_ms = 200;
+  const auto refused = sync_wait(client.send(impatient));
+  BOOST_REQUIRE(refused.has_error());
+  BOOST_TEST((refused.error().code == make_error_code(errc::shortage)), refused.error().text);
+  BOOST_TEST(is_shortage(refused.error().code));
+  auto relief = std::thread{[&] {
+    std::this_thread::sleep_for(100ms); // whether it comes before the request or after, it ends well
+    scarcity.reset();
+  }};
+  const auto answer = sync_wait(client.send(get(server.address())));
+  relief.join();
+  BOOST_REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
+  BOOST_TEST(answer->body == "0");
 }
 
 BOOST_AUTO_TEST_CASE(silence_and_long_answers_end_in_a_time_out) {

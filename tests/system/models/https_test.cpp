@@ -18,6 +18,7 @@ namespace {
 
 struct https_fixture {
   private_authority authority;
+  std::string said_besides; ///< after each answer
   boost::asio::ssl::context context{boost::asio::ssl::context::tls_server};
   loopback_server server{[this](loopback_server::socket& socket, int) { serve(socket); }};
   io_runtime io;
@@ -34,7 +35,8 @@ struct https_fixture {
       auto text = std::string{};
       boost::asio::read_until(stream, boost::asio::dynamic_buffer(text), "\r\n\r\n", failed);
       if (!failed)
-        boost::asio::write(stream, boost::asio::buffer(loopback_server::answer("secret")), failed);
+        boost::asio::write(
+            stream, boost::asio::buffer(loopback_server::answer("secret") + said_besides), failed);
     }
   }
   result<http_response> get(const std::string& host, http_client_options options) {
@@ -61,6 +63,16 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_a_trusted_authority_is_accepted) {
     BOOST_REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
     BOOST_TEST(answer->body == "secret");
   }
+  BOOST_TEST(server.connections() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(unasked_bytes_close_a_connection) {
+  said_besides = loopback_server::answer("not asked for");
+  auto options = http_client_options{};
+  options.ca_file = authority.file("ca.pem");
+  const auto answer = get("localhost", std::move(options));
+  BOOST_REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
+  BOOST_TEST(answer->body == "secret");
   BOOST_TEST(server.connections() == 2);
 }
 
