@@ -78,6 +78,8 @@ void read_limits(fields& root, agent_limits& into) {
       .number("tool_calls", into.tool_calls)
       .number("rpm", into.rpm)
       .number("tpm", into.tpm)
+      .number("calls_per_answer", into.calls_per_answer)
+      .number("answer_bytes", into.answer_bytes)
       .flag("adaptive", into.adaptive)
       .number("row_deadline_ms", deadline)
       .done();

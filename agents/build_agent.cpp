@@ -33,6 +33,7 @@ model_limits_options limits_of(const agent_spec& spec) {
   out.model_calls = spec.limits.model_calls;
   out.requests_per_minute = spec.limits.rpm;
   out.tokens_per_minute = spec.limits.tpm;
+  out.answer_bytes = spec.limits.answer_bytes;
   out.is_adaptive = spec.limits.adaptive;
   return out;
 }
@@ -40,7 +41,8 @@ model_limits_options limits_of(const agent_spec& spec) {
 result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& spec) {
   if (!made)
     return made;
-  return detail::limit_model(std::move(made).value(), limits_of(spec));
+  return detail::limit_model(std::move(made).value(), limits_of(spec),
+                             spec.limits.calls_per_answer);
 }
 
 result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<io_runtime>& io,
@@ -57,7 +59,8 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
             o.note = &note;
             return limited(make_replayed_model(std::move(o)), spec);
           },
-          [&](const provider_model_options& o) {
+          [&](provider_model_options o) {
+            o.tool_calls_max = spec.limits.calls_per_answer;
             return make_provider_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
           }},
       spec.model);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/limited_model.hpp"
 
+#include <superstep/models/model_error.hpp>
+
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace superstep::detail {
@@ -18,19 +22,20 @@ std::int64_t estimated_tokens(const model_request& request) {
 
 class limited_model final : public chat_model {
 public:
-  limited_model(chat_model_ptr model, model_limits_options options)
+  limited_model(chat_model_ptr model, model_limits_options options, std::size_t calls_max)
       : inner_{std::move(model)}, limits_{std::make_shared<model_limits>(options)},
         counts_tokens_{options.tokens_per_minute > 0},
-        has_rate_{counts_tokens_ || options.requests_per_minute > 0} {}
+        has_rate_{counts_tokens_ || options.requests_per_minute > 0}, calls_max_{calls_max} {}
 
   task<result<message>> complete(model_request request) const override {
-    return ask(inner_, limits_, std::move(request), counts_tokens_, has_rate_);
+    return ask(inner_, limits_, std::move(request), counts_tokens_, has_rate_, calls_max_);
   }
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
   static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<model_limits> limits,
-                                   model_request request, bool counts_tokens, bool has_rate) {
+                                   model_request request, bool counts_tokens, bool has_rate,
+                                   std::size_t calls_max) {
     auto permit = co_await limits->calls().acquire();
     // Walking a long conversation for a number that nobody compares would make each turn dearer.
     const auto reserved = counts_tokens ? estimated_tokens(request) : std::int64_t{0};
@@ -40,6 +45,11 @@ private:
     auto reply = co_await asking;
     if (counts_tokens && reply && reply->usage)
       limits->rate().settle(reserved, reply->usage->total_tokens);
+    if (reply && calls_max != 0 && reply->tool_calls.size() > calls_max)
+      reply = error{model_errc::bad_answer,
+                    fmt::format("the answer has {} tool calls; at most {} are taken "
+                                "(limits.calls_per_answer)",
+                                reply->tool_calls.size(), calls_max)};
     co_return reply;
   }
 
@@ -47,12 +57,14 @@ private:
   std::shared_ptr<model_limits> limits_;
   bool counts_tokens_;
   bool has_rate_;
+  std::size_t calls_max_;
 };
 
 } // namespace
 
-chat_model_ptr limit_model(chat_model_ptr model, model_limits_options options) {
-  return std::make_shared<const limited_model>(std::move(model), options);
+chat_model_ptr limit_model(chat_model_ptr model, model_limits_options options,
+                           std::size_t calls_max) {
+  return std::make_shared<const limited_model>(std::move(model), options, calls_max);
 }
 
 } // namespace superstep::detail

@@ -8,6 +8,7 @@ namespace superstep {
 model_limits::model_limits(model_limits_options options)
     : options_{options}, calls_{options.model_calls},
       rate_{rate_limits{options.requests_per_minute, options.tokens_per_minute}},
+      answers_{options.answer_bytes},
       control_{std::make_unique<models::concurrency_control>(
           models::concurrency_options{options.model_calls, options.model_calls_min})} {}
 

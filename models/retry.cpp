@@ -135,6 +135,8 @@ failure judge_stream(std::string_view code) noexcept {
 failure judge(const std::error_code& transport) noexcept {
   if (transport == make_error_code(errc::timed_out))
     return {model_errc::timed_out, next_step::try_again, false};
+  if (is_shortage(transport)) // the HTTP client has waited for as long as the request may take
+    return {model_errc::unreachable, next_step::give_up, false};
   if (transport == make_error_code(errc::too_large))
     return {model_errc::bad_answer, next_step::give_up, false};
   if (transport == make_error_code(errc::invalid_argument))

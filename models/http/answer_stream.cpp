@@ -14,6 +14,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -118,9 +119,37 @@ result<message> read_document(provider_api api, const json::object& answer, std:
   return out;
 }
 
+/// How many tool calls an answer, or one event of a stream, holds at least; looked at before a
+/// message is made of them.
+std::size_t count_calls(provider_api api, const json::object& answer) {
+  const auto size_of = [](const json::array* list) { return list ? list->size() : std::size_t{0}; };
+  switch (api) {
+  case provider_api::openai_chat: {
+    const auto* choices = array_in(answer, "choices");
+    const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
+    const auto* said = choice ? object_in(*choice, "message") : nullptr;
+    if (choice && !said)
+      said = object_in(*choice, "delta");
+    return said ? size_of(array_in(*said, "tool_calls")) : 0;
+  }
+  case provider_api::openai_responses:
+    return size_of(array_in(answer, "output"));
+  case provider_api::anthropic:
+    return size_of(array_in(answer, "content"));
+  case provider_api::ollama:
+    break;
+  }
+  const auto* said = object_in(answer, "message");
+  return said ? size_of(array_in(*said, "tool_calls")) : 0;
+}
+
+std::string too_many_calls(std::size_t most) {
+  return "the answer has more than " + std::to_string(most) + " tool calls or blocks";
+}
+
 } // namespace
 
-result<message> read_answer(provider_api api, std::string_view body) {
+result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max) {
   auto memory = loan{};
   const auto parsed = parse_json(body, {}, memory.to(api));
   if (!parsed)
@@ -128,6 +157,8 @@ result<message> read_answer(provider_api api, std::string_view body) {
   const auto* answer = parsed->if_object();
   if (answer == nullptr)
     return bad_body("the answer is no JSON object", body);
+  if (calls_max != 0 && count_calls(api, *answer) > calls_max)
+    return error{model_errc::bad_answer, too_many_calls(calls_max)};
   return read_document(api, *answer, body);
 }
 
@@ -165,6 +196,7 @@ std::optional<fault> answer_stream::feed(std::string_view bytes) {
       api_ == provider_api::ollama ? lines_.feed(bytes, pending_) : events_.feed(bytes, pending_);
   if (!fed)
     return unusable(fed.error().text);
+  held_bytes_ += bytes.size();
   return read_events();
 }
 
@@ -176,9 +208,12 @@ std::optional<fault> answer_stream::end() {
 }
 
 std::optional<fault> answer_stream::read_events() {
-  for (auto& event : std::exchange(pending_, {}))
+  constexpr auto frame_bytes = std::size_t{200}; // of an event around what it adds
+  for (auto& event : std::exchange(pending_, {})) {
+    held_bytes_ -= std::min({held_bytes_, event.size(), frame_bytes});
     if (auto wrong = read_event(without_secret(std::move(event), secret_)))
       return wrong;
+  }
   return std::nullopt;
 }
 
@@ -198,6 +233,8 @@ std::optional<fault> answer_stream::read_event(std::string_view text) {
                        .text);
   if (is_error_event(*event))
     return stream_fault(*event);
+  if (limits_.calls_max != 0 && count_calls(api_, *event) > limits_.calls_max)
+    return unusable(too_many_calls(limits_.calls_max));
   auto piece = read_(*event);
   if (!piece)
     return damaged(piece.error().text);
@@ -235,9 +272,10 @@ std::optional<fault> answer_stream::add(message_chunk piece) {
   if (auto added = append(*sum_, std::move(piece)); !added)
     return damaged(added.error().text);
   const auto blocks = sum_->part.blocks ? sum_->part.blocks->size() : std::size_t{0};
-  if (sum_->call_chunks.size() > limits_.parts_max || blocks > limits_.parts_max)
-    return unusable("the answer has more than " + std::to_string(limits_.parts_max) +
-                    " tool calls or blocks");
+  if (limits_.calls_max != 0 && sum_->call_chunks.size() > limits_.calls_max)
+    return unusable(too_many_calls(limits_.calls_max));
+  if (blocks > limits_.parts_max)
+    return unusable("the answer has more than " + std::to_string(limits_.parts_max) + " blocks");
   return std::nullopt;
 }
 

@@ -18,8 +18,10 @@
 
 namespace superstep::models {
 
-/// The message of an answer that came whole.
-[[nodiscard]] result<message> read_answer(provider_api api, std::string_view body);
+/// The message of an answer that came whole. An answer with more than `calls_max` tool calls is an
+/// error; 0 = no limit.
+[[nodiscard]] result<message> read_answer(provider_api api, std::string_view body,
+                                          std::size_t calls_max = 0);
 
 /// Puts together an answer that is streamed, from bytes in pieces of any size.
 class answer_stream {
@@ -27,7 +29,8 @@ public:
   /// What one answer may hold. More is no answer: adding pieces costs a look at each of these.
   struct bounds {
     std::size_t event_bytes_max = 16 * 1024 * 1024;
-    std::size_t parts_max = 1'000; ///< blocks, and as many calls
+    std::size_t parts_max = 1'000; ///< blocks
+    std::size_t calls_max = 1'000; ///< tool calls; 0 = no limit
   };
 
   /// `secret` does not come out of it, should the server repeat it; empty: there is none.
@@ -40,6 +43,9 @@ public:
   [[nodiscard]] std::optional<fault> end();
   /// Whether the answer said that it is whole.
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+  /// About how many bytes of the answer are kept so far: what has come, without the frame around
+  /// each event.
+  [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
   /// Whether somebody has been told of a piece.
   [[nodiscard]] bool has_told() const noexcept { return has_told_; }
   /// @pre is_whole()
@@ -66,6 +72,7 @@ private:
   std::vector<std::string> pending_; ///< events that are whole and not read yet
   std::optional<message_chunk> sum_;
   chunk_standardizer standardizer_;
+  std::size_t held_bytes_ = 0;
   bool is_whole_ = false;
   bool ends_in_call_ = false; ///< the latest piece with content was one of a call
   bool has_told_ = false;

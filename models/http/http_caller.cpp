@@ -20,6 +20,32 @@ using std::chrono::milliseconds;
 
 constexpr auto media_type_max = std::size_t{100};
 
+/// Counts what one answer holds against the budget of all. The first bytes of each are free: small
+/// answers take no lock and never wait for large ones.
+class answer_room {
+public:
+  explicit answer_room(const byte_budget& of) : lease_{of.open()} {}
+
+  /// Whether the answer may hold that many bytes now; otherwise wait_for() it.
+  [[nodiscard]] bool has(std::size_t bytes) {
+    while (bytes > granted_) {
+      if (!lease_.try_grow(step))
+        return false;
+      granted_ += step;
+    }
+    return true;
+  }
+  [[nodiscard]] task<void> wait_for_more() {
+    granted_ += step;
+    return lease_.grow(step);
+  }
+
+private:
+  static constexpr auto step = std::size_t{64} * 1024;
+  byte_budget::lease lease_;
+  std::size_t granted_ = step;
+};
+
 std::string_view media_type(const http_response& head) {
   const auto* type = find_header(head.headers, "content-type");
   return type != nullptr ? std::string_view{*type}.substr(0, media_type_max) : std::string_view{};
@@ -40,7 +66,8 @@ attempt held_back() {
 http_caller::http_caller(const provider_model_options& options, std::string key, http_client client,
                          std::shared_ptr<model_limits> limits)
     : api_{options.api}, version_{options.version.value_or(output_version::v0)},
-      answer_bytes_max_{options.answer_bytes_max}, wait_max_{options.retry_after_max_ms},
+      answer_bytes_max_{options.answer_bytes_max}, tool_calls_max_{options.tool_calls_max},
+      wait_max_{options.retry_after_max_ms},
       time_{options.time}, key_{std::move(key)},
       url_{options.base_url + std::string{traits_of(options.api).path}}, client_{std::move(client)},
       limits_{std::move(limits)} {}
@@ -70,9 +97,15 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
                                        const chunk_handler& on_chunk) const {
   auto limits = answer_stream::bounds{};
   limits.event_bytes_max = answer_bytes_max_;
+  limits.calls_max = tool_calls_max_;
   auto answer = answer_stream{api_, asked, version_, on_chunk, limits, key_};
   auto wrong = std::optional<fault>{};
+  auto room = answer_room{limits_->answers()};
   for (;;) {
+    while (!room.has(answer.held_bytes())) {
+      auto waiting = room.wait_for_more();
+      co_await waiting;
+    }
     auto reading = stream.next();
     auto piece = co_await reading;
     if (!piece) {
@@ -97,7 +130,12 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
 
 task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& on_chunk) const {
   auto text = std::string{};
+  auto room = answer_room{limits_->answers()};
   for (;;) {
+    while (!room.has(text.size())) {
+      auto waiting = room.wait_for_more();
+      co_await waiting;
+    }
     auto reading = stream.next();
     auto piece = co_await reading;
     if (!piece)
@@ -119,7 +157,7 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
     return failed(judge(head.status, said.code),
                   fmt::format("status {}: {}", head.status, said.text));
   }
-  auto answer = read_answer(api_, body);
+  auto answer = read_answer(api_, body, tool_calls_max_);
   const auto type = media_type(head);
   if (!answer && !type.starts_with("application/json"))
     return answered(error{answer.error().code, fmt::format("{} (its content type is \"{}\")",
@@ -151,7 +189,10 @@ attempt http_caller::answered(result<message> answer) const {
 }
 
 attempt http_caller::broken(const error& transport) const {
-  return failed(judge(transport.code), transport.text);
+  auto out = failed(judge(transport.code), transport.text);
+  if (is_shortage(transport.code)) // of this machine: callers stop or wait, it is no model's failure
+    out.answer = error{errc::shortage, out.answer.error().text};
+  return out;
 }
 
 attempt http_caller::failed(failure why, std::string_view text) const {

@@ -39,7 +39,7 @@ tools:
       max_output_bytes: 100
       effects: journaled
   - simulated: {name: slow, result: {n: 1, s: '1'}, delay_ms: 5, error_rate: 0.5, seed: 9}
-limits: {model_calls: 1, tool_calls: 2, rpm: 3, tpm: 4, adaptive: off, row_deadline_ms: 5}
+limits: {model_calls: 1, tool_calls: 2, rpm: 3, tpm: 4, calls_per_answer: 6, answer_bytes: 7, adaptive: off, row_deadline_ms: 5}
 )"};
 
 struct bad_file {
@@ -166,7 +166,7 @@ const auto bad_overrides = std::vector<override_case>{
      "--set: limits..rpm: is no override; write --set key.path=value"},
     {"an unknown key", "limits.rmp=1",
      "--set: limits.rmp: is unknown; known here: model_calls, tool_calls, rpm, tpm, "
-     "adaptive, row_deadline_ms"},
+     "calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
      "--set: tools.9: there is no '9' to set: what stands before it is a list of 7"},
     {"a key below a text", "prompt.a=1",
@@ -211,6 +211,8 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(simulated.error_rate == 0.5);
   BOOST_TEST(s.tools[5].line == 12U);
   BOOST_TEST(s.limits.tpm == 4);
+  BOOST_TEST(s.limits.calls_per_answer == 6u);
+  BOOST_TEST(s.limits.answer_bytes == 7u);
   BOOST_TEST(!s.limits.adaptive);
   BOOST_TEST(s.limits.row_deadline.count() == 5);
 }

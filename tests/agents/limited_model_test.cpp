@@ -63,3 +63,21 @@ BOOST_AUTO_TEST_CASE(errors_pass_through) {
   BOOST_REQUIRE(!reply);
   BOOST_TEST((reply.error().code == model_errc::server_error));
 }
+
+BOOST_AUTO_TEST_CASE(an_answer_with_too_many_calls_is_an_error) {
+  auto calls = std::vector<tool_call>(1'001);
+  for (auto i = std::size_t{0}; i < calls.size(); ++i) {
+    calls[i].id = "c" + std::to_string(i);
+    calls[i].name = "f";
+  }
+  auto many = ai_message({});
+  many.tool_calls = calls;
+  const auto inner = [&] {
+    return std::make_shared<testing::fake_model>(std::vector<message>{many});
+  };
+  const auto refused = sync_wait(detail::limit_model(inner(), {}, 1'000)->complete({}));
+  BOOST_REQUIRE(refused.has_error());
+  BOOST_TEST(refused.error().text.find("1001 tool calls; at most 1000") != std::string::npos);
+  BOOST_TEST(sync_wait(detail::limit_model(inner(), {}, 1'001)->complete({})).has_value());
+  BOOST_TEST(sync_wait(detail::limit_model(inner(), {}, 0)->complete({})).has_value());
+}

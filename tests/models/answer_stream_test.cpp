@@ -58,6 +58,7 @@ answer_stream make_stream(provider_api api = provider_api::openai_chat,
                           output_version version = output_version::v0) {
   auto limits = answer_stream::bounds{};
   limits.parts_max = 100;
+  limits.calls_max = 100;
   return {api, wire_request{}, version, std::move(on_chunk), limits};
 }
 

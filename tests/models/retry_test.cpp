@@ -90,6 +90,7 @@ BOOST_AUTO_TEST_CASE(broken_connections_and_time_outs_are_tried_again) {
   BOOST_TEST((judge(make_error_code(errc::io_failed)).next == next_step::try_again));
   BOOST_TEST((judge(make_error_code(errc::timed_out)).kind == model_errc::timed_out));
   BOOST_TEST((judge(make_error_code(errc::too_large)).next == next_step::give_up));
+  BOOST_TEST((judge(make_error_code(errc::shortage)).next == next_step::give_up));
 }
 
 BOOST_DATA_TEST_CASE(retry_after_is_read, boost::unit_test::data::make(after_cases), c) {

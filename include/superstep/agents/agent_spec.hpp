@@ -76,6 +76,8 @@ struct agent_limits {
   std::size_t tool_calls = 256;              ///< calls in flight
   std::int64_t rpm = 0;                      ///< model requests per minute
   std::int64_t tpm = 0;                      ///< model tokens per minute, in and out
+  std::size_t calls_per_answer = 1'000; ///< tool calls in one answer of the model
+  std::size_t answer_bytes = 64 * 1024 * 1024; ///< of answers that are being received
   bool adaptive = true; ///< fewer model calls in flight while the provider refuses some
   std::chrono::milliseconds row_deadline{0}; ///< of a whole run
 };

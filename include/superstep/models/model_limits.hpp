@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/byte_budget.hpp>
 #include <superstep/base/limiter.hpp>
 
 #include <atomic>
@@ -21,6 +22,9 @@ struct model_limits_options {
   std::size_t model_calls = 256; ///< calls in flight
   std::int64_t requests_per_minute = 0;
   std::int64_t tokens_per_minute = 0; ///< input and output together
+  /// Bytes of answers that are being received, beyond the first 64 KiB of each. When they are used
+  /// up, further answers are not read from their connections until others are done.
+  std::size_t answer_bytes = 64 * 1024 * 1024;
   bool is_adaptive = true;         ///< lower the calls in flight while the provider is overloaded
   std::size_t model_calls_min = 1; ///< never lower than this
 };
@@ -46,6 +50,7 @@ public:
 
   [[nodiscard]] const limiter& calls() const noexcept { return calls_; }
   [[nodiscard]] const rate_limiter& rate() const noexcept { return rate_; }
+  [[nodiscard]] const byte_budget& answers() const noexcept { return answers_; }
 
   /// A call was answered well. Called while it still counts as in flight.
   void answered(time_point now);
@@ -63,6 +68,7 @@ private:
   const model_limits_options options_;
   limiter calls_;
   rate_limiter rate_;
+  byte_budget answers_;
   std::atomic<bool> was_refused_{false}; ///< until then answers take no lock
   std::mutex mutex_;
   std::unique_ptr<models::concurrency_control> control_; ///< guarded by mutex_

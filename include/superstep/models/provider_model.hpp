@@ -42,6 +42,7 @@ struct provider_model_options {
   std::uint32_t idle_timeout_ms = 120'000;  ///< silence of the server, thinking included
   std::uint32_t total_timeout_ms = 600'000; ///< of one attempt
   std::size_t answer_bytes_max = 16 * 1024 * 1024;
+  std::size_t tool_calls_max = 1'000; ///< in one answer, streamed or not; 0 = no limit
   std::string ca_file; ///< PEM with the trusted roots; empty: the system's
 
   const superstep::clock* time =

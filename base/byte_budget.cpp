@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/await.hpp>
+#include <superstep/base/byte_budget.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace superstep {
+
+// Invariant: no reader waits while there is room for it and for all that wait before it, and some
+// reader is exempt from the bound while any waits. Whatever returns bytes therefore ends in
+// let_go_on(). Waits are ended outside the lock: ending one may destroy a lease.
+
+struct byte_budget::state {
+  struct reader {
+    std::size_t held = 0;
+    std::size_t wanted = 0; ///< while it waits
+    std::optional<completer<bool>> waits;
+  };
+
+  mutable std::mutex mutex;
+  std::size_t bytes_max = 0; // 0 = no limit
+  std::size_t used = 0;
+  std::size_t used_max = 0;
+  std::size_t waiting = 0;
+  std::uint64_t next_ticket = 1;
+  std::uint64_t exempt = 0; // the one reader that may exceed the bound; 0 = none yet
+  std::map<std::uint64_t, reader> readers; // that hold something or wait; bounded by their leases
+
+  [[nodiscard]] bool fits(std::uint64_t ticket, std::size_t bytes) const {
+    return bytes_max == 0 || ticket == exempt || used + bytes <= bytes_max;
+  }
+  void take(reader& by, std::size_t bytes) {
+    by.held += bytes;
+    used_max = std::max(used_max, used += bytes);
+  }
+  void stop_waiting(reader& one) {
+    one.waits.reset();
+    --waiting;
+  }
+  /// The waits that may end now, in order.
+  std::vector<completer<bool>> let_go_on() {
+    auto out = std::vector<completer<bool>>{};
+    auto is_full = false; // only the exempt one overtakes the first without room
+    for (auto at = readers.begin(); waiting > 0 && at != readers.end(); ++at) {
+      auto& one = at->second;
+      if (!one.waits)
+        continue;
+      // A reader that waits has bytes to read. One that does not may wait for its server, so it
+      // would be a bad choice.
+      if (exempt == 0 && !fits(at->first, one.wanted))
+        exempt = at->first;
+      is_full = is_full || !fits(at->first, one.wanted);
+      if (is_full && at->first != exempt)
+        continue;
+      take(one, one.wanted);
+      out.push_back(std::move(*one.waits));
+      stop_waiting(one);
+    }
+    return out;
+  }
+};
+
+byte_budget::byte_budget(std::size_t bytes_max) : state_{std::make_shared<state>()} {
+  state_->bytes_max = bytes_max;
+}
+
+byte_budget::lease byte_budget::open() const {
+  return lease{state_};
+}
+
+bool byte_budget::lease::try_grow(std::size_t bytes) {
+  const auto lock = std::scoped_lock{from_->mutex};
+  if (ticket_ == 0)
+    ticket_ = from_->next_ticket++;
+  auto& mine = from_->readers[ticket_];
+  // No reader overtakes those that wait.
+  const auto is_next = from_->waiting == 0 || from_->exempt == ticket_;
+  if (!is_next || !from_->fits(ticket_, bytes))
+    return false;
+  from_->take(mine, bytes);
+  return true;
+}
+
+task<void> byte_budget::lease::grow(std::size_t bytes) {
+  if (ticket_ == 0) {
+    const auto lock = std::scoped_lock{from_->mutex};
+    ticket_ = from_->next_ticket++;
+    from_->readers.try_emplace(ticket_);
+  }
+  return wait_for_room(from_, ticket_, bytes);
+}
+
+task<void> byte_budget::wait_for_room(std::shared_ptr<state> in, std::uint64_t ticket,
+                                      std::size_t bytes) {
+  auto start = [in, ticket, bytes](completer<bool> done) {
+    auto ready = std::vector<completer<bool>>{};
+    {
+      const auto lock = std::scoped_lock{in->mutex};
+      auto& mine = in->readers[ticket];
+      mine.wanted = bytes;
+      mine.waits = done;
+      ++in->waiting;
+      ready = in->let_go_on();
+    }
+    for (const auto& one : ready)
+      one(true);
+  };
+  auto turn = await_callback<bool>(std::move(start));
+  co_await turn;
+}
+
+void byte_budget::lease::release() noexcept {
+  const auto from = std::exchange(from_, nullptr);
+  const auto ticket = std::exchange(ticket_, 0);
+  if (!from || ticket == 0)
+    return;
+  auto ready = std::vector<completer<bool>>{};
+  {
+    const auto lock = std::scoped_lock{from->mutex};
+    const auto found = from->readers.find(ticket);
+    if (found == from->readers.end())
+      return;
+    from->used -= found->second.held;
+    if (found->second.waits)
+      from->stop_waiting(found->second);
+    from->readers.erase(found);
+    if (from->exempt == ticket)
+      from->exempt = 0;
+    ready = from->let_go_on();
+  }
+  for (const auto& one : ready)
+    one(true);
+}
+
+std::size_t byte_budget::used() const {
+  const auto lock = std::scoped_lock{state_->mutex};
+  return state_->used;
+}
+
+std::size_t byte_budget::used_max() const {
+  const auto lock = std::scoped_lock{state_->mutex};
+  return state_->used_max;
+}
+
+std::size_t byte_budget::waiting() const {
+  const auto lock = std::scoped_lock{state_->mutex};
+  return state_->waiting;
+}
+
+} // namespace superstep

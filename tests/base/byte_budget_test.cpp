@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/manual_execution.hpp"
+
+#include <superstep/base/byte_budget.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <deque>
+#include <random>
+#include <vector>
+
+using namespace superstep;
+using superstep::test::manual_execution;
+
+BOOST_AUTO_TEST_SUITE(byte_budget_suite)
+
+namespace {
+
+/// Reads `pieces` pieces of `bytes` bytes each and counts them in `done`.
+task<void> read_pieces(byte_budget::lease& from, int pieces, std::size_t bytes, int& done) {
+  for (auto i = 0; i < pieces; ++i) {
+    auto waiting = from.grow(bytes);
+    co_await waiting;
+    ++done;
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_it_is_used_up) {
+  auto run = manual_execution{};
+  const auto budget = byte_budget{100};
+  auto held = budget.open();
+  BOOST_TEST(held.try_grow(90));
+  auto leases = std::deque<byte_budget::lease>{};
+  auto done = std::deque<int>(3);
+  auto reading = std::deque<task<void>>{};
+  for (auto i = std::size_t{0}; i < 3; ++i) {
+    leases.push_back(budget.open());
+    reading.push_back(read_pieces(leases[i], 1, 60, done[i]));
+    run.start(reading[i]);
+  }
+  BOOST_TEST(done[0] == 1); // the one that is exempt
+  BOOST_TEST(budget.waiting() == 2u);
+  auto late = budget.open();
+  BOOST_TEST(!late.try_grow(1)); // does not overtake
+  leases[0].release();
+  run.run_ready();
+  BOOST_TEST(done[1] == 1);
+  BOOST_TEST(done[2] == 0);
+  held.release();
+  leases[1].release();
+  run.run_ready();
+  BOOST_TEST(done[2] == 1);
+  leases[2].release();
+  BOOST_TEST(budget.used() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_reader_larger_than_the_budget_goes_on) {
+  auto run = manual_execution{};
+  const auto budget = byte_budget{100};
+  auto lease = budget.open();
+  auto done = 0;
+  auto reading = read_pieces(lease, 50, 30, done);
+  run.start(reading);
+  BOOST_TEST(reading.done());
+  BOOST_TEST(done == 50);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_blocks_no_other) {
+  auto run = manual_execution{};
+  const auto budget = byte_budget{100};
+  auto stalled = budget.open();
+  BOOST_TEST(stalled.try_grow(100));
+  auto lease = budget.open();
+  auto done = 0;
+  auto reading = read_pieces(lease, 10, 50, done);
+  run.start(reading);
+  BOOST_TEST(done == 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_returns_what_it_held) {
+  auto run = manual_execution{};
+  const auto budget = byte_budget{100};
+  auto first = std::make_optional(budget.open());
+  BOOST_TEST(first->try_grow(100));
+  auto second = std::make_optional(budget.open());
+  auto third = budget.open();
+  auto done = std::deque<int>(2);
+  auto exempt = read_pieces(*second, 1, 10, done[0]);
+  run.start(exempt);
+  auto waits = read_pieces(third, 1, 10, done[1]);
+  run.start(waits);
+  BOOST_TEST(done[1] == 0);
+  exempt = task<void>{};
+  second.reset(); // the exemption passes on
+  run.run_ready();
+  BOOST_TEST(done[1] == 1);
+  waits = task<void>{};
+  third.release();
+  first.reset();
+  BOOST_TEST(budget.used() == 0u);
+  BOOST_TEST(budget.waiting() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(many_readers_all_end_within_the_bound) {
+  auto random = std::mt19937{7};
+  auto run = manual_execution{};
+  constexpr auto most = std::size_t{1'000};
+  constexpr auto largest = std::size_t{40 * 64};
+  const auto budget = byte_budget{most};
+  auto leases = std::deque<byte_budget::lease>{};
+  auto done = std::deque<int>{};
+  auto reading = std::deque<task<void>>{};
+  for (auto i = 0; i < 200; ++i) {
+    leases.push_back(budget.open());
+    done.push_back(0);
+    reading.push_back(
+        read_pieces(leases.back(), 1 + static_cast<int>(random() % 40), 64, done.back()));
+    run.start(reading.back());
+  }
+  auto open = leases.size();
+  while (open > 0) {
+    auto ended = std::size_t{0};
+    for (auto i = std::size_t{0}; i < reading.size(); ++i)
+      if (done[i] >= 0 && reading[i].done()) {
+        done[i] = -1;
+        leases[i].release();
+        ++ended;
+      }
+    run.run_ready();
+    BOOST_TEST_REQUIRE(ended > 0u, "all wait");
+    open -= ended;
+  }
+  BOOST_TEST(budget.used() == 0u);
+  BOOST_TEST(budget.used_max() <= most + largest);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_bound_nothing_waits) {
+  const auto budget = byte_budget{0};
+  auto leases = std::deque<byte_budget::lease>{};
+  for (auto i = 0; i < 100; ++i) {
+    leases.push_back(budget.open());
+    BOOST_TEST(leases.back().try_grow(std::size_t{1} << 40));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
