@@ -137,6 +137,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.attempt = t.attempt;
   in.sole_task = r.step.tasks.size() == 1;
   in.keep_writes = r.keeps_writes;
+  in.is_applied = t.node == program::no_node && !r.step.input;
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
   in.failure = nullptr;
@@ -173,7 +174,7 @@ void lane::dress(run& r, call& c, std::uint32_t number) {
       r.streams(stream_mode::messages) && !has_tag(r.table().node(r.step.tasks[number].node));
   if (c.streams_custom || c.streams_messages)
     c.sink = r.request.sink;
-  if (r.thread || (r.request.below && r.request.below->answers))
+  if (r.thread || (r.request.below && (r.request.below->answers || r.request.below->journal)))
     c.talk = r.conversation_of(number);
   if (r.step.tasks[number].node == program::no_node && r.step.input) {
     c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
@@ -515,6 +516,8 @@ void lane::actor_of_call_died(run& r, call& c) {
   input.services = nullptr;
   if (!was_fork && !r.step.tasks[number].is_push())
     r.node_actors[input.node].reset();
+  if (c.talk && !was_fork)
+    r.keep_abandoned_talk(number, *c.talk);
   abandon(c);
   if (!was_fork)
     task_failed(r, number, input, {}, error_of(r, number, graph_errc::actor_exited, nullptr));

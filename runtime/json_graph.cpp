@@ -18,6 +18,13 @@ using detail::json_layout;
 using single_place = slot_place<std::optional<json::value>>;
 using items_place = slot_place<std::vector<json::value>>;
 
+/// A node of a compiled graph, and the channels that it reads.
+struct program_node {
+  const program* table;
+  std::uint32_t number;
+  const std::vector<std::uint32_t>* reads;
+};
+
 void add_outcome(json_command&& c, const program& table, const json_layout& layout,
                  node_output& out) {
   if (c.to_parent) { // what it says is about another graph's channels and nodes
@@ -25,22 +32,29 @@ void add_outcome(json_command&& c, const program& table, const json_layout& layo
     out.to_parent = std::make_shared<const value>(std::move(c));
     return;
   }
-  auto unknown = json::object{};
   const auto take = [&](json::value&& update) {
-    for (auto& w : layout.writes_of(std::move(update), unknown))
+    for (auto& w : layout.writes_of(std::move(update)))
       out.writes.push_back(std::move(w));
   };
   take(std::move(c.update));
   for (auto& update : c.more)
     take(std::move(update));
-  if (!unknown.empty()) // no channel takes them, but the node's branches may ask for them
-    out.for_routers = std::make_shared<const json::object>(std::move(unknown));
   for (auto& t : c.go_to) {
     if (t.input)
       table.send_to(out, t.to, value{std::move(*t.input)});
     else
       table.go_to(out, t.to);
   }
+}
+
+/// The same for what a node gave. Its branches see the members of a plain object as the node gave
+/// them, where they are not among what it reads; a Command or a list shows its branches nothing.
+void add_result(json_command&& c, const program_node& at, const json_layout& layout,
+                node_output& out) {
+  const auto is_plain = c.go_to.empty() && c.more.empty() && !c.to_parent;
+  if (is_plain && !at.table->node(at.number).branches.empty())
+    out.for_routers = layout.unread_members(c.update, *at.reads);
+  add_outcome(std::move(c), *at.table, layout, out);
 }
 
 [[noreturn]] void throw_no_object(const json::value& given) {
@@ -55,11 +69,11 @@ void add_outcome(json_command&& c, const program& table, const json_layout& layo
 
 /// Awaits a coroutine body. Owns its input: the object was made for this call alone.
 task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
-                               task<json_command> body, const program& table,
+                               task<json_command> body, program_node at,
                                const json_layout& layout) {
   auto out = node_output{};
   auto command = co_await body;
-  add_outcome(std::move(command), table, layout, out);
+  add_result(std::move(command), at, layout, out);
   co_return out;
 }
 
@@ -70,7 +84,7 @@ json::value input_of(const body_input& given, const json_layout& layout,
     throw_wrong_input(given);
   if (given.payload)
     return given.payload->as<json::value>();
-  return layout.input_of(given, reads);
+  return layout.input_of(given, *given.state, reads);
 }
 
 class json_node final : public node_body {
@@ -86,9 +100,9 @@ public:
       layout_->check(*input);
     auto now = json_command{};
     if (auto rest = f_(given, json_channels{*layout_, given}, *input, now))
-      out.rest = finish_later(input, std::move(rest), *given.table, *layout_);
+      out.rest = finish_later(input, std::move(rest), place_of(given), *layout_);
     else
-      add_outcome(std::move(now), *given.table, *layout_, out.output);
+      add_result(std::move(now), place_of(given), *layout_, out.output);
   }
 
   json::value show_input(const body_input& given) const override {
@@ -98,6 +112,10 @@ public:
   const value_form* input_form() const override { return form_of<json::value>(); }
 
 private:
+  [[nodiscard]] program_node place_of(const body_input& given) const {
+    return {given.table, given.node, reads_.get()};
+  }
+
   detail::json_body_function f_;
   bool gives_commands_;
   const json_layout* layout_;
@@ -106,8 +124,7 @@ private:
 
 /// Awaits a subgraph and writes what it put out, or what it told its parent.
 task<node_output> finish_nested(call_services* services, compiled_json_graph graph,
-                                json::value given, const program& table,
-                                const json_layout& layout) {
+                                json::value given, program_node at, const json_layout& layout) {
   if (!given.is_object())
     throw_no_object(given);
   auto writes = graph.input(given.get_object());
@@ -115,10 +132,10 @@ task<node_output> finish_nested(call_services* services, compiled_json_graph gra
   auto ended = co_await running;
   auto out = node_output{};
   if (ended.to_parent)
-    add_outcome(json_command{ended.to_parent->as<json_command>()}, table, layout, out);
+    add_outcome(json_command{ended.to_parent->as<json_command>()}, *at.table, layout, out);
   else
-    add_outcome({ended.state ? json::value(graph.output(*ended.state)) : json::value{}}, table,
-                layout, out);
+    add_result({ended.state ? json::value(graph.output(*ended.state)) : json::value{}}, at, layout,
+               out);
   co_return out;
 }
 
@@ -132,7 +149,8 @@ public:
     auto input = input_of(given, *layout_, *reads_);
     if (!given.payload)
       layout_->check(input);
-    out.rest = finish_nested(given.services, graph_, std::move(input), *given.table, *layout_);
+    const auto at = program_node{given.table, given.node, reads_.get()};
+    out.rest = finish_nested(given.services, graph_, std::move(input), at, *layout_);
   }
   json::value show_input(const body_input& given) const override {
     return input_of(given, *layout_, *reads_);
@@ -159,10 +177,10 @@ public:
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
     auto chosen = json_command{};
-    auto seen = layout_->read(fresh, *reads_);
+    auto seen = layout_->input_of(given, fresh, *reads_);
     if (const auto* more = static_cast<const json::object*>(out.for_routers.get()))
       for (const auto& [key, v] : *more)
-        seen[key] = v;
+        seen.emplace(key, v); // what the node reads wins
     chosen.go_to = f_(given, std::move(seen));
     for (auto& t : chosen.go_to) {
       if (!t.input)
@@ -219,8 +237,7 @@ compiled_json_graph::compiled_json_graph(program_ptr table,
     : table_{std::move(table)}, layout_{std::move(layout)} {}
 
 write_list compiled_json_graph::input(const json::object& values) const {
-  auto unknown = json::object{};
-  auto writes = layout_->writes_of(values, unknown);
+  auto writes = layout_->writes_of(values);
   std::erase_if(writes, [&](const write& w) {
     return !std::ranges::binary_search(layout_->input, w.channel);
   });
@@ -233,8 +250,15 @@ bool compiled_json_graph::is_output(const std::vector<std::uint32_t>& channels) 
 }
 
 write_list compiled_json_graph::edit(const json::object& values) const {
-  auto unknown = json::object{};
-  return layout_->writes_of(values, unknown);
+  return layout_->writes_of(values);
+}
+
+state_edit compiled_json_graph::edit_as(std::string node, const json::object& values) const {
+  auto out = state_edit{};
+  out.values = edit(values);
+  out.as_node = std::move(node);
+  out.for_routers = std::make_shared<const json::object>(values);
+  return out;
 }
 
 json::object compiled_json_graph::output(const state_block& state) const {

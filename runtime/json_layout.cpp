@@ -74,9 +74,9 @@ json::object json_layout::read(const state_block& state,
   return object;
 }
 
-json::object json_layout::input_of(const body_input& given,
+json::object json_layout::input_of(const body_input& given, const state_block& state,
                                    const std::vector<std::uint32_t>& only) const {
-  auto object = read(*given.state, only);
+  auto object = read(state, only);
   for (const auto& [number, is_flag] : managed) {
     if (!only.empty() && std::ranges::find(only, number) == only.end())
       continue;
@@ -97,7 +97,7 @@ void json_layout::check(const json::value& given) const {
   }
 }
 
-write_list json_layout::writes_of(json::value update, json::object& unknown) const {
+write_list json_layout::writes_of(json::value update) const {
   auto writes = write_list{};
   if (update.is_null())
     return writes;
@@ -110,13 +110,34 @@ write_list json_layout::writes_of(json::value update, json::object& unknown) con
     const auto found = numbers.find(std::string_view{key});
     if (found != numbers.end() && channels[found->second].kind != json_kind::managed)
       writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
-    else if (ignore_unknown)
-      unknown[key] = std::move(v);
-    else
+    else if (!ignore_unknown)
       throw_invalid("the update names '" + std::string{key} +
                     "', which is no channel of the graph");
   }
   return writes;
+}
+
+std::shared_ptr<const json::object>
+json_layout::unread_members(const json::value& update,
+                            const std::vector<std::uint32_t>& reads) const {
+  const auto is_topic = [](const entry& e) { return e.kind == json_kind::items; };
+  if (!update.is_object() ||
+      (reads.empty() && !ignore_unknown && std::ranges::none_of(channels, is_topic)))
+    return {};
+  auto out = std::shared_ptr<json::object>{};
+  for (const auto& [key, v] : update.get_object()) {
+    const auto found = numbers.find(std::string_view{key});
+    const auto is_read = found != numbers.end() &&
+                         (reads.empty() || std::ranges::binary_search(reads, found->second));
+    const auto stays_empty = is_read && channels[found->second].kind == json_kind::items &&
+                             v.is_array() && v.get_array().empty();
+    if (is_read && !stays_empty)
+      continue;
+    if (!out)
+      out = std::make_shared<json::object>();
+    out->emplace(key, v);
+  }
+  return out;
 }
 
 json::value json_layout::value_of(const write& w) const {

@@ -6,6 +6,7 @@
 #include <superstep/runtime/json_graph.hpp>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,14 +45,17 @@ struct json_layout {
 
   /// The named channels that hold something (empty list: all), in the order of declaration.
   [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;
-  /// The same, with what the engine tells.
-  [[nodiscard]] json::object input_of(const body_input&,
+  /// The channels that a node reads of a state, managed ones included.
+  [[nodiscard]] json::object input_of(const body_input&, const state_block&,
                                       const std::vector<std::uint32_t>& only) const;
   /// Throws graph_error: what a node is about to read has another shape than its channel.
   void check(const json::value& given) const;
   /// The writes of an update; throws graph_error for what is no update or names no channel.
-  /// Unless they are ignored: then `unknown` gets what they were to hold.
-  [[nodiscard]] write_list writes_of(json::value update, json::object& unknown) const;
+  [[nodiscard]] write_list writes_of(json::value update) const;
+  /// The members of an update that a branch sees beside what its node reads: those that are not
+  /// read, and those whose channels stay empty all the same. Null: none.
+  [[nodiscard]] std::shared_ptr<const json::object>
+  unread_members(const json::value& update, const std::vector<std::uint32_t>& reads) const;
   /// What a write says, as JSON.
   [[nodiscard]] json::value value_of(const write&) const;
 };

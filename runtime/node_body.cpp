@@ -4,6 +4,7 @@
 #include <superstep/runtime/program.hpp>
 #include <superstep/runtime/step.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace superstep {
@@ -66,17 +67,39 @@ void detail::throw_unknown_label(const std::string& label) {
                               {}}};
 }
 
+namespace {
+
+/// Whether a step without writes would change the state.
+bool holds_transients(const program& table, const state_block& state) noexcept {
+  return std::ranges::any_of(table.transient_channels(), [&](std::uint32_t c) {
+    return table.channels()[c]->is_available(state);
+  });
+}
+
+/// Empties the channels that live for one step and that the step did not write.
+void empty_transients(const program& table, state_block& state,
+                      std::vector<std::uint32_t>& changes) {
+  for (const auto c : table.transient_channels())
+    if (std::ranges::find(changes, c) == changes.end() &&
+        table.channels()[c]->update_empty(state) == changed::yes)
+      changes.push_back(c);
+}
+
+} // namespace
+
+/// A router sees the state as the step would leave it if its own node's writes were all there is.
 void run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
     return;
-  if (output.writes.empty()) { // an entry's input is applied already
+  if (input.is_applied ||
+      (output.writes.empty() && !holds_transients(*input.table, *input.state))) {
     for (const auto& branch : node.branches)
       branch.router->route(input, *input.state, output);
     return;
   }
-  // A router sees the state with its own node's writes and nobody else's. When no other task runs
-  // in this step that is the next state itself: it is handed on, and the writes need not be kept.
+  // When no other task runs in this step that is the next state itself: it is handed on, and the
+  // writes need not be kept.
   const auto adopt = input.sole_task && !input.keep_writes;
   auto copies = adopt ? decltype(output.writes){} : output.writes;
   auto& own = adopt ? output.writes : copies;
@@ -93,6 +116,7 @@ void run_routers(const body_input& input, node_output& output) {
   if (!applied)
     throw graph_error{run_error{
         applied.error().code, applied.error().text, node.name, input.step, node.name, 1, {}}};
+  empty_transients(*input.table, *fresh, output.adopted_changes);
   for (const auto& branch : node.branches)
     branch.router->route(input, *fresh, output);
   if (input.sole_task)
@@ -115,6 +139,7 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
     }
     has_ended = out.output.has_ended = true;
     run_routers(input, out.output);
+    out.output.for_routers.reset(); // the record is reused, maybe by a node of another front end
   } catch (...) { // user code throws what it likes; it goes no further than here
     failed = std::current_exception();
     out.rest = {};

@@ -6,6 +6,7 @@
 #include <superstep/runtime/detail/json_body.hpp>
 #include <superstep/runtime/json_shape.hpp>
 #include <superstep/runtime/program.hpp>
+#include <superstep/runtime/thread_state.hpp>
 
 #include <chrono>
 #include <functional>
@@ -69,6 +70,8 @@ public:
   [[nodiscard]] bool is_output(const std::vector<std::uint32_t>& channels) const;
   /// The writes of an edit of the state, to any channel.
   [[nodiscard]] write_list edit(const json::object&) const;
+  /// An edit of the state as if a node had returned this object: see update_state().
+  [[nodiscard]] state_edit edit_as(std::string node, const json::object&) const;
   /// The channels that hold something, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
   /// Writes as the reference shows them in `updates`: null, an object, or a list of one-key objects

@@ -89,6 +89,7 @@ struct body_input {
   std::uint32_t attempt = 1;
   bool sole_task = false;   ///< no other task runs in this step
   bool keep_writes = false; ///< somebody wants to see the writes after the routers have run
+  bool is_applied = false;  ///< entry of a run that is not kept: `state` has its input already
   superstep::store* store = nullptr; ///< long-term memory of the run
   /// Of an error handler: why its node failed.
   const std::shared_ptr<const run_error>* failure = nullptr;

@@ -104,6 +104,8 @@ struct state_edit {
   /// Where to go besides what the node's edges and branches say (the reference's Command).
   std::vector<std::string> go_to{};
   std::vector<send> sends{};
+  /// What the node's branches see beside its channels: see node_output::for_routers.
+  std::shared_ptr<const void> for_routers{};
 };
 
 /// How long an edit waits for a run that has its thread.
