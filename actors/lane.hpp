@@ -240,6 +240,7 @@ private:
   [[nodiscard]] std::optional<std::string> cache_key(run& r, std::uint32_t number);
   void look_up(run& r, std::uint32_t number);
   void cache_output(run& r, std::uint32_t number, const node_output& output);
+  static void keep_answers(run& r);
   void tell_thread(run& r, std::uint32_t number, const node_output* output,
                    const run_error* failure);
   [[nodiscard]] body_input reading(run& r, std::uint32_t number) const;

@@ -131,6 +131,25 @@ void lane::cache_output(run& r, std::uint32_t number, const node_output& output)
     cache_late(r, std::exchange(r.late, {}));
 }
 
+/// Adds to the thread what tasks were told that the run abandons as it ends.
+void lane::keep_answers(run& r) {
+  if (!r.thread || !r.thread->keeper())
+    return;
+  for (const auto* const c : r.open) {
+    if (!c->talk || c->join)
+      continue;
+    auto record = task_record{};
+    {
+      const auto lock = std::scoped_lock{c->talk->mutex}; // its body may still run
+      if (!c->talk->was_answered)
+        continue;
+      record.answers = c->talk->answers;
+    }
+    record.task = r.task_path(r.step.tasks[c->task_number]);
+    r.thread->tell(std::move(record));
+  }
+}
+
 /// Adds what has become known of a task to its thread.
 void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
                        const run_error* failure) {
@@ -153,7 +172,7 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
     record.cause = failure->cause;
   }
   if (const auto* talk = r.find_talk(number)) {
-    if (failure == nullptr && talk->was_answered)
+    if (talk->was_answered) // also of a task that failed: nobody is asked twice
       record.answers = talk->answers;
     if (output == nullptr && !talk->asked.empty())
       record.asked = talk->asked;

@@ -118,6 +118,8 @@ void lane::look_at_time(call& c) {
   input.config = &config;
   input.services = nullptr;
   input.failure = nullptr;
+  if (c.talk)
+    r.keep_abandoned_talk(number, *c.talk);
   abandon(c);
   task_failed(r, number, input, {}, std::move(error));
   look_again(r);

@@ -534,6 +534,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   note_activity(r);
   live_.erase(r.number);
   r.unlink_below();
+  keep_answers(r);
   while (!r.open.empty())
     abandon(*r.open.back());
   if (!r.late.empty())

@@ -89,6 +89,18 @@ void run::keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk) {
   talks.try_emplace(of, std::move(talk));
 }
 
+void run::keep_abandoned_talk(std::uint32_t of, conversation& talk) {
+  auto kept = std::make_shared<conversation>();
+  {
+    const auto lock = std::scoped_lock{talk.mutex};
+    kept->place = talk.place;
+    kept->given = std::exchange(talk.given, nullptr);
+    kept->answers = talk.answers;
+    kept->was_answered = talk.was_answered;
+  }
+  talks.insert_or_assign(of, std::move(kept));
+}
+
 const conversation* run::find_talk(std::uint32_t of) const noexcept {
   const auto found = talks.find(of);
   return found == talks.end() ? nullptr : found->second.get();

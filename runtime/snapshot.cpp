@@ -130,7 +130,7 @@ private:
       out.cause = record->cause;
     }
     const auto child = entry.body ? entry.body->nested() : program_ptr{};
-    if (!child)
+    if (!child || child->options().persistence == persistence::none)
       return out;
     out.nested_ns = nested_ns_of(key_, *saved.point, *child, out.node, out.task);
     if (with_subgraphs_) {

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers outlive the failure of the task that got them: nobody is asked twice.
+#include "checkpoint/sqlite_places.hpp"
+#include "graph_api/threads.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+
+using namespace graph_api;
+
+BOOST_AUTO_TEST_SUITE(answers)
+
+namespace {
+
+using questions = std::vector<std::string>;
+
+/// How a node that has all its answers fails.
+enum class failure { thrown, timed_out, cut_off };
+
+struct flaky {
+  questions asked;
+  int failures;
+  failure how;
+};
+
+/// Asks its questions; then fails so many times, then logs the answers.
+ss::task<json::object> ask_all(std::shared_ptr<flaky> f, ss::runtime rt) {
+  auto given = json::array{};
+  for (const auto& text : f->asked) {
+    auto question = rt.interrupt(json::string{text});
+    given.push_back(co_await question);
+  }
+  if (f->failures-- > 0) {
+    if (f->how == failure::thrown)
+      throw std::runtime_error{"no network"};
+    if (f->how == failure::cut_off)
+      rt.emit("waits");
+    co_await ss::sleep_for{std::chrono::hours{1}};
+  }
+  auto out = json::object{};
+  out["log"] = given;
+  co_return out;
+}
+
+ss::compiled_json_graph asking(questions asked, int failures, ss::compile_options options = kept(),
+                               failure how = failure::thrown, ss::json_node_options node = {}) {
+  auto g = logging({});
+  const auto f = std::make_shared<flaky>(flaky{std::move(asked), failures, how});
+  if (how == failure::timed_out)
+    node.timeout = ss::timeout_policy{.run = std::chrono::milliseconds{20}};
+  g.node("q", [f](const json::value&, ss::runtime rt) { return ask_all(f, std::move(rt)); }, node);
+  g.edge("__start__", "q");
+  return g.compile(std::move(options));
+}
+
+/// A graph with another one as its only node.
+ss::compiled_json_graph around(ss::compiled_json_graph inner) {
+  auto g = logging({});
+  g.node("sub", std::move(inner)).edge("__start__", "sub");
+  return g.compile(kept());
+}
+
+std::string texts(const ss::raw_result& raw) {
+  auto out = std::string{};
+  for (const auto& q : raw.asked.value_or(std::vector<ss::interrupt>{}))
+    out += (out.empty() ? "" : " ") + std::string{q.value.as_string()};
+  return out;
+}
+
+/// Whether a run fails. It is cancelled if its node has its answers and waits.
+bool fails(ss::engine& e, const ss::compiled_json_graph& g, ss::run_input input,
+           ss::run_config config) {
+  auto stream =
+      e.open_stream(g.table(), std::move(input), ss::stream_mode::custom, std::move(config), 64);
+  try {
+    while (stream.next())
+      stream.handle().cancel();
+    return false;
+  } catch (const ss::graph_error&) {
+    return true;
+  }
+}
+
+const auto go_on = [](ss::engine& e, const ss::compiled_json_graph& g,
+                      ss::run_config config = on("t")) {
+  return run(e, g, ss::run_input::go_on(), std::move(config));
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(survive_every_failure,
+                     boost::unit_test::data::make({0, 1, 2}) * boost::unit_test::data::make({0, 1}),
+                     failing, at_exit) {
+  const auto how = static_cast<failure>(failing);
+  const auto when = at_exit != 0 ? ss::durability::exit : ss::durability::async;
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking({"name?"}, 2, kept(), how);
+  auto config = on("t");
+  config.thread.emplace().when = when;
+  BOOST_TEST(texts(run(e, graph, json::object{}, config).raw) == "name?");
+  BOOST_TEST(fails(e, graph, answer("Ann"), config));
+  BOOST_TEST(fails(e, graph, ss::run_input::go_on(), config));
+  BOOST_TEST(log_of(go_on(e, graph, config)) == "Ann");
+}
+
+BOOST_AUTO_TEST_CASE(by_id_survive_a_failure) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking({"name?"}, 1);
+  const auto stopped = run(e, graph, json::object{}, on("t"));
+  auto said = ss::thread_command{};
+  said.resume_by_id.emplace(stopped.raw.asked->at(0).id, "Ann");
+  BOOST_TEST(run(e, graph, std::move(said), on("t")).raw.error.has_value());
+  BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
+}
+
+BOOST_AUTO_TEST_CASE(come_in_their_order_after_a_failure) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking({"one", "two"}, 1);
+  (void)run(e, graph, json::object{}, on("t"));
+  BOOST_TEST(texts(run(e, graph, answer("A"), on("t")).raw) == "two");
+  BOOST_TEST(run(e, graph, answer("B"), on("t")).raw.error.has_value());
+  BOOST_TEST(log_of(go_on(e, graph)) == "A B");
+}
+
+// An answer is for one question, also when the attempt that got it failed before the next one.
+BOOST_AUTO_TEST_CASE(are_not_given_to_the_next_question) {
+  auto g = logging({});
+  const auto failures = std::make_shared<int>(1);
+  g.node("q", [failures](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+    auto first = rt.interrupt("one");
+    const auto a = co_await first;
+    if ((*failures)-- > 0)
+      throw std::runtime_error{"no network"};
+    auto second = rt.interrupt("two");
+    const auto b = co_await second;
+    auto out = json::object{};
+    out["log"] = json::array{a, b};
+    co_return out;
+  });
+  const auto graph = g.edge("__start__", "q").compile(kept());
+  auto e = ss::engine{{.workers = 1}};
+  (void)run(e, graph, json::object{}, on("t"));
+  BOOST_TEST(run(e, graph, answer("A"), on("t")).raw.error.has_value());
+  BOOST_TEST(texts(go_on(e, graph).raw) == "two");
+  BOOST_TEST(log_of(run(e, graph, answer("B"), on("t"))) == "A B");
+}
+
+// The stored answer wins; a new one is for the next question.
+BOOST_AUTO_TEST_CASE(win_over_later_ones) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking({"name?"}, 1);
+  (void)run(e, graph, json::object{}, on("t"));
+  (void)run(e, graph, answer("Ann"), on("t"));
+  BOOST_TEST(log_of(run(e, graph, answer("Bob"), on("t"))) == "Ann");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_task_that_times_out_serve_its_next_attempt) {
+  auto e = ss::engine{{.workers = 1}};
+  auto node = ss::json_node_options{};
+  auto& policy = node.retry.emplace_back();
+  policy.max_attempts = 2;
+  policy.initial_interval = {};
+  policy.jitter = false;
+  const auto graph = asking({"name?"}, 1, kept(), failure::timed_out, node);
+  (void)run(e, graph, json::object{}, on("t"));
+  BOOST_TEST(log_of(run(e, graph, answer("Ann"), on("t"))) == "Ann");
+}
+
+BOOST_AUTO_TEST_CASE(in_a_subgraph_survive_a_failure) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = around(asking({"name?"}, 1, {}));
+  (void)run(e, graph, json::object{}, on("t"));
+  BOOST_TEST(run(e, graph, answer("Ann"), on("t")).raw.error.has_value());
+  BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
+}
+
+BOOST_AUTO_TEST_CASE(survive_in_a_file) {
+  const auto folder = temporary_folder{};
+  const auto open = [&](int failures) {
+    auto options = ss::compile_options{};
+    options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
+    return asking({"name?"}, failures, options);
+  };
+  auto e = ss::engine{{.workers = 1}};
+  {
+    const auto graph = open(1);
+    (void)run(e, graph, json::object{}, on("t"));
+    BOOST_TEST(run(e, graph, answer("Ann"), on("t")).raw.error.has_value());
+  }
+  const auto graph = open(0);
+  const auto failed = ss::get_state(graph.table(), place);
+  BOOST_TEST_REQUIRE(failed.tasks.size() == 1U);
+  BOOST_TEST(!failed.tasks[0].error.empty());
+  BOOST_TEST(failed.tasks[0].interrupts.size() == 1U);
+  BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
+}
+
+// The first run, the state and the resumed run name a question of a subgraph that keeps nothing
+// alike.
+BOOST_AUTO_TEST_CASE(by_id_reach_subgraphs_that_keep_nothing) {
+  auto e = ss::engine{{.workers = 1}};
+  auto unkept = ss::compile_options{};
+  unkept.persistence = ss::persistence::none;
+  const auto graph = around(asking({"name?"}, 0, unkept));
+  const auto stopped = run(e, graph, json::object{}, on("t"));
+  const auto state = ss::get_state(graph.table(), place, true);
+  BOOST_TEST_REQUIRE(state.tasks.size() == 1U);
+  BOOST_TEST(state.tasks[0].nested == nullptr);
+  BOOST_TEST_REQUIRE(state.interrupts().size() == 1U);
+  BOOST_TEST(state.interrupts()[0].id == stopped.raw.asked->at(0).id);
+  auto said = ss::thread_command{};
+  said.resume_by_id.emplace(state.interrupts()[0].id, "Ann");
+  BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "Ann");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
