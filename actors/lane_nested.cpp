@@ -35,7 +35,10 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   auto parent_ns = std::string{};
   if (const auto& above = r.request.below) {
     below->path = above->path;
+    below->travel = above->travel;
     parent_ns = above->ns;
+  } else if (r.thread) {
+    below->travel = r.thread->travel();
   }
   below->path.push_back(node);
   below->ns = nested_namespace(parent_ns, how, node, key, parent.nested++);
@@ -43,9 +46,8 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
     below->keeper = r.thread->keeper();
     below->id_prefix = r.thread->at() ? r.thread->at()->id : std::string{};
     below->is_persistent = how == persistence::per_thread;
-    below->told_to_resume = r.thread->is_first_step() || t.attempt > 1;
-    if (below->is_persistent)
-      below->replay_before = r.thread->replay_for(below->ns);
+    // A run that goes back in time does again what its subgraphs did: they take their input.
+    below->told_to_resume = (r.thread->is_first_step() && !below->travel) || t.attempt > 1;
   }
   below->above = &r;
   below->above_generation = r.generation;

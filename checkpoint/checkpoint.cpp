@@ -41,6 +41,14 @@ void saver::put_effect(std::string_view thread_id, std::string_view /*key*/,
                         "are not journaled"};
 }
 
+task_record kept_part(const task_record& of, const graph_layout& layout) {
+  auto out = of;
+  if (out.output)
+    std::erase_if(out.output->writes,
+                  [&](const write& w) { return !layout.channels[w.channel]->is_kept(); });
+  return out;
+}
+
 namespace {
 
 void merge_into(task_record& old, const task_record& more) {

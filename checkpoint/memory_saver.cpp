@@ -28,7 +28,24 @@ struct memory_saver::raw_point {
   std::vector<task> tasks;
 };
 
-namespace {} // namespace
+namespace {
+
+/// A checkpoint without the values of channels that no checkpoint keeps.
+checkpoint_ptr without_unkept(checkpoint_ptr point) {
+  const auto is_left_out = [&](const auto& channel) {
+    return !channel->is_kept() && channel->is_available(*point->state);
+  };
+  if (std::ranges::none_of(point->layout->channels, is_left_out))
+    return point;
+  auto out = std::make_shared<checkpoint>(*point);
+  const auto state = point->state->clone();
+  for (const auto& channel : point->layout->channels)
+    channel->drop_unkept(*state);
+  out->state = state;
+  return out;
+}
+
+} // namespace
 
 memory_saver::memory_saver() : desk_{std::make_shared<thread_desk>()} {}
 
@@ -105,7 +122,7 @@ void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
   if (key.ns.empty())
     effects_.erase(key.thread_id);
   auto id = point->id;
-  threads_[key].insert_or_assign(std::move(id), entry{{std::move(point), {}}, {}});
+  threads_[key].insert_or_assign(std::move(id), entry{{without_unkept(std::move(point)), {}}, {}});
 }
 
 void memory_saver::put_task(const thread_key& key, const checkpoint& of, task_record record) {

@@ -213,8 +213,12 @@ void write_members(std::string& out, const checkpoint& now, const checkpoint* ba
   write_channels(row, now, base);
   if (at.input) // an empty input is one, too
     row.add("h") += '1';
+  auto kept_input = std::vector<const write*>{};
   if (at.input)
-    row.add_list("i", *at.input, [&](const write& w) { write_one(out, w, layout); });
+    for (const auto& w : *at.input)
+      if (layout.channels[w.channel]->is_kept())
+        kept_input.push_back(&w);
+  row.add_list("i", kept_input, [&](const write* w) { write_one(out, *w, layout); });
   row.add_list("g", at.input_targets, [&](std::uint32_t n) { append_count(out, n); });
   write_triggers(row, out, "t", at.triggered);
   write_triggers(row, out, "d", at.deferred);

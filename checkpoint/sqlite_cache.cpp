@@ -6,6 +6,7 @@
 
 #include <superstep/checkpoint/sqlite_cache.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -61,6 +62,11 @@ public:
 
   void put(std::string_view scope, std::string_view key, task_output&& output,
            std::optional<std::chrono::milliseconds> ttl, const graph_layout& of) {
+    // What must not be stored cannot be left out either: a hit would lose it.
+    if (std::ranges::any_of(output.writes, [&](const write& w) {
+          return !of.channels[w.channel]->is_kept();
+        }))
+      return;
     const auto lock = std::scoped_lock{mutex_};
     attempt([&] {
       auto record = task_record{};

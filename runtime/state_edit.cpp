@@ -19,6 +19,9 @@ saver_error in_use_by_a_run(const std::string& thread_id) {
           "thread '" + thread_id + "' is in use by a run: edit it when that has ended"};
 }
 
+/// The steps that a branch sees as left while a state is edited, as in LangGraph.
+constexpr auto edit_steps_left = std::int64_t{2};
+
 /// A thread, for as long as it is edited. Runs and other edits wait until then.
 class held_thread {
 public:
@@ -161,9 +164,11 @@ private:
     input.node = node;
     input.step = run_.step();
     input.keep_writes = true;
+    input.steps_left = edit_steps_left;
     for (const auto& to : wanted.go_to)
       table_->go_to(out, to);
     out.sends = wanted.sends;
+    out.for_routers = wanted.for_routers;
     run_routers(input, out);
     return out;
   }
@@ -186,9 +191,10 @@ private:
           run_error{applied.error().code, applied.error().text, {}, run_.step(), {}, 1, {}}};
   }
 
-  /// A pending task of the node has its result now: the history shows it.
+  /// A pending task of the node has its result now: the history shows it. Not where the thread has
+  /// moved past the checkpoint, whose other branches would read it.
   void lend(std::uint32_t node, const node_output& out) {
-    if (!saved_)
+    if (!saved_ || saved_->point->id != keeper_.head(key_))
       return;
     auto pending = run_state{};
     pending.reset(table_, place_.thread_id, 1);
@@ -206,7 +212,7 @@ private:
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());
       given.output->sends = out.sends;
-      keeper_.put_task(key_, *saved_->point, std::move(given));
+      keeper_.put_task(key_, *saved_->point, kept_part(given, *table_->layout()));
       return;
     }
   }

@@ -104,8 +104,9 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
     last_id_ = keeper_->head(key_);
     const auto wanted =
         below == nullptr && config.thread ? config.thread->checkpoint_id : std::string{};
-    if (below != nullptr && !below->replay_before.empty()) {
-      auto older = keeper_->list(key_, {below->replay_before, {}, {}, 1}, run.table().layout());
+    if (below != nullptr && below->is_persistent && below->travel &&
+        below->travel->is_first_call(key_.ns)) {
+      auto older = keeper_->list(key_, {below->travel->before(), {}, {}, 1}, run.table().layout());
       if (!older.empty())
         saved = std::move(older.front());
     } else if (below != nullptr && !below->is_persistent && !below->told_to_resume) {
@@ -128,7 +129,7 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
   return {};
 }
 
-result<void> thread_run::take_command(thread_command& c) {
+result<void> thread_run::take_command(thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent, "There is no parent graph");
   const auto answers = c.resume || !c.resume_by_id.empty();
@@ -152,13 +153,12 @@ result<void> thread_run::take_command(thread_command& c) {
       return refused(graph_errc::unknown_interrupt,
                      "thread '" + key_.thread_id + "' does not wait for an answer to '" + id + "'");
   }
-  auto said = task_record{};
-  said.output = std::move(c.said);
-  said.resume = c.resume;
-  if (at_)
+  if (at_ && !forks) { // a fresh thread's START says it, and a new branch its first checkpoint
+    auto said = task_record{};
+    said.output = std::move(c.said);
+    said.resume = c.resume;
     tell(std::move(said));
-  else // a fresh thread: START says it
-    c.said = std::move(*said.output);
+  }
   answers_ = std::make_shared<given_answers>(std::move(c.resume), std::move(c.resume_by_id));
   return {};
 }
@@ -177,6 +177,20 @@ result<void> thread_run::open(run_state& run, run_input&& input, const run_confi
   } catch (...) { // a saver and the values that it keeps are user code
     return failed_saver(std::current_exception());
   }
+}
+
+/// Whether the run does again what followed a checkpoint that was specified. Answers to the questions
+/// that were asked there continue it instead.
+bool thread_run::goes_back(run_input& input, const run_config& config) const {
+  if (!at_ || !config.thread || config.thread->checkpoint_id.empty())
+    return false;
+  if (input.what() != run_input::kind::command)
+    return input.what() == run_input::kind::nothing;
+  return !input.said().resume && input.said().resume_by_id.empty();
+}
+
+bool thread_run::is_edit() const noexcept {
+  return at_->source == checkpoint_source::update || at_->source == checkpoint_source::fork;
 }
 
 result<void> thread_run::take_up(run_state& run, run_input&& input, const run_config& config,
@@ -199,10 +213,17 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
                        "with some of the fields); to resume the thread, pass run_input::go_on() or "
                        "a thread_command");
   is_nested_ = below != nullptr;
-  if (is_nested_)
+  if (is_nested_) {
     answers_ = below->answers;
+    travel_ = below->travel;
+  } else if (goes_back(input, config)) {
+    travel_ =
+        std::make_shared<time_travel>(is_edit() && !at_->parent.empty() ? at_->parent : at_->id);
+  }
+  // An edit that nothing follows is a branch already.
+  const auto forks = travel_ && !is_nested_ && (!is_edit() || at_->id != last_id_);
   if (input.what() == kind::command) {
-    if (auto taken = take_command(input.said()); !taken)
+    if (auto taken = take_command(input.said(), forks); !taken)
       return taken;
   }
   const auto* const caller = find("");
@@ -213,21 +234,16 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
   is_resuming_ = at_ && (below != nullptr ? below->told_to_resume : input.what() != kind::writes);
   is_first_step_ = is_resuming_;
   if (is_resuming_) {
-    const auto is_head = at_->id == last_id_;
-    const auto is_branch = at_->source == checkpoint_source::update || //
-                           at_->source == checkpoint_source::fork;
-    const auto is_replay =
-        below == nullptr && config.thread && !config.thread->checkpoint_id.empty();
-    if (is_replay && input.what() == kind::nothing) {
-      if (!is_head)
-        replay_before_ = at_->id;
-      if (!is_head || !is_branch) {
-        run.count_step();
-        save(run, checkpoint_source::fork);
-      } else {
-        records_.clear();
-        index_.clear();
-      }
+    if (forks && input.what() == kind::command) {
+      if (auto applied = run.apply_command(input.said().said); !applied)
+        return applied;
+    }
+    if (forks) {
+      run.count_step();
+      save(run, checkpoint_source::fork);
+    } else if (travel_ && !is_nested_) {
+      std::erase_if(records_, [](const task_record& r) { return !r.task.empty(); });
+      index_.clear();
     }
     return {};
   }
@@ -301,7 +317,7 @@ void thread_run::attempt(Call call) {
 
 void thread_run::tell(task_record record) {
   if (keeper_ && at_ && when_ != durability::exit)
-    attempt([&] { keeper_->put_task(key_, *at_, record); });
+    attempt([&] { keeper_->put_task(key_, *at_, kept_part(record, *at_->layout)); });
   index_.add(records_, std::move(record));
 }
 
@@ -324,19 +340,12 @@ std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) co
   return answers_;
 }
 
-std::string thread_run::replay_for(const std::string& ns) {
-  if (replay_before_.empty() || std::ranges::find(replayed_, ns) != replayed_.end())
-    return {};
-  replayed_.push_back(ns);
-  return replay_before_;
-}
-
 void thread_run::close(bool ended_well, bool keep_anyway) {
   if (when_ != durability::exit || !keeper_ || (ended_well && !keep_anyway))
     return;
   store();
   for (const auto& record : records_)
-    attempt([&] { keeper_->put_task(key_, *at_, record); });
+    attempt([&] { keeper_->put_task(key_, *at_, kept_part(record, *at_->layout)); });
 }
 
 } // namespace superstep

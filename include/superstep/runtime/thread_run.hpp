@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,21 @@ private:
   const std::map<std::string, json::value> by_id_;
 };
 
+/// What the graphs below a run that goes back in time share: each continues, in its first call, from
+/// what it had before the checkpoint gone back to. Used by one lane.
+class time_travel {
+public:
+  explicit time_travel(std::string before) : before_{std::move(before)} {}
+  /// Only checkpoints with ids less than this one count in first calls.
+  [[nodiscard]] const std::string& before() const noexcept { return before_; }
+  /// Whether this is the first call of a namespace.
+  [[nodiscard]] bool is_first_call(const std::string& ns) { return called_.insert(ns).second; }
+
+private:
+  std::string before_;
+  std::set<std::string> called_;
+};
+
 /// How a run hangs below the run whose task started it.
 struct nesting {
   std::vector<std::string> path;  ///< the nodes that lead here
@@ -44,7 +60,7 @@ struct nesting {
   std::shared_ptr<saver> journal; ///< of effects, whether it keeps anything itself or not
   bool is_persistent = false;     ///< goes on with what earlier calls left
   bool told_to_resume = false;    ///< the parent's step is run once more
-  std::string replay_before;      ///< the parent replays: only checkpoints before this one count
+  std::shared_ptr<time_travel> travel; ///< set: the outermost run goes back in time
   std::shared_ptr<given_answers> answers;
   std::shared_ptr<superstep::store> memory;
   std::shared_ptr<write_cache> cache;
@@ -66,9 +82,8 @@ public:
   [[nodiscard]] bool is_resuming() const noexcept { return is_resuming_; }
   /// Set while the first step of a run that goes on is run: subgraphs go on, too.
   [[nodiscard]] bool is_first_step() const noexcept { return is_first_step_; }
-  /// Set for the first look of a replaying run at a subgraph that goes on with what it left: only
-  /// what was there at the time counts.
-  [[nodiscard]] std::string replay_for(const std::string& ns);
+  /// Set if the run, or the outermost one above it, goes back to a checkpoint that was specified.
+  [[nodiscard]] const std::shared_ptr<time_travel>& travel() const noexcept { return travel_; }
 
   /// After a barrier: a checkpoint of where the run stands now.
   /// @param may_wait the calling thread has nothing else to do until it is durable
@@ -94,7 +109,11 @@ public:
 
 private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
-  [[nodiscard]] result<void> take_command(thread_command&);
+  /// @param forks the run begins a branch of the thread, which holds what the command writes
+  [[nodiscard]] result<void> take_command(thread_command&, bool forks);
+  [[nodiscard]] bool goes_back(run_input&, const run_config&) const;
+  /// Whether the run stands on an edit of the thread. @pre at()
+  [[nodiscard]] bool is_edit() const noexcept;
   [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
   [[nodiscard]] error failed_saver(const std::exception_ptr& cause) const;
   void store(bool may_wait = false);
@@ -112,8 +131,7 @@ private:
   std::shared_ptr<given_answers> answers_;
   std::string stored_;  ///< the newest checkpoint of ours that the saver has
   std::string last_id_; ///< drawn last
-  std::string replay_before_;
-  std::vector<std::string> replayed_;
+  std::shared_ptr<time_travel> travel_;
   lease_ptr lease_;
   std::optional<error> failure_;
   bool is_nested_ = false;

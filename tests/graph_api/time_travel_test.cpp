@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that go back to a checkpoint, and the graphs below them.
+#include "graph_api/threads.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace graph_api;
+
+BOOST_AUTO_TEST_SUITE(time_travel)
+
+namespace {
+
+std::int64_t n_of(const json::value& state) { return state.at("n").as_int64(); }
+
+/// Keeps its state per thread and counts its calls in it: its input is added to n, then 1.
+ss::compiled_json_graph keep(ss::compile_options options = {}) {
+  auto g = ss::json_graph{};
+  g.channel("n", "add");
+  g.node("k", [](const json::value&) { return json::object{{"n", 1}}; });
+  g.edge("__start__", "k");
+  options.persistence = ss::persistence::per_thread;
+  return g.compile(std::move(options));
+}
+
+/// A graph around another one, with nothing of its own.
+ss::compiled_json_graph around(ss::compiled_json_graph inner) {
+  auto g = ss::json_graph{};
+  g.channel("n", "last").node("inner", std::move(inner)).edge("__start__", "inner");
+  return g.compile();
+}
+
+/// w is the inner graph, v logs the n that it gave; both again until there are three.
+ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
+  auto g = ss::json_graph{};
+  g.channel("n", "last").channel("log", "append");
+  auto options = ss::json_node_options{};
+  options.reads = {"n"};
+  g.node("w", std::move(inner), options);
+  g.node("v", [](const json::value& state) {
+    return json::object{{"log", json::array{n_of(state)}}};
+  });
+  g.edge("__start__", "w").edge("w", "v").branch("v", [](const json::value& state) {
+    return std::string{state.at("log").as_array().size() < 3 ? "w" : "__end__"};
+  });
+  return g.compile(kept());
+}
+
+std::string log_text(const outcome& o) { return ss::to_canonical_text(o.state.at("log")); }
+
+/// The checkpoint before the n-th run (from 1) of w.
+std::string before_w(const ss::compiled_json_graph& g, std::size_t n) {
+  auto found = std::vector<std::string>{};
+  for (const auto& s : ss::state_history(g.table(), place))
+    if (s.next == std::vector<std::string>{"w"})
+      found.push_back(s.point->id);
+  return found.at(found.size() - n);
+}
+
+struct depth_case {
+  int depth;
+  std::string_view log;
+};
+std::ostream& operator<<(std::ostream& out, const depth_case& c) { return out << c.depth; }
+
+const auto depths = std::vector<depth_case>{{1, "[1,3,7]"}, {2, "[1,3,7]"}, {3, "[1,3,7]"}};
+
+ss::compiled_json_graph loop_at(int depth) {
+  auto inner = keep();
+  for (auto i = 1; i < depth; ++i)
+    inner = around(std::move(inner));
+  return loop_of(std::move(inner));
+}
+
+} // namespace
+
+// n: 0+1, then the input 1 and 1 more, then the input 3 and 1 more. Done again from anywhere it is
+// the same, because each subgraph has the state again that it had then.
+BOOST_DATA_TEST_CASE(does_again_what_subgraphs_did, boost::unit_test::data::make(depths), c) {
+  auto e = ss::engine{{.workers = 1}};
+  for (const auto nth : {1U, 2U, 3U}) {
+    const auto graph = loop_at(c.depth);
+    BOOST_TEST(log_text(run(e, graph, json::object{{"n", 0}}, on("t"))) == c.log);
+    const auto back = run(e, graph, ss::run_input::go_on(), at(before_w(graph, nth)));
+    BOOST_TEST(log_text(back) == c.log, "from run " << nth << " of w: " << log_text(back));
+  }
+}
+
+// An edit is a branch of the checkpoint that was edited: what counts is the state before that one.
+BOOST_DATA_TEST_CASE(edits_continue_from_the_edited_checkpoint,
+                     boost::unit_test::data::make(depths), c) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = loop_at(c.depth);
+  (void)run(e, graph, json::object{{"n", 0}}, on("t"));
+  auto edited = place;
+  edited.checkpoint_id = before_w(graph, 2); // log [1]
+  auto as_v = ss::state_edit{};
+  as_v.as_node = "v";
+  const auto id = ss::update_state(graph.table(), edited, as_v);
+  BOOST_TEST(log_text(run(e, graph, ss::run_input::go_on(), at(id))) == c.log);
+}
+
+// An old checkpoint has other branches, which read what is known of its tasks.
+BOOST_AUTO_TEST_CASE(edits_of_passed_checkpoints_leave_no_result) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"});
+  auto config = on("t");
+  config.thread.emplace().interrupt_before = std::vector<std::string>{"b"};
+  (void)run(e, graph, json::object{}, config);
+  auto stopped = place;
+  stopped.checkpoint_id = ss::get_state(graph.table(), place).point->id;
+  const auto has_result = [&] {
+    return ss::get_state(graph.table(), stopped).tasks.at(0).result.has_value();
+  };
+  const auto as_a = edit_of(graph, said_x, "a"); // b stays pending, without a result
+  (void)ss::update_state(graph.table(), place, as_a);
+  (void)ss::update_state(graph.table(), stopped, edit_of(graph, said_x, "b"));
+  BOOST_TEST(!has_result());
+  // While a checkpoint is the newest, its pending task gets the result.
+  stopped.checkpoint_id = ss::update_state(graph.table(), stopped, as_a);
+  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "b"));
+  BOOST_TEST(has_result());
+}
+
+// The newest checkpoint, if it is named, is done again like any other.
+BOOST_AUTO_TEST_CASE(does_the_newest_checkpoint_again) {
+  auto e = ss::engine{{.workers = 1}};
+  auto stopping = ss::compile_options{};
+  stopping.interrupt_after = {"k"};
+  for (const auto depth : {1, 2}) {
+    auto inner = keep(stopping);
+    if (depth == 2)
+      inner = around(std::move(inner));
+    const auto graph = loop_of(std::move(inner));
+    (void)run(e, graph, json::object{{"n", 0}}, on("t"));
+    const auto newest = ss::get_state(graph.table(), place).point->id;
+    const auto again = run(e, graph, ss::run_input::go_on(), at(newest));
+    BOOST_TEST(again.raw.asked.has_value()); // it has stopped after k once more
+    const auto ended = run(e, graph, ss::run_input::go_on(), on("t"));
+    BOOST_TEST(ended.raw.asked.has_value()); // in the second call of w
+    BOOST_TEST(log_text(ended) == "[1]");
+  }
+}
+
+// What a command writes there belongs to the new branch, not to the checkpoint that it goes back to.
+BOOST_AUTO_TEST_CASE(commands_write_to_the_branch_they_begin) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"});
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto old = ss::state_history(graph.table(), place).at(1); // before b
+  auto said = ss::thread_command{};
+  for (auto& w : graph.edit(said_x))
+    said.said.writes.push_back(std::move(w));
+  BOOST_TEST(log_of(run(e, graph, std::move(said), at(old.point->id))) == "a x b");
+  auto passed = place;
+  passed.checkpoint_id = old.point->id;
+  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), passed)) == "a");
+  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), at(old.point->id))) == "a b");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written to a channel that no checkpoint keeps is in nothing that is saved.
+#include "checkpoint/sqlite_places.hpp"
+#include "graph_api/threads.hpp"
+
+#include <superstep/checkpoint/sqlite_cache.hpp>
+#include <superstep/checkpoint/sqlite_saver.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+
+using namespace graph_api;
+
+BOOST_AUTO_TEST_SUITE(unkept_channels)
+
+namespace {
+
+constexpr auto secret = std::string_view{"a-secret-of-27-characters-0"};
+
+/// a writes the secret to u and a number to n; q, beside it, asks.
+ss::compiled_json_graph secretive(ss::compile_options options) {
+  auto g = logging({});
+  g.channel("u", "untracked").channel("n", "add");
+  auto cached = ss::json_node_options{};
+  cached.cache.emplace();
+  g.node(
+      "a", [](const json::value&) { return json::object{{"n", 1}, {"u", secret}}; }, cached);
+  g.node("q", asks("name?"));
+  g.edge("__start__", "a").edge("__start__", "q");
+  return g.compile(std::move(options));
+}
+
+void use(ss::engine& e, const ss::compiled_json_graph& graph, ss::durability when) {
+  auto config = on("t");
+  config.thread.emplace().when = when;
+  const auto input = json::object{{"u", secret}, {"log", json::array{"i"}}};
+  BOOST_TEST(run(e, graph, input, config).raw.asked.has_value());
+  auto said = ss::thread_command{};
+  said.resume = "Ann";
+  for (auto& w : graph.edit({{"u", secret}, {"n", 10}}))
+    said.said.writes.push_back(std::move(w));
+  const auto ended = run(e, graph, std::move(said), config);
+  BOOST_TEST(ended.state.at("n").as_int64() == 11);
+  BOOST_TEST(log_of(ended) == "i Ann");
+  (void)ss::update_state(graph.table(), place, edit_of(graph, {{"u", secret}, {"n", 1}}, "a"));
+}
+
+/// Whether anything that a history shows holds the secret.
+bool shows_secret(const ss::compiled_json_graph& graph) {
+  for (const auto& s : ss::state_history(graph.table(), place)) {
+    if (ss::to_text(graph.state(*s.state)).find(secret) != std::string::npos)
+      return true;
+    for (const auto& t : s.tasks)
+      if (t.result && ss::to_text(graph.update(*t.result)).find(secret) != std::string::npos)
+        return true;
+  }
+  return false;
+}
+
+// async, sync, exit
+const auto durabilities = boost::unit_test::data::make({0, 1, 2});
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(are_not_in_files, durabilities, when) {
+  const auto folder = temporary_folder{};
+  {
+    auto e = ss::engine{{.workers = 1}};
+    auto options = ss::compile_options{};
+    options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
+    options.cache = std::make_shared<ss::sqlite_cache>(folder.file("cache.db"));
+    const auto graph = secretive(options);
+    use(e, graph, static_cast<ss::durability>(when));
+    BOOST_TEST(!shows_secret(graph));
+    BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
+    wait_until_saved(*options.checkpointer);
+    for (const auto& file : std::filesystem::directory_iterator{
+             std::filesystem::path{folder.file()}.parent_path()})
+      BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
+  }
+  for (const auto& file : std::filesystem::directory_iterator{
+           std::filesystem::path{folder.file()}.parent_path()})
+    BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
+}
+
+BOOST_DATA_TEST_CASE(are_not_in_memory_savers, durabilities, when) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto options = kept();
+  const auto graph = secretive(options);
+  use(e, graph, static_cast<ss::durability>(when));
+  BOOST_TEST(!shows_secret(graph));
+  BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
+  for (const auto& s : ss::state_history(graph.table(), place))
+    BOOST_TEST(ss::to_text(graph.state(*s.point->state)).find(secret) == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
