@@ -9,6 +9,18 @@ namespace superstep {
 
 namespace {
 
+/// Whether a channel is one of the graph's output.
+bool is_output(const program& table, std::uint32_t channel) noexcept {
+  const auto& output = table.options().output;
+  return output.empty() || std::ranges::find(output, channel) != output.end();
+}
+
+/// Whether the events of a run show a channel. Those of the outermost graph show all channels; a
+/// graph below a node shows its node's caller no more than its output.
+bool is_shown(const run& r, std::uint32_t channel) noexcept {
+  return !r.request.below || is_output(r.table(), channel);
+}
+
 json::array names_of(const program& table, const std::vector<std::uint32_t>& nodes) {
   auto names = json::array{};
   for (const auto n : nodes)
@@ -37,7 +49,9 @@ void lane::tell_update(run& r, std::uint32_t number, const node_output& output, 
   event.node = r.table().node(t.node).name;
   event.task_index = t.is_push() ? t.push_index : 0;
   event.is_cached = is_cached;
-  event.writes.assign(output.writes.begin(), output.writes.end());
+  for (const auto& w : output.writes)
+    if (is_shown(r, w.channel))
+      event.writes.push_back(w);
   tell(r, std::move(event), t);
 }
 
@@ -138,7 +152,7 @@ void lane::emit_values(run& r) {
     return;
   if (keeps)
     show(r, changes);
-  if (!streams)
+  if (!streams || std::ranges::none_of(changes, [&](auto c) { return is_shown(r, c); }))
     return;
   auto event = event_of(r, stream_mode::values);
   event.changes = std::move(changes);
@@ -148,11 +162,8 @@ void lane::emit_values(run& r) {
 
 /// Notes what the caller sees of the run. Nothing changed: all of it, as it stands.
 void lane::show(run& r, const std::vector<std::uint32_t>& changed) {
-  const auto& output = r.table().options().output;
-  const auto is_seen = [&](std::uint32_t c) {
-    return output.empty() || std::ranges::find(output, c) != output.end();
-  };
-  if (!changed.empty() && std::ranges::none_of(changed, is_seen))
+  if (!changed.empty() &&
+      std::ranges::none_of(changed, [&](auto c) { return is_output(r.table(), c); }))
     return;
   r.is_shown = true;
   if (!r.table().transient_channels().empty()) // otherwise the last state shows the same

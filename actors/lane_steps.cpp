@@ -92,14 +92,14 @@ void lane::stop_run(run& r, std::vector<interrupt> asked) {
   end_run(r, std::nullopt);
 }
 
-/// Tasks have asked and all have ended. What their siblings gave is shown but not applied: the
-/// thread keeps it for when the step goes on.
+/// Tasks have asked and all have ended. What their siblings gave is not applied: the thread keeps it
+/// for when the step goes on. The outermost graph shows it.
 void lane::stop_with_questions(run& r) {
-  const auto wrote = std::ranges::any_of(
-      r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
   auto asked = std::move(*r.asked);
   r.asked.reset();
-  if (!r.step.finished.empty()) {
+  if (!r.step.finished.empty() && !r.request.below) {
+    const auto wrote = std::ranges::any_of(
+        r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
     if (auto applied = apply_step(r); !applied) {
       fail_step(r, applied.error());
       return;

@@ -22,7 +22,8 @@ enum class stream_mode : std::uint8_t {
   debug = 8,        ///< who was activated, who voted to halt, when the barrier closed
   tasks = 16,       ///< what each task reads as it starts, and how it ended
   checkpoints = 32, ///< where the thread stands, of runs whose graph has a checkpointer
-  subgraphs = 64,   ///< no mode: the events of subgraphs as well
+  subgraphs = 64,   ///< no mode: the events of subgraphs as well; values and updates of a subgraph
+                    ///< are limited to its output (compile_options::output)
   messages = 128,   ///< messages and pieces of them, as bodies come by them
 };
 [[nodiscard]] constexpr stream_mode operator|(stream_mode a, stream_mode b) noexcept {
