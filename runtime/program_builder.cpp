@@ -157,6 +157,11 @@ fault invalid(std::string_view node, std::string text) {
   return {graph_errc::invalid_graph, std::string{node}, std::move(text)};
 }
 
+/// A limit of 0 is not set, so a policy of zeros would silently limit nothing.
+bool limits_something(const timeout_policy& p) noexcept {
+  return p.run.count() >= 0 && p.idle.count() >= 0 && p.run.count() + p.idle.count() > 0;
+}
+
 } // namespace
 
 void program_builder::check_target(const program& table, std::string_view target,
@@ -202,6 +207,8 @@ std::vector<fault> program_builder::check(const program& table) const {
                                          "names."));
     for (const auto& to : table.nodes_[i]->options.destinations)
       check_target(table, to, name, faults);
+    if (const auto& limit = table.nodes_[i]->options.timeout; limit && !limits_something(*limit))
+      faults.push_back(invalid(name, "node '" + name + "': its timeout must be greater than 0"));
   }
   auto names = std::set<std::string_view>{};
   for (const auto& c : table.channels()) {

@@ -36,6 +36,12 @@ std::vector<fault> faults_of(graph<nothing>& g) {
   return {};
 }
 
+node_options limited(timeout_policy limit) {
+  auto options = node_options{};
+  options.timeout = limit;
+  return options;
+}
+
 struct wrong_graph {
   const char* text;
   std::function<void(graph<nothing>&)> build;
@@ -56,6 +62,15 @@ const auto wrong_graphs = std::vector<wrong_graph>{
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x|y"}, idle).edge(start, a); }},
     {"':' is a reserved character and is not allowed in the node names.",
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x:y"}, idle).edge(start, a); }},
+    {"node 'a': its timeout must be greater than 0",
+     [](auto& g) { g.add(a, idle, limited({.run = std::chrono::milliseconds{-5}})).edge(start, a); }},
+    {"node 'a': its timeout must be greater than 0",
+     [](auto& g) {
+       const auto limit = timeout_policy{std::chrono::seconds{1}, std::chrono::milliseconds{-1}};
+       g.add(a, idle, limited(limit)).edge(start, a);
+     }},
+    {"node 'a': its timeout must be greater than 0",
+     [](auto& g) { g.defaults(limited({})).add(a, idle).edge(start, a); }},
     {"END cannot be a start node", [](auto& g) { g.add(a, idle).edge(start, a).edge(end, a); }},
     {"START cannot be an end node", [](auto& g) { g.add(a, idle).edge(start, a).edge(a, start); }},
     {"START cannot be part of a join",

@@ -9,7 +9,8 @@ namespace superstep {
 
 /// How long one attempt of an activation may take. One that takes longer fails with
 /// node_timeout_error, which is worth a retry by default; what it wrote is dropped. A body that
-/// waits is destroyed; one that runs is asked to stop and runs out unheard.
+/// waits is destroyed; one that runs is asked to stop and runs out unheard. compile() refuses a
+/// policy with a negative limit or without any.
 struct timeout_policy {
   std::chrono::milliseconds run{0};  ///< from its start; 0: no limit
   std::chrono::milliseconds idle{0}; ///< without progress; 0: no limit
