@@ -111,20 +111,36 @@ bool is_a(std::string type, const std::string& wanted) {
   return true;
 }
 
+/// The class under which the cases know what superstep itself finds wrong.
+struct own_class {
+  std::string name;
+  bool is_retried; ///< where no classes are named
+};
+
+own_class class_of(const std::error_code& code) {
+  if (code == graph_errc::invalid_update || code == make_error_code(channel_errc::invalid_update))
+    return {"Exception", true};
+  if (code == graph_errc::bad_destination)
+    return {"ValueError", false};
+  if (code == graph_errc::recursion_limit)
+    return {"RuntimeError", false};
+  return {"Exception", false};
+}
+
 bool is_retried(const std::exception_ptr& cause, const std::vector<std::string>& wanted) {
+  const auto fits = [&](const std::string& type, bool by_default) {
+    return wanted.empty() ? by_default
+                          : std::ranges::any_of(wanted, [&](const auto& w) { return is_a(type, w); });
+  };
   try {
     std::rethrow_exception(cause);
   } catch (const case_error& e) {
-    if (wanted.empty())
-      return e.type() != "ValueError" && e.type() != "RuntimeError";
-    return std::ranges::any_of(wanted, [&](const auto& w) { return is_a(e.type(), w); });
+    return fits(e.type(), e.type() != "ValueError" && e.type() != "RuntimeError");
   } catch (const unsupported&) {
     return false;
   } catch (const std::system_error& e) {
-    // Of what superstep itself finds wrong only a bad return value is worth another attempt.
-    const auto is_return = std::string_view{e.what()}.find("INVALID_GRAPH_NODE_RETURN_VALUE") !=
-                           std::string_view::npos;
-    return is_return && (wanted.empty() || std::ranges::count(wanted, "Exception") > 0);
+    const auto own = class_of(e.code());
+    return fits(own.name, own.is_retried);
   }
 }
 

@@ -253,9 +253,11 @@ private:
 
   void update(const json::object& what) const {
     auto edit = state_edit{};
-    edit.as_node = text_member(what, "as_node");
+    const auto node = text_member(what, "as_node");
     if (const auto& values = member(what, "values"); values.is_object())
-      edit.values = graphs_.main().edit(values.get_object());
+      edit = graphs_.main().edit_as(node, values.get_object());
+    else
+      edit.as_node = node;
     update_state(table(), place(what), std::move(edit));
   }
 

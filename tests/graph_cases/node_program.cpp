@@ -80,6 +80,11 @@ json_command several(const json::array& items, scope& in) {
   return out;
 }
 
+/// The class of an error that an op raises.
+std::string class_in(const json::object& op) {
+  return op.contains("error") ? text_member(op, "error") : "CaseError";
+}
+
 /// An op that neither waits nor holds other ops. False: it is not known here.
 bool run_plain(const json::object& op, building& b, const runtime& rt) {
   const auto what = text_member(op, "op");
@@ -94,9 +99,9 @@ bool run_plain(const json::object& op, building& b, const runtime& rt) {
     b.has_ended = true;
   } else if (what == "fail") {
     if (b.count <= member(op, "times").as_int64())
-      throw case_error{text_member(op, "error"), "case:fail " + std::to_string(b.count)};
+      throw case_error{class_in(op), "case:fail " + std::to_string(b.count)};
   } else if (what == "raise") {
-    throw case_error{text_member(op, "error"), "case:" + as_text(value("message"))};
+    throw case_error{class_in(op), "case:" + as_text(value("message"))};
   } else if (what == "write") {
     rt.emit(value("value"));
   } else if (what == "goto") {
@@ -141,8 +146,8 @@ bool run_store(const json::object& op, building& b, const runtime& rt) {
     memory.erase(ns, key());
   } else {
     auto filter = json::object{};
-    if (const auto& given = member(op, "filter"); given.is_object())
-      filter = given.get_object();
+    if (auto given = evaluate(member(op, "filter"), b.in); given.is_object())
+      filter = std::move(given.get_object());
     auto found = json::array{};
     for (const auto& item : memory.search({ns, std::move(filter), ~std::size_t{0}, 0})) {
       auto labels = json::array(item.ns.begin(), item.ns.end());

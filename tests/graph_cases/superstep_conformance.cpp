@@ -2,15 +2,19 @@
 // superstep-conformance [FILE.jsonl]: runs recorded cases of graphs and prints their traces.
 //
 // Reads one {"id", "case"} object, or a bare case, per line of the file or of standard input and
-// prints {"id", "trace"}, a line each, flushed. SUPERSTEP_WORKERS sets the number of
-// lanes, SUPERSTEP_SHUFFLE a seed by which the ends of the tasks of a step are shuffled.
+// prints {"id", "trace"}, a line each, flushed. All of them run on one engine. SUPERSTEP_WORKERS
+// sets the number of lanes. SUPERSTEP_SHUFFLE sets a seed that shuffles the order in which the tasks
+// of a step end and the order of the cases of a file.
 #include "graph_cases/case_run.hpp"
 #include "graph_cases/expression.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <random>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -23,18 +27,26 @@ std::optional<std::uint64_t> shuffle_seed() {
   return std::stoull(text);
 }
 
-void run_lines(std::istream& from, engine& e) {
+void run_line(const std::string& line, engine& e, std::optional<std::uint64_t> seed) {
+  if (line.empty())
+    return;
+  const auto parsed = parse_json(line).value().as_object();
+  const auto* inner = parsed.if_contains("case");
+  const auto& test_case = inner != nullptr ? inner->as_object() : parsed;
+  const auto& id = graph_cases::member(inner != nullptr ? parsed : test_case, "id");
+  const auto out = json::object{{"id", id}, {"trace", graph_cases::run_case(test_case, e, seed)}};
+  std::cout << to_text(out) << '\n' << std::flush;
+}
+
+void run_file(std::istream& from, engine& e) {
   const auto seed = shuffle_seed();
-  for (auto line = std::string{}; std::getline(from, line);) {
-    if (line.empty())
-      continue;
-    const auto parsed = parse_json(line).value().as_object();
-    const auto* inner = parsed.if_contains("case");
-    const auto& test_case = inner != nullptr ? inner->as_object() : parsed;
-    const auto& id = graph_cases::member(inner != nullptr ? parsed : test_case, "id");
-    const auto out = json::object{{"id", id}, {"trace", graph_cases::run_case(test_case, e, seed)}};
-    std::cout << to_text(out) << '\n' << std::flush;
-  }
+  auto lines = std::vector<std::string>{};
+  for (auto line = std::string{}; std::getline(from, line);)
+    lines.push_back(std::move(line));
+  if (seed)
+    std::ranges::shuffle(lines, std::mt19937_64{*seed});
+  for (const auto& line : lines)
+    run_line(line, e, seed);
 }
 
 } // namespace
@@ -49,8 +61,10 @@ int main(int argc, char** argv) {
   if (const auto* workers = std::getenv("SUPERSTEP_WORKERS"))
     options.workers = static_cast<std::uint32_t>(std::stoul(workers));
   auto e = engine{options};
-  if (argc == 1) {
-    run_lines(std::cin, e);
+  if (argc == 1) { // a line is answered before the next one is read
+    const auto seed = shuffle_seed();
+    for (auto line = std::string{}; std::getline(std::cin, line);)
+      run_line(line, e, seed);
     return 0;
   }
   auto file = std::ifstream{argv[1]};
@@ -58,6 +72,6 @@ int main(int argc, char** argv) {
     std::cerr << argv[1] << ": cannot be read\n";
     return 1;
   }
-  run_lines(file, e);
+  run_file(file, e);
   return 0;
 }

@@ -154,7 +154,7 @@ json::object describe_event(const run_event& event, const case_graphs& graphs) {
                         {"source", to_text(event.point->source)}};
   } else if (event.mode == stream_mode::values) {
     mode = "values";
-    data = shown(graph.state(*event.state));
+    data = shown(event.table ? graph.output(*event.state) : graph.state(*event.state));
     if (event.asked)
       data.as_object()["__interrupt__"] = describe_questions(*event.asked);
   } else {
