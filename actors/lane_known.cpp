@@ -131,7 +131,7 @@ void lane::cache_output(run& r, std::uint32_t number, const node_output& output)
     cache_late(r, std::exchange(r.late, {}));
 }
 
-/// Adds to the thread what tasks were told that the run abandons as it ends.
+/// Stores the answers of the tasks that the run abandons as it ends.
 void lane::keep_answers(run& r) {
   if (!r.thread || !r.thread->keeper())
     return;
@@ -172,7 +172,7 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
     record.cause = failure->cause;
   }
   if (const auto* talk = r.find_talk(number)) {
-    if (talk->was_answered) // also of a task that failed: nobody is asked twice
+    if (talk->was_answered) // kept when the task failed, so that it does not ask again
       record.answers = talk->answers;
     if (output == nullptr && !talk->asked.empty())
       record.asked = talk->asked;

@@ -92,8 +92,8 @@ void lane::stop_run(run& r, std::vector<interrupt> asked) {
   end_run(r, std::nullopt);
 }
 
-/// Tasks have asked and all have ended. What their siblings gave is not applied: the thread keeps it
-/// for when the step goes on. The outermost graph shows it.
+/// Tasks have asked and all have ended. What their siblings gave is not applied: the thread keeps
+/// it until the step is resumed. The outermost graph shows it.
 void lane::stop_with_questions(run& r) {
   auto asked = std::move(*r.asked);
   r.asked.reset();

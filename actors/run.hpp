@@ -141,8 +141,8 @@ struct alignas(64) run {
   /// What the task has asked and been told so far. @pre thread
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
   void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);
-  /// Keeps what an abandoned task was told, for its next attempt. Its body, which may still run,
-  /// is told nothing more.
+  /// Keeps the answers of an abandoned task for its next attempt. Its body may still run and gets
+  /// no further answers.
   void keep_abandoned_talk(std::uint32_t of, conversation& talk);
   [[nodiscard]] const conversation* find_talk(std::uint32_t of) const noexcept;
   /// Forgets what belonged to a step that is over.

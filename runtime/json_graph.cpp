@@ -47,8 +47,8 @@ void add_outcome(json_command&& c, const program& table, const json_layout& layo
   }
 }
 
-/// The same for what a node gave. Its branches see the members of a plain object as the node gave
-/// them, where they are not among what it reads; a Command or a list shows its branches nothing.
+/// Adds what a node returned. Its branches also see the members of a plain object that the node
+/// does not read, as it gave them. Of a Command or a list they see nothing.
 void add_result(json_command&& c, const program_node& at, const json_layout& layout,
                 node_output& out) {
   const auto is_plain = c.go_to.empty() && c.more.empty() && !c.to_parent;
@@ -214,7 +214,7 @@ private:
 } // namespace
 
 json::object json_channels::read() const {
-  return layout_->input_of(*given_, {});
+  return layout_->input_of(*given_, *given_->state, {});
 }
 
 task<json::object> run_graph(runtime rt, compiled_json_graph graph, json::object input) {

@@ -153,7 +153,7 @@ result<void> thread_run::take_command(thread_command& c, bool forks) {
       return refused(graph_errc::unknown_interrupt,
                      "thread '" + key_.thread_id + "' does not wait for an answer to '" + id + "'");
   }
-  if (at_ && !forks) { // a fresh thread's START says it, and a new branch its first checkpoint
+  if (at_ && !forks) { // START writes it on a fresh thread; a new branch holds it from the start
     auto said = task_record{};
     said.output = std::move(c.said);
     said.resume = c.resume;
@@ -179,8 +179,8 @@ result<void> thread_run::open(run_state& run, run_input&& input, const run_confi
   }
 }
 
-/// Whether the run does again what followed a checkpoint that was specified. Answers to the questions
-/// that were asked there continue it instead.
+/// Whether the run does again what followed a checkpoint that was specified. Answers to the
+/// questions that were asked there resume it instead.
 bool thread_run::goes_back(run_input& input, const run_config& config) const {
   if (!at_ || !config.thread || config.thread->checkpoint_id.empty())
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers outlive the failure of the task that got them: nobody is asked twice.
+// Answers outlive the failure of the task that got them.
 #include "checkpoint/sqlite_places.hpp"
 #include "graph_api/threads.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 using questions = std::vector<std::string>;
 
-/// How a node that has all its answers fails.
+/// The way in which a node that has all its answers fails.
 enum class failure { thrown, timed_out, cut_off };
 
 struct flaky {

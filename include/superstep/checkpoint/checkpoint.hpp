@@ -108,7 +108,7 @@ struct task_record {
   std::optional<json::value> resume; ///< of the caller: an answer for whoever asks first
 };
 
-/// What a saver is given of a record: without writes to channels that no checkpoint keeps.
+/// The part of a record that savers get: without writes to channels that no checkpoint keeps.
 [[nodiscard]] task_record kept_part(const task_record& of, const graph_layout& layout);
 
 /// Finds records of tasks in a list that only grows, in constant time however many there are.

@@ -36,8 +36,8 @@ private:
   const std::map<std::string, json::value> by_id_;
 };
 
-/// What the graphs below a run that goes back in time share: each continues, in its first call, from
-/// what it had before the checkpoint gone back to. Used by one lane.
+/// The bound that the graphs below a run that goes back in time share: the first call of each starts
+/// from the state it had before that checkpoint. Used by one lane.
 class time_travel {
 public:
   explicit time_travel(std::string before) : before_{std::move(before)} {}
@@ -112,7 +112,7 @@ private:
   /// @param forks the run begins a branch of the thread, which holds what the command writes
   [[nodiscard]] result<void> take_command(thread_command&, bool forks);
   [[nodiscard]] bool goes_back(run_input&, const run_config&) const;
-  /// Whether the run stands on an edit of the thread. @pre at()
+  /// Whether the checkpoint that the run starts from is an edit. @pre at()
   [[nodiscard]] bool is_edit() const noexcept;
   [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
   [[nodiscard]] error failed_saver(const std::exception_ptr& cause) const;

@@ -104,7 +104,7 @@ struct state_edit {
   /// Where to go besides what the node's edges and branches say (the reference's Command).
   std::vector<std::string> go_to{};
   std::vector<send> sends{};
-  /// What the node's branches see beside its channels: see node_output::for_routers.
+  /// Extra input of the node's branches: see node_output::for_routers.
   std::shared_ptr<const void> for_routers{};
 };
 
