@@ -18,17 +18,22 @@ def program():
 
 
 class Job:
-    """A job in a folder of its own: each row calls the tool twice and then answers."""
+    """A job in a folder of its own: each row calls the tool twice and then answers.
 
-    def __init__(self, folder, rows, effects="journaled", latency_ms=5, tool_s="0.01", record=None):
+    A tool without forks is one process: a shell that cannot fork says so in its answer, and what a
+    program says is told to the model.
+    """
+
+    def __init__(self, folder, rows, effects="journaled", latency_ms=5, tool_s="0.01", record=None,
+                 forks=True):
         self.folder = pathlib.Path(folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.log = self.folder / "effects"
         self.output = self.folder / "out.jsonl"
         self.rows = rows
-        script = (f'echo "$SUPERSTEP_RUN_KEY $SUPERSTEP_TOOL_CALL_ID" >> {self.log}; '
-                  f'sleep {tool_s}; echo noted')
+        said = f"sleep {tool_s}; echo noted" if forks else f"echo noted; exec sleep {tool_s}"
+        script = f'echo "$SUPERSTEP_RUN_KEY $SUPERSTEP_TOOL_CALL_ID" >> {self.log}; {said}'
         command = {"name": "note", "description": "notes", "argv": ["sh", "-c", script]}
         if effects:
             command["effects"] = effects
@@ -108,8 +113,12 @@ class Job:
                 faults.append(f"{key} differs: {json.dumps(have)[:300]} != {json.dumps(want)[:300]}")
         faults += [f"{key} is not a row of the job" for key in rows if key not in expected]
         if at_most_once:
-            faults += [f"{call}: {count} effects" for call, count in self.effects().items() if count > 1]
+            faults += self.doubled()
         return faults, unknown
+
+    def doubled(self):
+        """Calls that had their effect more than once."""
+        return [f"{call}: {count} effects" for call, count in self.effects().items() if count > 1]
 
 
 def expected_rows(folder, rows):
@@ -120,17 +129,17 @@ def expected_rows(folder, rows):
     return job.found_rows()
 
 
-def processes_with(text):
-    """Processes whose command line holds the text."""
+def processes_in(folder):
+    """Processes that run in the folder, with their command lines: a job, its guard, its tools."""
     out = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if os.readlink(entry / "cwd") == str(folder):
+                    line = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+                    out.append((int(entry.name), line.decode(errors="replace")[:200]))
             except OSError:
                 continue
-            if text in line:
-                out.append((int(entry.name), line))
     return out
 
 
