@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,15 +10,47 @@
 
 namespace superstep::test {
 
-/// What the chat server does to a request instead of answering it.
-enum class fault : std::uint8_t { none, too_many_requests, server_error, dropped, half_sent };
+/// Misbehaviour of the chat server towards one request.
+enum class fault : std::uint8_t {
+  none,
+  too_many_requests,
+  server_error,
+  dropped,
+  half_sent,
+  second_answer,  ///< the answer and a second one without a request
+  large,          ///< the answer, with 15 MB in a member that clients ignore
+  many_calls,     ///< 100,000 tool calls
+  not_a_number,   ///< NaN and infinities, which JSON does not have
+  lone_surrogate, ///< half of a character, escaped or as bytes
+  garbage,        ///< no answer of a model, or no HTTP at all
+  slow,           ///< the answer, in small pieces for a second
+  stalled         ///< silence until the client goes away
+};
+
+/// Names of a fault: in options ("--fault-NAME") and in statistics.
+struct fault_name {
+  std::string_view option;
+  std::string_view count;
+};
+
+inline constexpr auto fault_names = std::array<fault_name, 13>{{{"none", "untouched"},
+                                                                {"429", "too_many_requests"},
+                                                                {"500", "server_errors"},
+                                                                {"drop", "dropped"},
+                                                                {"half", "half_sent"},
+                                                                {"second", "second_answers"},
+                                                                {"large", "large"},
+                                                                {"calls", "many_calls"},
+                                                                {"nan", "not_a_number"},
+                                                                {"surrogate", "lone_surrogates"},
+                                                                {"garbage", "garbage"},
+                                                                {"slow", "slow"},
+                                                                {"stall", "stalled"}}};
+inline constexpr auto fault_count = fault_names.size();
 
 /// Chances of each fault, in percent of the requests.
 struct fault_rates {
-  double too_many_requests = 0;
-  double server_error = 0;
-  double dropped = 0;
-  double half_sent = 0;
+  std::array<double, fault_count> percent{}; ///< by fault; that of `none` is not used
   std::uint64_t seed = 1;
   std::uint32_t in_a_row_max = 3;
 };
@@ -51,16 +84,12 @@ private:
   };
 
   [[nodiscard]] fault pick(double percent) const noexcept {
-    if (percent < rates_.too_many_requests)
-      return fault::too_many_requests;
-    percent -= rates_.too_many_requests;
-    if (percent < rates_.server_error)
-      return fault::server_error;
-    percent -= rates_.server_error;
-    if (percent < rates_.dropped)
-      return fault::dropped;
-    percent -= rates_.dropped;
-    return percent < rates_.half_sent ? fault::half_sent : fault::none;
+    for (auto i = std::size_t{1}; i < fault_count; ++i) {
+      if (percent < rates_.percent[i])
+        return static_cast<fault>(i);
+      percent -= rates_.percent[i];
+    }
+    return fault::none;
   }
   static std::uint64_t hash(std::string_view text) noexcept {
     auto out = std::uint64_t{0xcbf29ce484222325};

@@ -5,11 +5,13 @@
 //     chat_server --input in.jsonl --recorded turns.jsonl [--latency-ms N] [--port N]
 //                 [--cert PEM --key PEM] [faults]
 //     chat_server --scripted …: by the rule of the benchmarks, two rounds of two calls
+//     chat_server --fixed …: one call and one text, made once; no request is parsed
 //
 // It prints its port and serves until it is killed or its standard input ends; then it prints what
 // it has seen, which GET /stats tells as well. A request is answered with the turn whose number is
 // the count of the request's assistant messages, of the row whose first user message it has.
 #include "support/chat_faults.hpp"
+#include "support/hostile_answers.hpp"
 #include "support/provider_shapes.hpp"
 
 #include <CLI/CLI.hpp>
@@ -23,6 +25,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -55,6 +58,7 @@ struct server_options {
   unsigned outage_every_ms = 0;    ///< from one outage to the next, in which all is refused
   unsigned outage_ms = 0;          ///< length of an outage
   bool is_scripted = false;
+  bool is_fixed = false;
   std::string cert; ///< PEM files; empty: no TLS
   std::string key;
   superstep::test::fault_rates faults;
@@ -66,7 +70,7 @@ struct statistics {
   std::int64_t in_flight = 0;
   std::int64_t in_flight_max = 0;
   std::int64_t connections = 0;
-  std::int64_t faults[5] = {};
+  std::array<std::int64_t, superstep::test::fault_count> faults{};
   std::int64_t over_capacity = 0;
   std::int64_t early = 0;          ///< came again before the time that their 429 named
   std::int64_t outages = 0;        ///< in which something was refused
@@ -159,7 +163,7 @@ public:
   server(asio::io_context& io, const server_options& options)
       : io_{io}, options_{options}, faults_{options.faults},
         acceptor_{io, tcp::endpoint{asio::ip::address_v4::loopback(), options.port}} {
-    if (!options.is_scripted)
+    if (!options.is_scripted && !options.is_fixed)
       recording_.load(options);
     if (!options.cert.empty()) {
       tls_.use_certificate_chain_file(options.cert);
@@ -183,18 +187,16 @@ public:
   }
 
   [[nodiscard]] std::string stats() const {
-    const auto out = json::value{{"requests", seen_.requests},
-                                 {"answered", seen_.answered},
-                                 {"in_flight_max", seen_.in_flight_max},
-                                 {"connections", seen_.connections},
-                                 {"too_many_requests", seen_.faults[1]},
-                                 {"server_errors", seen_.faults[2]},
-                                 {"dropped", seen_.faults[3]},
-                                 {"half_sent", seen_.faults[4]},
-                                 {"over_capacity", seen_.over_capacity},
-                                 {"early", seen_.early},
-                                 {"outages", seen_.outages},
-                                 {"in_outages", seen_.in_outages}};
+    auto out = json::object{{"requests", seen_.requests},
+                            {"answered", seen_.answered},
+                            {"in_flight_max", seen_.in_flight_max},
+                            {"connections", seen_.connections},
+                            {"over_capacity", seen_.over_capacity},
+                            {"early", seen_.early},
+                            {"outages", seen_.outages},
+                            {"in_outages", seen_.in_outages}};
+    for (auto i = std::size_t{1}; i < seen_.faults.size(); ++i)
+      out[superstep::test::fault_names[i].count] = seen_.faults[i];
     return json::serialize(out);
   }
 
@@ -252,7 +254,7 @@ private:
     ++seen_.faults[static_cast<std::size_t>(what)];
     // Written out before the wait: an answer comes as late as it was told to, and no later.
     auto response = response_type{};
-    if (what == fault::none || what == fault::half_sent)
+    if (needs_answer(what))
       response = complete(request);
     auto text = to_text(response);
     if (options_.latency_ms > 0) {
@@ -263,6 +265,8 @@ private:
     --accepted_;
     if (what == fault::dropped)
       co_return false;
+    if (what >= fault::second_answer)
+      co_return co_await misbehave(stream, what, detail, response);
     if (what == fault::too_many_requests)
       response = refuse(request, detail);
     else if (what == fault::server_error)
@@ -276,6 +280,66 @@ private:
       ++seen_.answered;
     co_return co_await write(stream, std::move(text)) && response.keep_alive() &&
         what != fault::half_sent;
+  }
+
+  static bool needs_answer(fault what) {
+    return what == fault::none || what == fault::half_sent || what == fault::second_answer ||
+           what == fault::large || what == fault::slow;
+  }
+
+  /// Sends what no client should have to read. Returns whether the connection stays open.
+  template <class Stream>
+  asio::awaitable<bool> misbehave(Stream& stream, fault what, double detail,
+                                  const response_type& answer) {
+    switch (what) {
+    case fault::second_answer: {
+      static const auto unasked = superstep::test::openai_shape::whole(
+          {{"role", "assistant"}, {"content", "unasked"}});
+      co_return co_await write(stream, to_text(answer) + with_head(unasked));
+    }
+    case fault::large: {
+      const auto padding = hostile_.padding();
+      const auto rest = "\"," + answer.body().substr(1);
+      const auto begin = std::string{R"({"padding":")"};
+      const auto length = begin.size() + padding.size() + rest.size();
+      co_return co_await write(stream, head(length) + begin, padding, rest);
+    }
+    case fault::many_calls:
+      co_return co_await write(stream, head(hostile_.many_calls().size()), hostile_.many_calls());
+    case fault::not_a_number:
+      co_return co_await write(stream, with_head(hostile_.not_a_number(detail)));
+    case fault::lone_surrogate:
+      co_return co_await write(stream, with_head(hostile_.lone_surrogate(detail)));
+    case fault::garbage:
+      co_await write(stream, std::string{hostile_.garbage(detail)});
+      co_return false;
+    case fault::slow:
+      co_return co_await drip(stream, to_text(answer));
+    default:
+      co_await wait_for_client(stream);
+      co_return false;
+    }
+  }
+
+  template <class Stream>
+  asio::awaitable<bool> drip(Stream& stream, std::string text) {
+    constexpr auto pieces = std::size_t{20};
+    const auto step = text.size() / pieces + 1;
+    for (auto begin = std::size_t{0}; begin < text.size(); begin += step) {
+      auto timer = asio::steady_timer{io_, std::chrono::milliseconds{50}};
+      co_await timer.async_wait(asio::use_awaitable);
+      if (!co_await write(stream, text.substr(begin, step)))
+        co_return false;
+    }
+    co_return true;
+  }
+
+  /// Clients that wait for an answer send nothing: they can only go away.
+  template <class Stream>
+  static asio::awaitable<void> wait_for_client(Stream& stream) {
+    auto failed = beast::error_code{};
+    co_await beast::get_lowest_layer(stream).socket().async_wait(
+        tcp::socket::wait_read, asio::redirect_error(asio::use_awaitable, failed));
   }
 
   /// When a request that must not be taken may come again; zero: it is taken.
@@ -347,6 +411,8 @@ private:
   }
 
   response_type complete(const request_type& request) {
+    if (options_.is_fixed)
+      return make_response(request, 200, fixed_.find(request.body()));
     auto failed = boost::system::error_code{};
     const auto body = json::parse(request.body(), failed);
     auto scripted = json::object{};
@@ -395,11 +461,22 @@ private:
     return out.str();
   }
 
+  static std::string head(std::size_t length) {
+    return fmt::format(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", length);
+  }
+  static std::string with_head(std::string_view body) {
+    return head(body.size()) + std::string{body};
+  }
+
+  /// `middle` stays where it is until the end.
   template <class Stream>
-  static asio::awaitable<bool> write(Stream& stream, std::string text) {
+  static asio::awaitable<bool> write(Stream& stream, std::string text, std::string_view middle = {},
+                                     std::string rest = {}) {
     auto failed = beast::error_code{};
-    co_await asio::async_write(stream, asio::buffer(text),
-                               asio::redirect_error(asio::use_awaitable, failed));
+    const auto all = std::array<asio::const_buffer, 3>{asio::buffer(text), asio::buffer(middle),
+                                                       asio::buffer(rest)};
+    co_await asio::async_write(stream, all, asio::redirect_error(asio::use_awaitable, failed));
     co_return !failed;
   }
 
@@ -409,6 +486,8 @@ private:
   tcp::acceptor acceptor_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   recording recording_;
+  superstep::test::fixed_answers fixed_;
+  superstep::test::hostile_answers hostile_;
   statistics seen_;
   std::unordered_map<std::size_t, steady::time_point> pauses_; // by request; until it comes again
   steady::time_point begun_ = steady::now();
@@ -436,6 +515,7 @@ int main(int argc, char** argv) {
   app.add_option("--recorded", options.recorded, "assistant turns, JSON lines");
   app.add_option("--input", options.input, "the rows' messages, JSON lines");
   app.add_flag("--scripted", options.is_scripted, "answer by the rule of the benchmarks");
+  app.add_flag("--fixed", options.is_fixed, "one call of calculator, then a text with the row");
   app.add_option("--latency-ms", options.latency_ms, "time of every answer");
   app.add_option("--port", options.port, "0 = any that is free");
   app.add_option("--capacity", options.capacity, "requests at once; more are refused");
@@ -445,10 +525,9 @@ int main(int argc, char** argv) {
   app.add_option("--outage-ms", options.outage_ms, "length of an outage, in which all is refused");
   app.add_option("--cert", options.cert, "certificate chain, PEM");
   app.add_option("--key", options.key, "its key, PEM");
-  app.add_option("--fault-429", options.faults.too_many_requests, "percent of requests");
-  app.add_option("--fault-500", options.faults.server_error, "percent of requests");
-  app.add_option("--fault-drop", options.faults.dropped, "percent of requests");
-  app.add_option("--fault-half", options.faults.half_sent, "percent of requests");
+  for (auto i = std::size_t{1}; i < superstep::test::fault_count; ++i)
+    app.add_option("--fault-" + std::string{superstep::test::fault_names[i].option},
+                   options.faults.percent[i], "percent of requests");
   app.add_option("--seed", options.faults.seed, "of the faults");
   app.add_flag("--daemon", is_daemon, "do not end with standard input");
   CLI11_PARSE(app, argc, argv);
