@@ -218,9 +218,8 @@ bool lane::begin_step(run& r) {
 
 void lane::end_out_of_steps(run& r) {
   auto text = "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
-              " reached without hitting a stop condition. You can increase the limit by setting "
-              "the `recursion_limit` config key.\nFor troubleshooting, visit: "
-              "https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT";
+              " reached without hitting a stop condition. Raise recursion_limit in run_config or "
+              "in the agent file, or check whether the graph can end.";
   end_run(r, make_run_error(graph_errc::recursion_limit, std::move(text), r.state.step()));
 }
 

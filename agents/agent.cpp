@@ -36,6 +36,8 @@ std::string agent::fingerprint() const {
   // What an agent does not have is not named: jobs that were begun without it go on.
   if (spec_.response)
     out["response"] = *spec_.response;
+  if (spec_.response && spec_.response_method == structured_method::tool_call)
+    out["response_method"] = "tool_call";
   if (spec_.trim)
     out["trim"] = spec_.trim->tokens_max;
   return to_canonical_text(out);

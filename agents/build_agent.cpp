@@ -71,7 +71,9 @@ result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& s
                                 std::string& note) {
   if (!made || spec.record.empty())
     return made;
-  return record_model(std::move(*made), spec.record, &note);
+  const auto* provider = std::get_if<provider_model_options>(&spec.model);
+  return record_model(std::move(*made), spec.record, &note,
+                      provider ? secrets_of(*provider) : std::vector<std::string>{});
 }
 
 /// Outside the limits: a question that is asked again counts again.
@@ -186,6 +188,7 @@ public:
   std::shared_ptr<const agent> build(agent_reading reading);
   [[nodiscard]] std::vector<agent_fault> take_faults() { return std::move(faults_); }
   [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
+  [[nodiscard]] std::vector<agent_fault> take_warnings() { return std::move(warnings_); }
 
 private:
   struct made_tools {
@@ -202,6 +205,7 @@ private:
   std::shared_ptr<io_runtime> io_;
   std::vector<agent_fault> faults_;
   std::vector<std::string> notes_;
+  std::vector<agent_fault> warnings_;
   std::vector<std::string> files_;      ///< from the outermost agent to the one being made
   std::vector<std::string> identities_; ///< of the same
   std::map<std::string, std::shared_ptr<const agent>> made_; ///< by identity; null: has faults
@@ -289,6 +293,9 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
       notes_.push_back(std::move(*note));
   if (!model)
     faults_.push_back({spec.file, spec.model_line, "model", model.error().text});
+  if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
+    for (auto& text : warnings_of(*provider))
+      warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});
   files_.push_back(spec.file);
   identities_.push_back(identity_of(spec.file));
   auto made = make_tools(spec);
@@ -313,7 +320,8 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
   auto work = building{io};
   const auto made = work.build(std::move(reading));
-  auto out = agent_building{{}, work.take_faults(), work.take_notes()};
+  auto out =
+      agent_building{{}, work.take_faults(), work.take_notes(), work.take_warnings()};
   if (made)
     out.agent.emplace(*made);
   return out;

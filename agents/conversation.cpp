@@ -51,7 +51,7 @@ compiled_graph<messages_state> make_conversation(const agent& from, std::shared_
   if (spec.summarise)
     options.pre_model_hook = detail::make_summary_hook(*spec.summarise, from.model());
   if (spec.response)
-    options.response = response_format{*spec.response};
+    options.response = response_format{*spec.response, {}, spec.response_method};
   return create_react_agent(std::move(options));
 }
 

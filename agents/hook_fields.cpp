@@ -33,6 +33,12 @@ void read_hooks(fields& root, agent_spec& into) {
 
 void read_response(fields& root, agent_spec& into) {
   const auto node = root.take("response");
+  auto method = std::string{"json_schema"};
+  root.text("response_method", method);
+  if (method == "tool_call")
+    into.response_method = structured_method::tool_call;
+  else if (method != "json_schema")
+    root.wrong("response_method", "must be json_schema or tool_call, got '" + method + "'");
   if (!node.IsDefined() || node.IsNull())
     return;
   into.response_line = line_of(node);

@@ -66,6 +66,28 @@ void read_parameters(fields& at, json::object& into) {
     into["max_tokens"] = *max_tokens;
 }
 
+/// Names of headers, and their values or the environment variables that hold them.
+void read_headers(fields& at, std::string_view key, http_headers& into) {
+  auto given = json::object{};
+  at.object(key, given);
+  for (const auto& [name, value] : given)
+    if (const auto* text = value.if_string())
+      into.emplace_back(name, *text);
+    else
+      at.wrong(key, fmt::format("the value of '{}' must be text", std::string_view{name}));
+}
+
+/// Servers of chat completions disagree about these.
+void read_chat_fields(fields& at, provider_model_options& into) {
+  auto field = std::string{};
+  at.text("max_tokens_field", field).text("reasoning_field", into.reasoning_field);
+  if (!field.empty())
+    into.max_tokens_field = field;
+  if (!field.empty() && field != "max_tokens" && field != "max_completion_tokens")
+    at.wrong("max_tokens_field",
+             fmt::format("'{}' is none of: max_tokens, max_completion_tokens", field));
+}
+
 void read_provider(fields& at, const std::string& provider, const std::string& folder,
                    model_spec& into) {
   auto options = provider_model_options{};
@@ -73,6 +95,10 @@ void read_provider(fields& at, const std::string& provider, const std::string& f
   auto version = std::string{};
   read_api(at, provider, options);
   read_parameters(at, options.parameters);
+  read_headers(at, "headers", options.headers);
+  read_headers(at, "headers_env", options.headers_env);
+  if (options.api == provider_api::openai_chat)
+    read_chat_fields(at, options);
   const auto has_key_env = at.node()["api_key_env"].IsDefined();
   at.required_text("model", options.model)
       .text("base_url", options.base_url)

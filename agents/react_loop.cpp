@@ -82,7 +82,9 @@ answer_schema answer_schema_of(response_format format) {
 task<json::value> ask_response(chat_model_ptr model, response_format format, message_list messages,
                                runtime rt) {
   auto prompt = std::move(format.prompt);
-  auto structured = with_structured_output(std::move(model), answer_schema_of(std::move(format)));
+  const auto method = format.method;
+  auto structured =
+      with_structured_output(std::move(model), answer_schema_of(std::move(format)), method);
   if (!structured)
     throw std::system_error{structured.error().code, structured.error().text};
   auto request = model_request{};

@@ -48,6 +48,7 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into) {
 
 agent_building build(const inspect_arguments& given, const std::shared_ptr<io_runtime>& io) {
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
+  warn(built.warnings);
   if (!built.agent)
     print_faults(built.faults);
   for (const auto& note : built.notes)
@@ -65,6 +66,11 @@ bool is_set_up(const agent& checked, io_runtime& io) {
 void warn(const std::vector<fault>& warnings) {
   for (const auto& w : warnings)
     std::cerr << "warning: " << w.text << '\n';
+}
+
+void warn(const std::vector<agent_fault>& warnings) {
+  for (const auto& w : warnings)
+    std::cerr << "warning: " << to_text(w) << '\n';
 }
 
 void add_check(CLI::App& program, action& chosen) {

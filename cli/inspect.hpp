@@ -26,7 +26,9 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into);
 /// Whether the programs of an agent can be started here; what is wrong goes to standard error.
 [[nodiscard]] bool is_set_up(const agent& checked, io_runtime& io);
 
-/// Warnings of a graph, to standard error.
+/// Prints warnings about a graph or an agent file to standard error. @{
 void warn(const std::vector<fault>&);
+void warn(const std::vector<agent_fault>&);
+/// @}
 
 } // namespace superstep::cli

@@ -135,6 +135,7 @@ int run(const run_arguments& given) {
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
   for (const auto& note : built.notes)
     std::cerr << note << '\n';
+  warn(built.warnings);
   if (!built.agent) {
     std::cerr << to_text(built.faults) << '\n';
     return static_cast<int>(exit_code::failed);

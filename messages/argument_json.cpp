@@ -31,17 +31,6 @@ std::string with_breaks_escaped(std::string_view text) {
   return out;
 }
 
-/// A number too large for a double is read as infinite, which JSON cannot say.
-bool holds_infinity(const json::value& v) {
-  if (const auto* number = v.if_double())
-    return std::isinf(*number);
-  if (const auto* list = v.if_array())
-    return std::any_of(list->begin(), list->end(), holds_infinity);
-  const auto* object = v.if_object();
-  return object && std::any_of(object->begin(), object->end(),
-                               [](const auto& member) { return holds_infinity(member.value()); });
-}
-
 bool is_of_number(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
@@ -57,6 +46,16 @@ bool is_unfit_integer(std::string_view number) {
 }
 
 } // namespace
+
+bool holds_infinity(const json::value& v) {
+  if (const auto* number = v.if_double())
+    return std::isinf(*number);
+  if (const auto* list = v.if_array())
+    return std::any_of(list->begin(), list->end(), holds_infinity);
+  const auto* object = v.if_object();
+  return object && std::any_of(object->begin(), object->end(),
+                               [](const auto& member) { return holds_infinity(member.value()); });
+}
 
 std::optional<std::size_t> find_unfit_integer(std::string_view text) {
   auto quoted = false;

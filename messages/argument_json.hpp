@@ -17,6 +17,9 @@ namespace superstep {
 /// Returns the offset of the first integer in a JSON text that does not fit 64 bits.
 [[nodiscard]] std::optional<std::size_t> find_unfit_integer(std::string_view text);
 
+/// Whether a number is infinite, which JSON cannot write: what was read was too large for a double.
+[[nodiscard]] bool holds_infinity(const json::value&);
+
 /// Returns the text without a byte order mark in front.
 [[nodiscard]] std::string_view without_bom(std::string_view text);
 

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace superstep {
@@ -25,10 +27,10 @@ using std::chrono::milliseconds;
 
 class provider_model final : public chat_model {
 public:
-  provider_model(provider_model_options options, std::string key, http_client client,
+  provider_model(provider_model_options options, const std::string& key, http_client client,
                  std::shared_ptr<model_limits> limits)
       : options_{std::move(options)}, limits_{limits},
-        caller_{options_, std::move(key), std::move(client), std::move(limits)} {}
+        caller_{options_, key, std::move(client), std::move(limits)} {}
 
   [[nodiscard]] task<result<message>> complete(model_request request) const override {
     const auto asked = models::write_request(options_, request);
@@ -36,6 +38,7 @@ public:
       co_return asked.error();
     auto attempts = std::uint32_t{0};
     auto rate_limited = std::uint32_t{0};
+    auto unusable = std::uint32_t{0};
     for (;;) {
       auto trial = attempt_once(*asked, request.on_chunk);
       auto tried = co_await trial;
@@ -46,7 +49,8 @@ public:
       auto& counter = tried.why.next == next_step::wait ? rate_limited : attempts;
       const auto most =
           tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
-      if (++counter >= most)
+      const auto is_final = tried.why.next == next_step::try_once && ++unusable > 1;
+      if (++counter >= most || is_final)
         co_return given_up(tried, counter);
       auto rest = sleep_for{wait_after(tried, request, counter)};
       co_await rest;
@@ -54,8 +58,11 @@ public:
   }
 
   [[nodiscard]] std::string fingerprint() const override {
-    return fmt::format("{} {} {} {}{}", models::traits_of(options_.api).name, caller_.url(),
-                       options_.model, to_canonical_text(options_.parameters),
+    // A query may hold a key.
+    const auto query = caller_.query();
+    return fmt::format("{} {}{} {} {}{}", models::traits_of(options_.api).name, caller_.url(),
+                       query.empty() ? "" : '#' + models::hash_text(query), options_.model,
+                       to_canonical_text(options_.parameters),
                        options_.version == output_version::v1 ? " v1" : "");
   }
 
@@ -140,6 +147,41 @@ result<std::string> find_key(const provider_model_options& options) {
   return std::string{value};
 }
 
+result<> add_headers_of_environment(provider_model_options& options) {
+  for (const auto& [name, variable] : std::exchange(options.headers_env, {})) {
+    const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
+    if (value == nullptr || *value == '\0')
+      return bad_option("headers_env: environment variable " + variable + " is not set");
+    options.headers.emplace_back(name, value);
+  }
+  return {};
+}
+
+/// Describes the first invalid header, without its value.
+std::optional<std::string> wrong_header(const http_headers& headers) {
+  constexpr auto of_token = std::string_view{"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"};
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  for (const auto& [name, value] : headers) {
+    auto lower = name;
+    for (auto& c : lower)
+      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (lower.empty() || lower.find_first_not_of(of_token) != std::string::npos)
+      return "headers: '" + name.substr(0, 50) + "' is not a valid name of a header";
+    for (const auto* own : {"host", "content-length", "content-type", "transfer-encoding",
+                            "connection", "accept", "accept-encoding", "expect", "upgrade"})
+      if (lower == own)
+        return "headers: '" + name + "' is set by the HTTP client and cannot be overridden";
+    if (std::any_of(value.begin(), value.end(), is_control))
+      return "headers: the value of '" + name + "' holds a control character";
+  }
+  return std::nullopt;
+}
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host.ends_with(".localhost") || host == "::1" ||
+         host.starts_with("127.");
+}
+
 http_client_options make_http_options(const provider_model_options& options,
                                       const model_limits& limits) {
   auto http = http_client_options{};
@@ -156,6 +198,24 @@ http_client_options make_http_options(const provider_model_options& options,
 
 } // namespace
 
+std::vector<std::string> secrets_of(const provider_model_options& options) {
+  auto out = std::vector<std::string>{};
+  if (const auto key = find_key(options); key && !key->empty())
+    out.push_back(*key);
+  auto all = options;
+  if (add_headers_of_environment(all))
+    for (const auto& [name, value] : all.headers)
+      out.push_back(value);
+  return out;
+}
+
+std::vector<std::string> warnings_of(const provider_model_options& options) {
+  const auto where = parse_url(options.base_url);
+  if (!where || where->is_tls || is_loopback(where->host) || secrets_of(options).empty())
+    return {};
+  return {"the key goes to " + where->host + " over plain http, readable for others; use https"};
+}
+
 result<chat_model_ptr> make_provider_model(provider_model_options options, io_runtime& io,
                                            std::shared_ptr<model_limits> limits) {
   SUPERSTEP_ASSERT(limits != nullptr && options.time != nullptr);
@@ -165,10 +225,14 @@ result<chat_model_ptr> make_provider_model(provider_model_options options, io_ru
     return bad_option("attempts_max and rate_limited_max must be at least 1");
   if (options.base_url.empty())
     options.base_url = models::traits_of(options.api).base_url;
-  while (options.base_url.ends_with('/'))
-    options.base_url.pop_back();
-  if (const auto where = parse_url(options.base_url); !where)
+  if (const auto where = parse_url(options.base_url.substr(0, options.base_url.find('?'))); !where)
     return bad_option("base_url: " + where.error().text);
+  if (!parse_url(options.base_url)) // whose query errors do not show
+    return bad_option("base_url: the query holds a blank or a control character");
+  if (auto added = add_headers_of_environment(options); !added)
+    return std::move(added).error();
+  if (auto wrong = wrong_header(options.headers))
+    return bad_option(*std::move(wrong));
   if (!options.version) {
     const auto version = default_output_version();
     if (!version)
@@ -181,8 +245,8 @@ result<chat_model_ptr> make_provider_model(provider_model_options options, io_ru
   auto client = http_client::make(io, make_http_options(options, *limits));
   if (!client)
     return bad_option(client.error().text);
-  return std::make_shared<const provider_model>(std::move(options), std::move(*key),
-                                                std::move(*client), std::move(limits));
+  return std::make_shared<const provider_model>(std::move(options), *key, std::move(*client),
+                                                std::move(limits));
 }
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/http/faults.hpp"
 #include "models/journal_format.hpp"
 #include "models/recording_file.hpp"
 
@@ -14,19 +15,22 @@ namespace superstep {
 
 namespace {
 
+using secret_list = std::shared_ptr<const std::vector<std::string>>;
+
 class recording_model final : public chat_model {
 public:
-  recording_model(chat_model_ptr model, std::shared_ptr<models::recording_file> file)
-      : inner_{std::move(model)}, file_{std::move(file)} {}
+  recording_model(chat_model_ptr model, std::shared_ptr<models::recording_file> file,
+                  secret_list secrets)
+      : inner_{std::move(model)}, file_{std::move(file)}, secrets_{std::move(secrets)} {}
 
   task<result<message>> complete(model_request request) const override {
-    return ask(inner_, file_, std::move(request));
+    return ask(inner_, file_, secrets_, std::move(request));
   }
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
   static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<models::recording_file> file,
-                                   model_request request) {
+                                   secret_list secrets, model_request request) {
     auto& at = co_await this_home{};
     const auto asked = at.where->now();
     const auto passed = [asked, where = at.where] {
@@ -45,18 +49,21 @@ private:
     auto asking = inner->complete(std::move(request));
     entry.answer = co_await asking;
     entry.ms = passed();
-    if (auto added = file->add(models::to_line(entry)); !added)
+    if (auto added = file->add(models::without_secrets(models::to_line(entry), *secrets));
+        !added)
       co_return std::move(added).error();
     co_return std::move(entry.answer);
   }
 
   chat_model_ptr inner_;
   std::shared_ptr<models::recording_file> file_;
+  secret_list secrets_;
 };
 
 } // namespace
 
-result<chat_model_ptr> record_model(chat_model_ptr model, std::string path, std::string* note) {
+result<chat_model_ptr> record_model(chat_model_ptr model, std::string path, std::string* note,
+                                    std::vector<std::string> secrets) {
   SUPERSTEP_ASSERT(model != nullptr);
   auto repaired = std::string{};
   auto opened = models::recording_file::open(std::move(path), repaired);
@@ -65,7 +72,9 @@ result<chat_model_ptr> record_model(chat_model_ptr model, std::string path, std:
   if (note != nullptr)
     *note = std::move(repaired);
   auto file = std::make_shared<models::recording_file>(std::move(*opened));
-  return std::make_shared<const recording_model>(std::move(model), std::move(file));
+  return std::make_shared<const recording_model>(
+      std::move(model), std::move(file),
+      std::make_shared<const std::vector<std::string>>(std::move(secrets)));
 }
 
 } // namespace superstep

@@ -132,6 +132,21 @@ failure judge_stream(std::string_view code) noexcept {
   return judge(500, code);
 }
 
+failure judge_answer(const std::error_code& code) noexcept {
+  // Damaged on its way, or a page of something in between: another one may be well.
+  if (code == make_error_code(errc::parse_failed))
+    return {model_errc::bad_answer, next_step::try_again, false};
+  if (code == make_error_code(model_errc::server_error))
+    return {model_errc::server_error, next_step::try_again, false};
+  if (code == make_error_code(model_errc::rate_limited))
+    return {model_errc::rate_limited, next_step::wait, true};
+  for (const auto final : {model_errc::bad_request, model_errc::unauthorized, model_errc::not_found,
+                           model_errc::quota_exhausted})
+    if (code == make_error_code(final))
+      return {final, next_step::give_up, false};
+  return {model_errc::bad_answer, next_step::try_once, false};
+}
+
 failure judge(const std::error_code& transport) noexcept {
   if (transport == make_error_code(errc::timed_out))
     return {model_errc::timed_out, next_step::try_again, false};

@@ -16,6 +16,7 @@ namespace superstep::models {
 enum class next_step : std::uint8_t {
   give_up,   ///< asking again would not help
   try_again, ///< counts as an attempt
+  try_once,  ///< the same, but one such answer is enough: the next one is final
   wait,      ///< "too many requests": does not count
 };
 
@@ -29,6 +30,8 @@ struct failure {
 [[nodiscard]] failure judge(int status, std::string_view code) noexcept;
 /// For an error that comes in the middle of a stream, whose status was 200.
 [[nodiscard]] failure judge_stream(std::string_view code) noexcept;
+/// For an answer of status 200 that is not usable: errc::parse_failed means that it is not JSON.
+[[nodiscard]] failure judge_answer(const std::error_code& code) noexcept;
 /// For what the HTTP client could not do.
 [[nodiscard]] failure judge(const std::error_code& transport) noexcept;
 

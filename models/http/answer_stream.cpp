@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/http/answer_stream.hpp"
 
+#include "models/http/answer_json.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -62,6 +63,7 @@ bool says_nothing(const message& m) {
   const auto has_content = !m.content.empty() || (m.blocks && !m.blocks->empty());
   return !has_content && m.tool_calls.empty() && m.invalid_tool_calls.empty() &&
          !m.additional_kwargs.contains("refusal") && !m.additional_kwargs.contains("audio") &&
+         !m.additional_kwargs.contains("reasoning_content") &&
          !m.additional_kwargs.contains("function_call");
 }
 
@@ -78,6 +80,8 @@ message finished_line(message_chunk sum, const std::string& cut, bool ends_in_ca
 }
 
 result<message> read_stream_line(const json::object& line) {
+  if (!object_in(line, "message") && !line.contains("error"))
+    return providers::bad_answer("an answer of Ollama's needs `message`");
   auto reader = ollama::line_reader{true};
   auto chunk = reader.read(line);
   if (!chunk)
@@ -102,20 +106,27 @@ result<message> read_whole(provider_api api, const json::object& answer) {
   return read_stream_line(answer); // a server that does not stream sends the one line
 }
 
-/// Whether a chat completion has a text, if only an empty one.
-bool has_text(const json::object& answer) {
+/// The message of a chat completion, or null.
+const json::object* said_in(const json::object& answer) {
   const auto* choices = array_in(answer, "choices");
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
-  const auto* said = choice ? object_in(*choice, "message") : nullptr;
-  return said && member(*said, "content");
+  return choice ? object_in(*choice, "message") : nullptr;
 }
 
 result<message> read_document(provider_api api, const json::object& answer, std::string_view body) {
+  if (member(answer, "error") && !member(answer, "choices")) {
+    const auto said = read_fault(answer);
+    return error{judge_fault(said).kind, "the provider answered with an error: " + said.text};
+  }
   auto out = read_whole(api, answer);
   if (!out)
-    out = bad_body(out.error().text, body);
-  else if (api == provider_api::openai_chat && says_nothing(*out) && !has_text(answer))
-    out = bad_body("the message has neither text nor tool calls", body);
+    return bad_body(out.error().text, body);
+  const auto* said = api == provider_api::openai_chat ? said_in(answer) : nullptr;
+  if (!said)
+    return out;
+  openai_chat::keep_extras(out->additional_kwargs, *said);
+  if (says_nothing(*out) && !member(*said, "content"))
+    return bad_body("the message has neither text nor tool calls", body);
   return out;
 }
 
@@ -147,25 +158,36 @@ std::string too_many_calls(std::size_t most) {
   return "the answer has more than " + std::to_string(most) + " tool calls or blocks";
 }
 
+/// Arguments that are not what the model wrote.
+void refuse_calls(message& m, const std::string& loss) {
+  for (auto& call : std::exchange(m.tool_calls, {}))
+    m.invalid_tool_calls.push_back(
+        {std::move(call.id), std::move(call.name), to_text(call.args), "not valid JSON: " + loss});
+}
+
 } // namespace
 
 result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max) {
   auto memory = loan{};
-  const auto parsed = parse_json(body, {}, memory.to(api));
+  const auto parsed = parse_answer_json(body, memory.to(api));
   if (!parsed)
-    return bad_body("the answer is no JSON", body);
-  const auto* answer = parsed->if_object();
+    return error{errc::parse_failed, bad_body("the answer is " + parsed.error().text, body).text};
+  const auto* answer = parsed->value.if_object();
   if (answer == nullptr)
-    return bad_body("the answer is no JSON object", body);
+    return bad_body("the answer is not a JSON object", body);
   if (calls_max != 0 && count_calls(api, *answer) > calls_max)
     return error{model_errc::bad_answer, too_many_calls(calls_max)};
-  return read_document(api, *answer, body);
+  auto out = read_document(api, *answer, body);
+  if (out && !parsed->loss.empty())
+    refuse_calls(*out, parsed->loss);
+  return out;
 }
 
 answer_stream::answer_stream(provider_api api, const wire_request& asked, output_version version,
-                             chunk_handler on_chunk, bounds limits, std::string secret)
+                             chunk_handler on_chunk, bounds limits,
+                             std::vector<std::string> secrets)
     : api_{api}, version_{version}, on_chunk_{std::move(on_chunk)}, limits_{limits},
-      secret_{std::move(secret)}, read_{make_reader(api, asked)}, events_{limits.event_bytes_max},
+      secrets_{std::move(secrets)}, read_{make_reader(api, asked)}, events_{limits.event_bytes_max},
       lines_{limits.event_bytes_max} {}
 
 answer_stream::event_reader answer_stream::make_reader(provider_api api,
@@ -209,52 +231,74 @@ std::optional<fault> answer_stream::end() {
 
 std::optional<fault> answer_stream::read_events() {
   constexpr auto frame_bytes = std::size_t{200}; // of an event around what it adds
-  for (auto& event : std::exchange(pending_, {})) {
+  for (const auto& event : std::exchange(pending_, {})) {
     held_bytes_ -= std::min({held_bytes_, event.size(), frame_bytes});
-    if (auto wrong = read_event(without_secret(std::move(event), secret_)))
+    if (auto wrong = read_event(event)) {
+      // Its text may end inside the secret, so it is made again of what may be shown.
+      if (const auto shown = without_secrets(event, secrets_); shown != event)
+        wrong->text = "an event of the stream cannot be used: " + excerpt(shown, 500);
       return wrong;
+    }
   }
   return std::nullopt;
 }
 
 std::optional<fault> answer_stream::read_event(std::string_view text) {
   if (text == "[DONE]") {
-    is_whole_ = true;
+    is_whole_ = is_whole_ || api_ == provider_api::openai_chat;
     return std::nullopt;
   }
   auto memory = loan{};
-  const auto parsed = parse_json(text, {}, memory.to(api_));
-  const auto* event = parsed ? parsed->if_object() : nullptr;
-  if (event == nullptr)
-    return damaged(bad_body(simdjson::validate_utf8(text.data(), text.size())
-                                ? "an event of the stream is no JSON object"
-                                : "an event of the stream is no UTF-8 text",
-                            text)
-                       .text);
-  if (is_error_event(*event))
-    return stream_fault(*event);
-  if (limits_.calls_max != 0 && count_calls(api_, *event) > limits_.calls_max)
-    return unusable(too_many_calls(limits_.calls_max));
-  auto piece = read_(*event);
-  if (!piece)
-    return damaged(piece.error().text);
-  if (!*piece)
-    return std::nullopt;
-  // The pure reader leaves it out, as LangChain does.
-  if (api_ == provider_api::anthropic && type_of(*event) == "message_start")
-    if (const auto* begun = object_in(*event, "message"))
-      put_as((*piece)->part.response_metadata, "id", *begun, "id");
-  look_for_end(*event, **piece);
-  return add(**std::move(piece));
+  const auto parsed = parse_answer_json(text, memory.to(api_));
+  const auto* event = parsed ? parsed->value.if_object() : nullptr;
+  if (event == nullptr) {
+    auto what = std::string{"not UTF-8 text"};
+    if (simdjson::validate_utf8(text.data(), text.size()))
+      what = parsed ? "not a JSON object" : parsed.error().text;
+    return damaged(bad_body("an event of the stream is " + what, text).text);
+  }
+  return read_event(*event, parsed->loss);
 }
 
-void answer_stream::look_for_end(const json::object& event, const message_chunk& piece) {
+std::optional<fault> answer_stream::read_event(const json::object& event, const std::string& loss) {
+  if (is_error_event(event))
+    return stream_fault(event);
+  if (limits_.calls_max != 0 && count_calls(api_, event) > limits_.calls_max)
+    return unusable(too_many_calls(limits_.calls_max));
+  auto read = read_(event);
+  if (!read)
+    return damaged(read.error().text);
+  if (!*read)
+    return std::nullopt;
+  auto& piece = **read;
+  const auto type = type_of(event);
+  if (api_ == provider_api::ollama)
+    has_opened_ = has_opened_ || event.contains("message");
+  // Arguments that come as an object are not what the model wrote: no reader may take them.
+  if (!loss.empty() && (api_ == provider_api::ollama || type == "content_block_start"))
+    for (auto& call : piece.call_chunks)
+      call.args = "(" + loss + ") " + call.args.value_or("");
+  if (api_ == provider_api::anthropic && type == "message_start") {
+    has_opened_ = true;
+    // The pure reader leaves it out, as LangChain does.
+    if (const auto* begun = object_in(event, "message"))
+      put_as(piece.part.response_metadata, "id", *begun, "id");
+  }
+  look_for_end(piece);
+  return add(std::move(piece));
+}
+
+void answer_stream::look_for_end(const message_chunk& piece) {
   if (api_ == provider_api::ollama)
     is_whole_ = is_whole_ || piece.part.response_metadata.contains("done");
   else if (api_ == provider_api::openai_chat)
     is_whole_ = is_whole_ || piece.part.response_metadata.contains("finish_reason");
   else
-    is_whole_ = is_whole_ || piece.is_last || type_of(event) == "message_stop";
+    is_whole_ = is_whole_ || piece.is_last;
+}
+
+bool answer_stream::is_begun() const noexcept {
+  return has_opened_ || api_ == provider_api::openai_chat || api_ == provider_api::openai_responses;
 }
 
 std::optional<fault> answer_stream::add(message_chunk piece) {
@@ -294,6 +338,9 @@ result<> answer_stream::tell(message_chunk piece) {
 
 result<message> answer_stream::finish() {
   SUPERSTEP_ASSERT(is_whole_);
+  if (!is_begun())
+    return error{errc::parse_failed, "the stream is not one of this provider's: it never began a "
+                                     "message"};
   if (on_chunk_ && !has_told_last_)
     on_chunk_(last_chunk());
   if (!sum_)

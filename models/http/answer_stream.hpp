@@ -19,7 +19,8 @@
 namespace superstep::models {
 
 /// The message of an answer that came whole. An answer with more than `calls_max` tool calls is an
-/// error; 0 = no limit.
+/// error; 0 = no limit. Errors: errc::parse_failed for what is not JSON, the error that the server
+/// reports, model_errc::bad_answer for anything else; see judge_answer().
 [[nodiscard]] result<message> read_answer(provider_api api, std::string_view body,
                                           std::size_t calls_max = 0);
 
@@ -33,9 +34,10 @@ public:
     std::size_t calls_max = 1'000; ///< tool calls; 0 = no limit
   };
 
-  /// `secret` does not come out of it, should the server repeat it; empty: there is none.
+  /// `secrets` are kept out of errors, should the server repeat them.
   answer_stream(provider_api api, const wire_request& asked, output_version version,
-                chunk_handler on_chunk, bounds limits, std::string secret = {});
+                chunk_handler on_chunk, bounds limits,
+                std::vector<std::string> secrets = {});
 
   /// What is wrong with the stream, when something is; nothing more may be fed then.
   [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
@@ -57,15 +59,19 @@ private:
 
   [[nodiscard]] std::optional<fault> read_events();
   [[nodiscard]] std::optional<fault> read_event(std::string_view text);
+  [[nodiscard]] std::optional<fault> read_event(const json::object& event,
+                                                const std::string& loss);
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
-  void look_for_end(const json::object& event, const message_chunk& piece);
+  void look_for_end(const message_chunk& piece);
+  /// Whether an event was one of the provider's that opens an answer.
+  [[nodiscard]] bool is_begun() const noexcept;
 
   provider_api api_;
   output_version version_;
   chunk_handler on_chunk_;
   bounds limits_;
-  std::string secret_;
+  std::vector<std::string> secrets_;
   event_reader read_;
   sse_parser events_;
   providers::line_parser lines_;
@@ -74,6 +80,7 @@ private:
   chunk_standardizer standardizer_;
   std::size_t held_bytes_ = 0;
   bool is_whole_ = false;
+  bool has_opened_ = false;   ///< Anthropic: message_start came; Ollama: a line with a message
   bool ends_in_call_ = false; ///< the latest piece with content was one of a call
   bool has_told_ = false;
   bool has_told_last_ = false;

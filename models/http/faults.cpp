@@ -38,6 +38,8 @@ server_fault read_fault(const json::object& body) {
     return out;
   }
   out.code = text_in(*inner, "code");
+  if (const auto status = count_in(*inner, "code"); status >= 400 && status < 600)
+    out.status = static_cast<int>(status);
   if (out.code.empty())
     out.code = text_in(*inner, "type");
   out.text = excerpt(text_in(*inner, "message"), text_max);
@@ -51,16 +53,29 @@ server_fault read_fault(std::string_view body) {
   const auto* object = parsed ? parsed->if_object() : nullptr;
   if (object != nullptr && member(*object, "error"))
     return read_fault(*object);
-  return {{}, excerpt(body, text_max)};
+  return {{}, excerpt(body, text_max), 0};
 }
 
-std::string without_secret(std::string text, std::string_view secret) {
-  constexpr auto blot = std::string_view{"***"};
-  if (secret.empty())
-    return text;
-  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
-    text.replace(at, secret.size(), blot);
-  return text;
+std::string without_secret(std::string_view text, std::string_view secret) {
+  constexpr auto length_min = std::size_t{16};
+  auto out = std::string{};
+  auto at = secret.size() < length_min ? std::string_view::npos : text.find(secret);
+  for (; at != std::string_view::npos; at = text.find(secret)) {
+    (out += text.substr(0, at)) += "***";
+    text.remove_prefix(at + secret.size());
+  }
+  return out += text;
+}
+
+std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets) {
+  auto out = std::string{text};
+  for (const auto& secret : secrets)
+    out = without_secret(out, secret);
+  return out;
+}
+
+failure judge_fault(const server_fault& said) noexcept {
+  return said.status >= 400 ? judge(said.status, said.code) : judge_stream(said.code);
 }
 
 fault stream_fault(const json::object& event) {
@@ -69,7 +84,7 @@ fault stream_fault(const json::object& event) {
   auto said = answer ? read_fault(*answer) : read_fault(event);
   if (said.code.empty() && !member(event, "error"))
     said.code = text_in(event, "code");
-  return {judge_stream(said.code), "the stream broke off: " + said.text};
+  return {judge_fault(said), "the stream broke off: " + said.text};
 }
 
 } // namespace superstep::models

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep::models {
 
@@ -25,12 +26,21 @@ struct fault {
 struct server_fault {
   std::string code;
   std::string text; ///< at most 500 bytes
+  int status = 0;   ///< of the server behind a gateway, if the code is a number
 };
 [[nodiscard]] server_fault read_fault(std::string_view body);
 [[nodiscard]] server_fault read_fault(const json::object& body);
 
-/// The text with every occurrence of the secret blotted out. An empty secret is none.
-[[nodiscard]] std::string without_secret(std::string text, std::string_view secret);
+/// Returns the text with every occurrence of a secret replaced. For errors, logs and recordings,
+/// never for content. Secrets of fewer than 16 characters are left: local servers are used with
+/// keys like `ollama` and `x`, which occur in any text. Linear in the length of the text.
+[[nodiscard]] std::string without_secret(std::string_view text, std::string_view secret);
+
+[[nodiscard]] std::string without_secrets(std::string_view text,
+                                          const std::vector<std::string>& secrets);
+
+/// Decides what to do after an answer of status 200, or an event, that reports this.
+[[nodiscard]] failure judge_fault(const server_fault& said) noexcept;
 
 /// An event of a stream that says that the answer failed.
 [[nodiscard]] fault stream_fault(const json::object& event);

@@ -51,6 +51,11 @@ std::string_view media_type(const http_response& head) {
   return type != nullptr ? std::string_view{*type}.substr(0, media_type_max) : std::string_view{};
 }
 
+bool is_same_header(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : int{c}; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 /// Ollama's servers, and what stands before them, also call their lines plain JSON.
 bool is_stream(provider_api api, std::string_view type) {
   return type.starts_with(traits_of(api).stream_type) ||
@@ -63,14 +68,27 @@ attempt held_back() {
   return attempt{error{errc::cancelled, "held back"}, {}, {}, true};
 }
 
-http_caller::http_caller(const provider_model_options& options, std::string key, http_client client,
-                         std::shared_ptr<model_limits> limits)
+http_caller::http_caller(const provider_model_options& options, const std::string& key,
+                         http_client client, std::shared_ptr<model_limits> limits)
     : api_{options.api}, version_{options.version.value_or(output_version::v0)},
       answer_bytes_max_{options.answer_bytes_max}, tool_calls_max_{options.tool_calls_max},
-      wait_max_{options.retry_after_max_ms},
-      time_{options.time}, key_{std::move(key)},
-      url_{options.base_url + std::string{traits_of(options.api).path}}, client_{std::move(client)},
-      limits_{std::move(limits)} {}
+      wait_max_{options.retry_after_max_ms}, time_{options.time}, client_{std::move(client)},
+      limits_{std::move(limits)} {
+  const auto query = std::min(options.base_url.find('?'), options.base_url.size());
+  auto base = options.base_url.substr(0, query);
+  while (base.ends_with('/'))
+    base.pop_back();
+  shown_url_ = std::move(base) + std::string{traits_of(api_).path};
+  url_ = shown_url_ + options.base_url.substr(query);
+  add_headers(headers_, api_, key);
+  secrets_.push_back(key);
+  for (const auto& [name, value] : options.headers) {
+    std::erase_if(headers_, [&](const auto& known) { return is_same_header(known.first, name); });
+    headers_.emplace_back(name, value);
+    secrets_.push_back(value);
+  }
+  std::erase_if(secrets_, [](const auto& secret) { return secret.empty(); });
+}
 
 task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& on_chunk) const {
   const auto is_held = std::make_shared<std::atomic<bool>>(false);
@@ -98,7 +116,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
   auto limits = answer_stream::bounds{};
   limits.event_bytes_max = answer_bytes_max_;
   limits.calls_max = tool_calls_max_;
-  auto answer = answer_stream{api_, asked, version_, on_chunk, limits, key_};
+  auto answer = answer_stream{api_, asked, version_, on_chunk, limits, secrets_};
   auto wrong = std::optional<fault>{};
   auto room = answer_room{limits_->answers()};
   for (;;) {
@@ -121,11 +139,11 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
   if (!wrong && !answer.is_whole())
     wrong = fault{{model_errc::unreachable, next_step::try_again, false},
                   "the stream ended in the middle of the answer"};
-  if (!wrong)
-    co_return answered(answer.finish());
-  if (answer.has_told())
-    wrong->why.next = next_step::give_up; // what was told cannot be taken back
-  co_return failed(wrong->why, wrong->text);
+  const auto has_told = answer.has_told();
+  auto out = wrong ? failed(wrong->why, wrong->text) : answered(answer.finish());
+  if (!out.answer && has_told)
+    out.why.next = next_step::give_up; // pieces that were passed on stay
+  co_return out;
 }
 
 task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& on_chunk) const {
@@ -144,8 +162,7 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
       break;
     text += **piece;
   }
-  // Servers repeat the key they refuse, and those that repeat all they were sent exist as well.
-  auto out = judge_answer(stream.head(), without_secret(std::move(text), key_));
+  auto out = judge_answer(stream.head(), text);
   if (out.answer && on_chunk)
     on_chunk(whole_chunk(**out.answer));
   co_return out;
@@ -153,11 +170,16 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
 
 attempt http_caller::judge_answer(const http_response& head, const std::string& body) const {
   if (head.status != 200) {
-    const auto said = read_fault(body);
+    // Servers repeat the key they refuse.
+    const auto said = read_fault(without_secrets(body, secrets_));
     return failed(judge(head.status, said.code),
                   fmt::format("status {}: {}", head.status, said.text));
   }
   auto answer = read_answer(api_, body, tool_calls_max_);
+  if (!answer) // and so that no excerpt ends inside the key
+    if (const auto shown = without_secrets(body, secrets_); shown != body)
+      if (auto again = read_answer(api_, shown, tool_calls_max_); !again)
+        answer = std::move(again);
   const auto type = media_type(head);
   if (!answer && !type.starts_with("application/json"))
     return answered(error{answer.error().code, fmt::format("{} (its content type is \"{}\")",
@@ -185,7 +207,7 @@ attempt http_caller::answered(result<message> answer) const {
     answer = standardized(*std::move(answer));
   if (answer)
     return attempt{std::make_unique<message>(std::move(*answer)), {}, {}, false};
-  return failed(failure{model_errc::bad_answer, next_step::give_up, false}, answer.error().text);
+  return failed(models::judge_answer(answer.error().code), answer.error().text);
 }
 
 attempt http_caller::broken(const error& transport) const {
@@ -197,8 +219,18 @@ attempt http_caller::broken(const error& transport) const {
 
 attempt http_caller::failed(failure why, std::string_view text) const {
   constexpr auto text_max = std::size_t{2'000};
-  auto told = without_secret(fmt::format("{}: {}", url_, text), key_);
-  return attempt{error{why.kind, excerpt(told, text_max)}, why, {}, false};
+  return attempt{
+      error{why.kind, excerpt(fmt::format("{}: {}", shown_url_, shown(text)), text_max)},
+      why, {}, false};
+}
+
+std::string http_caller::shown(std::string_view text) const {
+  auto out = without_secrets(text, secrets_);
+  const auto hidden = query();
+  for (auto at = hidden.empty() ? std::string::npos : out.find(hidden); at != std::string::npos;
+       at = out.find(hidden, at))
+    out.erase(at, hidden.size());
+  return out;
 }
 
 http_request http_caller::make_request(const wire_request& asked,
@@ -209,7 +241,7 @@ http_request http_caller::make_request(const wire_request& asked,
   out.headers.emplace_back("Content-Type", "application/json");
   out.headers.emplace_back("Accept",
                            asked.is_streamed ? traits_of(api_).stream_type : "application/json");
-  add_headers(out.headers, api_, key_);
+  out.headers.insert(out.headers.end(), headers_.begin(), headers_.end());
   out.body = asked.body;
   out.may_go_out = [limits = limits_, is_held = std::move(is_held)] {
     *is_held = limits->rate().paused_until() > std::chrono::steady_clock::now();

@@ -13,6 +13,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace superstep::models {
 
@@ -27,13 +29,19 @@ struct attempt {
 /// One request to a provider's server and its answer, without limits and second attempts.
 class http_caller {
 public:
-  http_caller(const provider_model_options& options, std::string key, http_client client,
+  /// @param options with the values of `headers_env` among `headers`
+  http_caller(const provider_model_options& options, const std::string& key, http_client client,
               std::shared_ptr<model_limits> limits);
 
   /// Both arguments outlive the task: they stand in the frame of whoever awaits it. That no
   /// requests or tokens remain reaches the limits before the answer is read.
   [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
-  [[nodiscard]] const std::string& url() const noexcept { return url_; }
+  /// The address without its query, for errors.
+  [[nodiscard]] const std::string& url() const noexcept { return shown_url_; }
+  /// The query of the address with its question mark, or "".
+  [[nodiscard]] std::string_view query() const noexcept {
+    return std::string_view{url_}.substr(shown_url_.size());
+  }
 
 private:
   task<attempt> read_events(http_stream& stream, const wire_request& asked,
@@ -48,6 +56,8 @@ private:
   [[nodiscard]] attempt answered(result<message> answer) const;
   [[nodiscard]] attempt broken(const error& transport) const;
   [[nodiscard]] attempt failed(failure why, std::string_view text) const;
+  /// Returns a text as errors may show it: without keys, values of headers and the query.
+  [[nodiscard]] std::string shown(std::string_view text) const;
 
   provider_api api_;
   output_version version_;
@@ -55,7 +65,9 @@ private:
   std::size_t tool_calls_max_;
   std::chrono::milliseconds wait_max_;
   const clock* time_;
-  std::string key_;
+  http_headers headers_;             ///< all but those of one request
+  std::vector<std::string> secrets_; ///< the key and the values of the user's headers
+  std::string shown_url_;
   std::string url_;
   http_client client_;
   std::shared_ptr<model_limits> limits_;

@@ -11,6 +11,7 @@
 #include <superstep/models/providers/openai_responses.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -98,6 +99,29 @@ void put_inside(json::object& body, std::string_view outer, std::string_view key
   into.get_object()[key] = std::move(value);
 }
 
+/// Anthropic takes a schema only if each of its objects excludes members that it does not name.
+/// Schemas are read by parse_json(), which bounds their depth.
+void close_objects(json::value& schema) {
+  if (auto* list = schema.if_array())
+    for (auto& element : *list)
+      close_objects(element);
+  auto* object = schema.if_object();
+  if (!object)
+    return;
+  for (auto& member : *object) {
+    const auto key = std::string_view{member.key().data(), member.key().size()};
+    const auto has_names = is_one_of(key, {"properties", "$defs", "definitions"});
+    if (auto* named = has_names ? member.value().if_object() : nullptr)
+      for (auto& inner : *named)
+        close_objects(inner.value());
+    else if (!is_one_of(key, {"const", "enum", "default", "examples"}))
+      close_objects(member.value());
+  }
+  const auto* more = object->if_contains("additionalProperties");
+  if (type_of(*object) == "object" && (!more || *more == true))
+    (*object)["additionalProperties"] = false;
+}
+
 void add_format(json::object& body, provider_api api, const answer_schema& format) {
   switch (api) {
   case provider_api::openai_chat:
@@ -110,25 +134,111 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
     put_inside(body, "text", "format", std::move(form));
     break;
   }
-  case provider_api::anthropic:
+  case provider_api::anthropic: {
+    auto schema = json::value(format.schema);
+    close_objects(schema);
     put_inside(body, "output_config", "format",
-               json::object{{"type", "json_schema"}, {"schema", format.schema}});
+               json::object{{"type", "json_schema"}, {"schema", std::move(schema)}});
     break;
+  }
   case provider_api::ollama:
     body["format"] = format.schema;
     break;
   }
 }
 
-result<request_parts> make_parts(provider_api api, provider_question q) {
+/// Whether a server is OpenAI's own, or Azure's with the same models. Asked for each request, so it
+/// does not parse the address, which was checked when the model was made.
+bool is_openai(std::string_view base_url) {
+  const auto scheme = base_url.find("://");
+  auto host = base_url.substr(scheme == std::string_view::npos ? 0 : scheme + 3);
+  host = host.substr(0, host.find_first_of("/:?#"));
+  return base_url.empty() || host == "api.openai.com" || host.ends_with(".openai.azure.com");
+}
+
+openai_chat::dialect dialect_of(const provider_model_options& options) {
+  const auto is_own = is_openai(options.base_url);
+  auto out = openai_chat::dialect{};
+  if (options.max_tokens_field)
+    out.max_tokens = *options.max_tokens_field;
+  else if (!is_own)
+    out.max_tokens = "max_tokens";
+  out.has_null_content = is_own;
+  out.reasoning = options.reasoning_field;
+  return out;
+}
+
+/// The SDK of OpenAI has it as a required member. Without it the server may make a function strict,
+/// and its optional parameters required.
+void say_strict(json::object& body) {
+  auto* tools = body.if_contains("tools");
+  if (!tools || !tools->is_array())
+    return;
+  for (auto& tool : tools->get_array())
+    if (auto* form = tool.if_object(); form && type_of(*form) == "function")
+      form->emplace("strict", false);
+}
+
+/// The text of an answer without an id; nothing if it has more than text.
+std::optional<std::string> plain_text(const json::object& item) {
+  const auto* parts = array_in(item, "content");
+  if (!parts || item.contains("id"))
+    return std::nullopt;
+  auto out = std::string{};
+  for (const auto& part : *parts) {
+    if (!part.is_object() || type_of(part.get_object()) != "output_text")
+      return std::nullopt;
+    const auto* notes = array_in(part.get_object(), "annotations");
+    if (notes && !notes->empty())
+      return std::nullopt;
+    out += text_in(part.get_object(), "text");
+  }
+  return out;
+}
+
+/// Adds the members that OpenAI's SDK requires of items: `status` of earlier answers, `detail` of
+/// images. An answer without an id is sent in the short form, which needs none.
+void complete_items(json::object& body) {
+  auto* input = body["input"].if_array(); // extra_body may have put anything there
+  for (auto i = std::size_t{0}; input && i < input->size(); ++i) {
+    if (!(*input)[i].is_object())
+      continue;
+    auto& item = (*input)[i].get_object();
+    auto* parts = item.contains("content") ? item["content"].if_array() : nullptr;
+    if (parts)
+      for (auto& part : *parts)
+        if (part.is_object() && type_of(part.get_object()) == "input_image")
+          part.get_object().emplace("detail", "auto");
+    if (type_of(item) != "message" || text_in(item, "role") != "assistant")
+      continue;
+    if (auto text = plain_text(item))
+      item["content"] = *std::move(text);
+    else if (parts)
+      item.emplace("status", "completed");
+  }
+}
+
+result<request_parts> make_parts(const provider_model_options& options, provider_question q) {
+  const auto api = options.api;
   if (api == provider_api::openai_chat)
-    return openai_chat::make_parts(q);
+    return openai_chat::make_parts(q, dialect_of(options));
+  if (api == provider_api::ollama) {
+    const auto messages = q.messages; // shared, not copied
+    auto made = ollama::make_request(std::move(q));
+    if (!made)
+      return std::move(made).error();
+    ollama::add_call_ids(*made, messages);
+    return request_parts{std::move(made->body), {}, {}};
+  }
   const auto make = api == provider_api::openai_responses ? openai_responses::make_request
-                    : api == provider_api::anthropic      ? anthropic::make_request
-                                                          : ollama::make_request;
+                                                          : anthropic::make_request;
   auto made = make(std::move(q));
   if (!made)
     return std::move(made).error();
+  if (api == provider_api::openai_responses) {
+    say_strict(made->body);
+    complete_items(made->body);
+  }
   return request_parts{std::move(made->body), {}, {}};
 }
 
@@ -155,7 +265,7 @@ result<wire_request> write_request(const provider_model_options& options,
   auto out = wire_request{};
   const auto* reasoning = q->parameters.if_contains("reasoning");
   out.with_reasoning = reasoning && !reasoning->is_null() && *reasoning != false;
-  auto made = make_parts(options.api, *std::move(q));
+  auto made = make_parts(options, *std::move(q));
   if (!made)
     return std::move(made).error();
   auto& body = made->body;

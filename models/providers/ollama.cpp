@@ -8,6 +8,8 @@
 #include <superstep/messages/spaced_json.hpp>
 #include <superstep/models/providers/ollama.hpp>
 
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace superstep::ollama {
@@ -71,8 +73,13 @@ private:
       (text_ += '\n') += value ? python_text_of(*value) : "";
       return {};
     }
-    // Calls are sent beside the content. Of an answer in the standard form, whoever gave it, only
-    // texts and images are sent back.
+    // Calls are sent beside the content, and other models' reasoning is of no use to this one.
+    if (m_.type == message_type::ai &&
+        is_one_of(type, {"thinking", "redacted_thinking", "reasoning", "reasoning_content",
+                         "function_call", "tool_call", "tool_call_chunk", "invalid_tool_call",
+                         "input_json_delta"}))
+      return {};
+    // Of an answer in the standard form, of any provider, only texts and images are sent back.
     if (type == "tool_use" ||
         (standard && !is_one_of(type, {"image", "image_url"}) && !block.contains("source_type")))
       return {};
@@ -185,6 +192,29 @@ result<provider_request> make_request(provider_question q) {
   return provider_request{"/api/chat", std::move(body)};
 }
 
+void add_call_ids(provider_request& request, const message_list& messages) {
+  auto& forms = request.body["messages"].as_array();
+  auto names = std::unordered_map<std::string_view, std::string_view>{}; // of calls, by their ids
+  for (auto i = std::size_t{0}; i < messages.size(); ++i) {
+    const auto& m = messages[i];
+    auto& form = forms.at(i).as_object();
+    for (auto k = std::size_t{0}; k < m.tool_calls.size(); ++k) {
+      const auto& call = m.tool_calls[k];
+      names.insert_or_assign(call.id, call.name);
+      if (!call.id.empty())
+        form.at("tool_calls").at(k).as_object()["id"] = call.id;
+    }
+    if (m.type != message_type::tool)
+      continue;
+    const auto known = names.find(m.tool_call_id);
+    if (const auto name = known != names.end() ? known->second : std::string_view{m.name};
+        !name.empty())
+      form["tool_name"] = name;
+    if (!m.tool_call_id.empty())
+      form["tool_call_id"] = m.tool_call_id;
+  }
+}
+
 /// From the answer itself, so that a replayed answer gives the same calls.
 std::string line_reader::next_id(const json::object& line) {
   return "call_" + std::string{text_in(line, "created_at")} + '_' + std::to_string(calls_++);
@@ -214,9 +244,10 @@ chunk_result line_reader::read(const json::object& line) {
       if (!function)
         return bad_answer("tool_calls: a call has no `function`: " + to_text(element));
       const auto name = text_in(*function, "name");
+      const auto id = text_in(*call, "id");
       chunk.call_chunks.push_back({std::string{name},
                                    arguments_text(function->if_contains("arguments"), name),
-                                   next_id(line), nullptr});
+                                   id.empty() ? next_id(line) : std::string{id}, nullptr});
     }
   put_as(m.response_metadata, "logprobs", line, "logprobs");
   if (!is_done)

@@ -46,7 +46,14 @@ void append_call(std::string& out, std::string_view id, std::string_view name,
 }
 
 /// What an answer says beside its content.
-void append_answer_members(std::string& out, const message& m) {
+void append_answer_members(std::string& out, const message& m, const dialect& style) {
+  if (const auto* reasoning = member(m.additional_kwargs, "reasoning_content");
+      reasoning && !style.reasoning.empty()) {
+    out += ',';
+    append_quoted(out, style.reasoning);
+    out += ':';
+    append_text(out, *reasoning);
+  }
   if (has_calls(m)) {
     out += R"(,"tool_calls":[)";
     for (const auto& c : m.tool_calls)
@@ -64,12 +71,13 @@ void append_answer_members(std::string& out, const message& m) {
   }
 }
 
-result<> append_content(std::string& out, const message& m) {
+result<> append_content(std::string& out, const message& m, const dialect& style) {
+  const auto* const nothing = style.has_null_content ? "null" : "\"\"";
   const auto may_be_null =
       m.type == message_type::ai && (has_calls(m) || member(m.additional_kwargs, "function_call"));
   if (!m.blocks) {
     if (m.content.empty() && may_be_null)
-      out += "null";
+      out += nothing;
     else
       append_quoted(out, m.content);
     return {};
@@ -78,24 +86,24 @@ result<> append_content(std::string& out, const message& m) {
   if (!content)
     return content.error();
   if (content->get_array().empty() && may_be_null)
-    out += "null";
+    out += nothing;
   else
     append_text(out, *content);
   return {};
 }
 
-result<> append_message(std::string& out, const message& m) {
+result<> append_message(std::string& out, const message& m, const dialect& style) {
   out += R"({"role":)";
   append_quoted(out, openai_role(m));
   out += R"(,"content":)";
-  if (auto appended = append_content(out, m); !appended)
+  if (auto appended = append_content(out, m, style); !appended)
     return appended;
   if (!m.name.empty() && m.type != message_type::tool) {
     out += R"(,"name":)";
     append_quoted(out, m.name);
   }
   if (m.type == message_type::ai)
-    append_answer_members(out, m);
+    append_answer_members(out, m, style);
   if (m.type == message_type::tool) {
     out += R"(,"tool_call_id":)";
     append_quoted(out, m.tool_call_id);
@@ -104,11 +112,11 @@ result<> append_message(std::string& out, const message& m) {
   return {};
 }
 
-result<std::string> messages_text(const message_list& messages) {
+result<std::string> messages_text(const message_list& messages, const dialect& style) {
   auto out = std::string{};
   for (const auto& m : messages) {
     out += out.empty() ? '[' : ',';
-    if (auto appended = append_message(out, m); !appended)
+    if (auto appended = append_message(out, m, style); !appended)
       return std::move(appended).error();
   }
   return out.empty() ? "[]" : std::move(out) + ']';
@@ -129,12 +137,12 @@ std::string tools_text(const provider_question& q) {
   return out.empty() ? out : std::move(out) + ']';
 }
 
-void add_parameters(json::object& body, const json::object& parameters) {
+void add_parameters(json::object& body, const json::object& parameters, const dialect& style) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
       continue;
     if (key == "max_tokens")
-      body["max_completion_tokens"] = value;
+      body[style.max_tokens] = value;
     else if (key == "stop_sequences")
       body["stop"] = value;
     else if ((key == "model_kwargs" || key == "extra_body") && value.is_object())
@@ -146,8 +154,8 @@ void add_parameters(json::object& body, const json::object& parameters) {
 
 } // namespace
 
-result<request_parts> make_parts(const provider_question& q) {
-  auto messages = messages_text(q.messages);
+result<request_parts> make_parts(const provider_question& q, const dialect& style) {
+  auto messages = messages_text(q.messages, style);
   if (!messages)
     return std::move(messages).error();
   auto choice = openai_tool_choice(q);
@@ -158,11 +166,11 @@ result<request_parts> make_parts(const provider_question& q) {
   body.reserve(8); // of most requests
   body["model"] = q.model;
   body["stream"] = false;
-  add_parameters(body, q.parameters);
+  add_parameters(body, q.parameters, style);
   body["messages"] = nullptr;
   if (!out.tools.empty())
     body["tools"] = nullptr;
-  add_parameters(body, bound_parameters(q));
+  add_parameters(body, bound_parameters(q), style);
   put_as(body, "parallel_tool_calls", q.binding, "parallel_tool_calls");
   if (*choice)
     body["tool_choice"] = **std::move(choice);

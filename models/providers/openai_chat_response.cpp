@@ -168,6 +168,13 @@ chunk_result read_event(const json::object& event) {
   return std::optional{std::move(chunk)};
 }
 
+void keep_extras(json::object& kwargs, const json::object& said) {
+  put_as(kwargs, "refusal", said, "refusal");
+  for (const auto* key : {"reasoning", "reasoning_content"}) // the latter wins
+    if (!text_in(said, key).empty())
+      put_as(kwargs, "reasoning_content", said, key);
+}
+
 /// llama.cpp's Python server and others send the name of a call with each piece of its arguments.
 void event_reader::drop_repeated_name(tool_call_chunk& piece) {
   if (piece.index.is_null())
@@ -211,8 +218,7 @@ chunk_result event_reader::read(const json::object& event) {
   const auto* choices = array_in(event, "choices");
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
   if (const auto* delta = choice ? object_in(*choice, "delta") : nullptr)
-    // read_event() leaves it out, as LangChain does; a message without it would say nothing.
-    put_as(kwargs, "refusal", *delta, "refusal");
+    keep_extras(kwargs, *delta);
   // Texts of metadata concatenate when pieces are added.
   auto& metadata = chunk.part.response_metadata;
   if (metadata.contains("finish_reason") && std::exchange(has_ended_, true))

@@ -6,6 +6,7 @@
 #include <superstep/models/providers/provider_format.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace superstep::providers {
 
@@ -23,7 +24,18 @@ struct request_parts {
 
 namespace superstep::openai_chat {
 
-/// What make_request() gives as a document.
-[[nodiscard]] result<providers::request_parts> make_parts(const provider_question&);
+/// Points on which servers of chat completions differ. The defaults are OpenAI's own.
+struct dialect {
+  /// Name of the limit of an answer, where it is given as max_tokens.
+  std::string_view max_tokens = "max_completion_tokens";
+  /// Whether content is null beside calls; else it is "", which more servers take.
+  bool has_null_content = true;
+  /// Member in which reasoning of earlier answers goes back; empty: it does not.
+  std::string_view reasoning;
+};
+
+/// Returns the request that make_request() gives as a document.
+[[nodiscard]] result<providers::request_parts> make_parts(const provider_question&,
+                                                          const dialect& = {});
 
 } // namespace superstep::openai_chat

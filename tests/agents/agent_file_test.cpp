@@ -113,7 +113,7 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:1: version: 'v3' is none of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
      "a.yaml:3: tool: is unknown; known here: name, model, prompt, version, recursion_limit, "
-     "tools, early_tools, review, hooks, response, store, limits"},
+     "tools, early_tools, review, hooks, response, response_method, store, limits"},
     {"early tools that are no list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
      "a.yaml:2: early_tools: must be a list of texts"},
     {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",
@@ -140,6 +140,15 @@ const auto bad_files = std::vector<bad_file>{
     {"a response that no provider takes",
      "model: {provider: scripted, path: a}\nresponse: {type: array}\n",
      "a.yaml:2: response: must be a JSON Schema of type object: no provider takes another"},
+    {"a method of responses that does not exist",
+     "model: {provider: scripted, path: a}\nresponse: {type: object}\nresponse_method: magic\n",
+     "a.yaml:3: response_method: must be json_schema or tool_call, got 'magic'"},
+    {"a header that is not text",
+     "model: {provider: openai, model: m, api_key_env: '', headers: {x: 1}}\n",
+     "a.yaml:1: model.headers: the value of 'x' must be text"},
+    {"a name of the limit that does not exist",
+     "model: {provider: openai, model: m, api_key_env: '', max_tokens_field: tokens}\n",
+     "a.yaml:1: model.max_tokens_field: 'tokens' is none of: max_tokens, max_completion_tokens"},
     {"a response that is text", "model: {provider: scripted, path: a}\nresponse: city\n",
      "a.yaml:2: response: must be a JSON Schema of type object"},
     {"a review whose calls would run twice",

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_below_is_told_with_its_file_and_line) {
   files.add("expert", "prompt: x\nversoin: v2\n");
   BOOST_TEST(files.faults("boss") ==
              "expert.yaml:3: versoin: is unknown; known here: name, model, prompt, version, "
-             "recursion_limit, tools, early_tools, review, hooks, response, store, limits\n"
+             "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, limits\n"
              "boss.yaml:4: tools.1: the agent in 'expert.yaml' has faults");
   files.add("lost", "tools:\n" + calls("expert", "nowhere"), asking);
   BOOST_TEST(files.faults("lost") ==

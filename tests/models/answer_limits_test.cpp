@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds on the calls of one answer, and the bytes that it holds meanwhile.
-#include "models/http/answer_stream.hpp"
+#include "fed_streams.hpp"
 
 #include <superstep/models/model_error.hpp>
 
@@ -58,16 +58,6 @@ std::string answer_of(provider_api api, std::size_t calls) {
     return json::serialize(json::value{{"message", said}, {"done", true}});
   return json::serialize(json::value{
       {"choices", {{{"index", 0}, {"message", said}, {"finish_reason", "tool_calls"}}}}});
-}
-
-answer_stream make_stream() {
-  auto limits = answer_stream::bounds{};
-  limits.calls_max = 100;
-  return {provider_api::openai_chat, wire_request{}, output_version::v0, nullptr, limits};
-}
-
-std::string event(std::string_view data) {
-  return "data: " + std::string{data} + "\n\n";
 }
 
 } // namespace

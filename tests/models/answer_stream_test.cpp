@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/http/answer_stream.hpp"
+#include "fed_streams.hpp"
+#include "models/retry.hpp"
 
 #include <superstep/messages/token_usage.hpp>
 #include <superstep/models/model_error.hpp>
@@ -53,19 +54,6 @@ const auto nonsense = std::vector<std::string_view>{
     R"({"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[]}}]})",
     R"({"choices":[{"message":{"role":"assistant","tool_calls":"x"}}]})"};
 
-answer_stream make_stream(provider_api api = provider_api::openai_chat,
-                          chunk_handler on_chunk = nullptr,
-                          output_version version = output_version::v0) {
-  auto limits = answer_stream::bounds{};
-  limits.parts_max = 100;
-  limits.calls_max = 100;
-  return {api, wire_request{}, version, std::move(on_chunk), limits};
-}
-
-std::string event(std::string_view data) {
-  return "data: " + std::string{data} + "\n\n";
-}
-
 } // namespace
 
 // The document of an answer stands in memory that is gone when it has been read.
@@ -118,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_streamed_answer_says_the_same_as_a_whole_one) {
 BOOST_DATA_TEST_CASE(nonsense_is_a_bad_answer, boost::unit_test::data::make(nonsense), body) {
   const auto read = read_answer(provider_api::openai_chat, body);
   BOOST_REQUIRE(read.has_error());
-  BOOST_TEST((read.error().code == make_error_code(model_errc::bad_answer)));
+  BOOST_TEST((judge_answer(read.error().code).kind == model_errc::bad_answer));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_ends_early_is_not_whole) {
@@ -206,17 +194,6 @@ BOOST_AUTO_TEST_CASE(what_a_server_says_about_its_failure_is_found) {
   BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
   BOOST_TEST(read_fault(R"({"error":"model 'm' not found"})").text == "model 'm' not found");
   BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
-}
-
-/// The message of a stream, fed in pieces of `bytes`.
-message message_of(provider_api api, std::string_view body, std::size_t bytes,
-                   chunk_handler on_chunk = nullptr) {
-  auto answer = make_stream(api, std::move(on_chunk));
-  for (auto at = std::size_t{0}; at < body.size(); at += bytes)
-    BOOST_TEST(!answer.feed(body.substr(at, bytes)));
-  BOOST_TEST(!answer.end());
-  BOOST_TEST(answer.is_whole());
-  return answer.finish().value();
 }
 
 std::string recording(const std::string& name) {

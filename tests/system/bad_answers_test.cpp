@@ -23,15 +23,15 @@ struct nonsense {
 };
 const auto answers = std::map<std::string, nonsense>{
     {"fine", {R"({"choices":[{"message":{"role":"assistant","content":"Fine."}}]})", ""}},
-    {"cut-short", {R"({"choices":[{"message":{"role":"assist)", "the answer is no JSON;"}},
-    {"a-page", {"<html><body>It works!</body></html>", "the answer is no JSON;"}},
-    {"nothing", {"", "the answer is no JSON;"}},
-    {"a-list", {"[1,2,3]", "no JSON object"}},
+    {"cut-short", {R"({"choices":[{"message":{"role":"assist)", "the answer is not valid JSON"}},
+    {"a-page", {"<html><body>It works!</body></html>", "the answer is not valid JSON"}},
+    {"nothing", {"", "the answer is not valid JSON"}},
+    {"a-list", {"[1,2,3]", "not a JSON object"}},
     {"no-choices", {R"({"id":"x"})", "choices"}},
     {"empty-choices", {R"({"choices":[]})", "choices"}},
     {"no-message", {R"({"choices":[{"index":0}]})", "message"}},
     {"a-number", {R"({"choices":[{"message":{"role":"assistant","content":42}}]})", "content"}},
-    {"deep", {std::string(200'000, '['), "the answer is no JSON;"}},
+    {"deep", {std::string(200'000, '['), "the answer is not valid JSON"}},
     {"events", {"data: {\"choices\": nonsense}\n\n", "given up after", "text/event-stream"}},
 };
 

@@ -62,7 +62,7 @@ std::string files_with(const std::string& folder, std::string_view text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_key_reaches_no_file_and_no_output) {
+BOOST_AUTO_TEST_CASE(keys_reach_no_error_log_or_recording) {
   auto server = loopback_server{repeat_the_key};
   ::setenv("SUPERSTEP_PLANTED_KEY", secret, 1);
   auto job = cli_job{};
@@ -82,7 +82,11 @@ BOOST_AUTO_TEST_CASE(a_key_reaches_no_file_and_no_output) {
   BOOST_TEST(job.read("answers.jsonl").find("your key is ***") != std::string::npos);
   BOOST_TEST(job.read("out.jsonl").find("your key is ***") != std::string::npos);
   const auto folder = std::filesystem::path{job.output}.parent_path().string();
-  BOOST_TEST(files_with(folder, secret) == "");
+  // What a model answers is never changed.
+  BOOST_TEST(files_with(folder, secret) == "out.jsonl ");
+  for (const auto& [key, row] : read_rows(job.read("out.jsonl")))
+    BOOST_TEST((text_at(row, "status") == "ok" ||
+                json::serialize(row).find(secret) == std::string::npos));
   BOOST_TEST((end.out + end.err).find(secret) == std::string::npos);
 }
 

@@ -88,6 +88,8 @@ def faults(value, hint, path="", also=None):
                 yield from faults(inner, te.get_args(hint)[1], f"{path}.{name}", also)
         return
     members = members_of(hint)
+    if getattr(hint, "__name__", "") == "Image" and isinstance(value, str):
+        return  # a class of the SDK of Ollama that is written as text
     if members is None:
         yield from plain_faults(value, hint, path)
         return
@@ -105,7 +107,7 @@ def faults(value, hint, path="", also=None):
 
 def nearest(all_faults):
     """The faults of the type that fits best: what is wrong deepest in the value."""
-    best = max(all_faults, key=lambda found: (max(f.split(":")[0].count(".") for f in found),
+    best = max(all_faults, key=lambda found: (max(len(f.split(":")[0]) for f in found),
                                               -len(found)))
     return "; ".join(best[:3])
 

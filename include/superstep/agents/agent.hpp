@@ -53,6 +53,7 @@ struct agent_building {
   std::optional<superstep::agent> agent; ///< set when there is no fault
   std::vector<agent_fault> faults;
   std::vector<std::string> notes; ///< what the user should know: torn lines of recordings
+  std::vector<agent_fault> warnings; ///< what is dangerous but works, e.g. a key over plain http
 };
 
 /// How deep agents may call agents.

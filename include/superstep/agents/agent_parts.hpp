@@ -4,6 +4,7 @@
 #include <superstep/base/task.hpp>
 #include <superstep/messages/message_list.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/models/structured_model.hpp>
 #include <superstep/runtime/runtime.hpp>
 #include <superstep/tools/tool_node.hpp>
 
@@ -122,6 +123,8 @@ private:
 struct response_format {
   json::object schema;  ///< JSON Schema of type object; its `title` names the answer
   std::string prompt{}; ///< a system message for that call alone; empty: none
+  /// The way to ask for it: not every server knows json_schema.
+  structured_method method = structured_method::json_schema;
 };
 
 } // namespace superstep

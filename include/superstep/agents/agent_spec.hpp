@@ -6,6 +6,7 @@
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 #include <superstep/models/scripted_model.hpp>
+#include <superstep/models/structured_model.hpp>
 #include <superstep/tools/calculator.hpp>
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/current_time.hpp>
@@ -101,6 +102,7 @@ struct agent_spec {
   std::optional<summary_spec> summarise;
   std::size_t hooks_line = 0;
   std::optional<json::object> response; ///< the schema of the value that each answer ends with
+  structured_method response_method = structured_method::json_schema;
   std::size_t response_line = 0;
   std::string store; ///< database of the long-term memory; empty: none
   std::size_t store_line = 0;

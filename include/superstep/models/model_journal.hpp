@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace superstep {
 
@@ -24,9 +25,11 @@ namespace superstep {
 /// The file is created when it does not exist, readable by its user alone, and else added to; a
 /// torn last line is removed first. A file with other content is refused. If an answer cannot be
 /// written, its call fails with errc::io_failed.
+/// @param secrets what is kept out of the file, should a server repeat it; see secrets_of()
 /// @param note if not null, set to what was repaired, for the user; empty: nothing
 [[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
-                                                  std::string* note = nullptr);
+                                                  std::string* note = nullptr,
+                                                  std::vector<std::string> secrets = {});
 
 struct replayed_model_options {
   std::string path;

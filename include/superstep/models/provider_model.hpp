@@ -6,6 +6,7 @@
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/model_limits.hpp>
 #include <superstep/models/output_version.hpp>
+#include <superstep/net/http_client.hpp>
 #include <superstep/net/io_context.hpp>
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace superstep {
 
@@ -22,13 +24,26 @@ enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropi
 struct provider_model_options {
   provider_api api = provider_api::openai_chat;
   std::string model;    ///< name the server knows it by; required
-  std::string base_url; ///< what stands before the path of the API; empty: the provider's own
+  /// Address before the path of the API; empty: the provider's own. A query stays behind the path
+  /// (`?api-version=…`) and does not appear in errors.
+  std::string base_url;
   /// Environment variable with the key, read once, when the model is made. Unset: the provider's
   /// (OPENAI_API_KEY, ANTHROPIC_API_KEY, none for Ollama). Empty: no key is sent.
   std::optional<std::string> api_key_env;
   /// temperature, max_tokens, stop, …: sent in the provider's form. `model_kwargs` holds more of
   /// the provider's own.
   json::object parameters;
+  /// Sent with each request, after the headers of the API and instead of one of the same name.
+  /// Values of 16 characters or more are kept out of errors.
+  http_headers headers;
+  /// More headers: their names, and the environment variables that hold their values.
+  http_headers headers_env;
+  /// Chat completions: name of the limit of an answer that is given as `max_tokens`. Unset:
+  /// max_completion_tokens for OpenAI's own servers and Azure's, max_tokens for others.
+  std::optional<std::string> max_tokens_field;
+  /// Chat completions: member in which the reasoning of earlier answers goes back to the server,
+  /// e.g. `reasoning_content`; empty: it does not.
+  std::string reasoning_field;
   bool stream = false; ///< ask for a stream even when nobody listens; Ollama always streams
   std::optional<superstep::output_version> version; ///< unset: default_output_version()
 
@@ -49,6 +64,14 @@ struct provider_model_options {
       &system_clock(); ///< to read dates of the server with; outlives the model
 };
 
+/// Returns the key and the values of headers that such a model sends, as far as the environment has
+/// them: what logs and recordings should not hold.
+[[nodiscard]] std::vector<std::string> secrets_of(const provider_model_options&);
+
+/// Returns what is dangerous about the options: a key or header that goes over plain http to
+/// another host than this one.
+[[nodiscard]] std::vector<std::string> warnings_of(const provider_model_options&);
+
 /// A model behind HTTP: OpenAI's chat completions (or any server that speaks like it), OpenAI's
 /// Responses, Anthropic or Ollama.
 ///
@@ -56,10 +79,11 @@ struct provider_model_options {
 /// attempt): 5xx, 408, 409, broken connections, half-sent answers, time-outs, and 429 for as long
 /// as the server says so. Other 4xx are final, and so is a 429 that says the quota is used up.
 /// A call is not made again before the time that a 429 names; see model_limits::overloaded() for
-/// when all calls wait. What a
-/// provider cannot take (a modality, a role) is an error before anything goes out. The key never
-/// appears in errors or the fingerprint. model_request::parameters go over the options' own;
-/// those that belong to the conversation (`messages`, `tools`, `stream`, `n`, …) are refused.
+/// when all calls wait. What a provider cannot take (a modality, a role) is an error before
+/// anything goes out. An answer that is not JSON is retried like a 5xx, an unusable one once, if no
+/// piece was streamed. The key is not in errors nor in the fingerprint. model_request::parameters
+/// go over the options' own; those that belong to the conversation (`messages`, `tools`, `stream`,
+/// `n`, …) are refused.
 ///
 /// `limits` is shared by all models of one provider and key; `io` outlives the model.
 [[nodiscard]] result<chat_model_ptr> make_provider_model(provider_model_options options,

@@ -47,7 +47,7 @@ const auto misdeeds = std::vector<misdeed>{
 
 chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api api,
                           std::string_view how) {
-  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret", 1);
+  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret-key-1", 1);
   auto options = provider_model_options{};
   options.api = api;
   options.model = how;
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_was_begun_is_not_begun_again) {
   BOOST_TEST(answer.error().text.find("given up after") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_repeats_the_key_does_not_bring_it_back) {
+BOOST_AUTO_TEST_CASE(keys_are_kept_out_of_errors_not_of_content) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
   for (const auto api : apis) {
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_repeats_the_key_does_not_bring_it_back) {
   const auto echo =
       sync_wait(ask(make_model(io, server.url(), provider_api::openai_chat, "echo_all"), "hello"));
   BOOST_REQUIRE(echo.has_value());
-  BOOST_TEST(echo->content.find("Bearer ***") != std::string::npos);
-  BOOST_TEST(echo->content.find("sk-very") == std::string::npos);
+  // What a model answers is never changed.
+  BOOST_TEST(echo->content.find("Bearer sk-very") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

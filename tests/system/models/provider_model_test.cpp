@@ -13,9 +13,12 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 using namespace superstep;
 using test::chat_server;
@@ -63,7 +66,7 @@ const auto some_talks = std::vector<talk>{talks[0], talks[1], talks[5], talks[6]
 
 chat_model_ptr make_model(io_runtime& io, const std::string& url, talk how,
                           std::shared_ptr<model_limits> limits, std::string ca_file = {}) {
-  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret", 1);
+  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret-key-1", 1);
   auto options = provider_model_options{};
   options.model = "recorded";
   options.base_url = url;
@@ -171,9 +174,9 @@ BOOST_DATA_TEST_CASE(all_rows_end_well_in_spite_of_faults, boost::unit_test::dat
 BOOST_AUTO_TEST_CASE(final_errors_are_told_without_the_key) {
   const auto refused = ask_server_that_says(
       reply("401 Unauthorized",
-            R"({"error":{"message":"Incorrect API key provided: sk-very-secret."}})"));
+            R"({"error":{"message":"Incorrect API key provided: sk-very-secret-key-1."}})"));
   BOOST_TEST((refused.error().code == make_error_code(model_errc::unauthorized)));
-  BOOST_TEST(refused.error().text.find("sk-very-secret") == std::string::npos);
+  BOOST_TEST(refused.error().text.find("sk-very-secret-key-1") == std::string::npos);
   BOOST_TEST(refused.error().text.find("Incorrect API key") != std::string::npos);
   const auto quota = ask_server_that_says(
       reply("429 Too Many Requests", R"({"error":{"message":"pay","code":"insufficient_quota"}})"));
@@ -192,6 +195,100 @@ BOOST_AUTO_TEST_CASE(a_server_that_never_recovers_is_given_up) {
                                         "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
                                         true);
   BOOST_TEST((cut.error().code == make_error_code(model_errc::unreachable)));
+}
+
+namespace {
+
+/// Counts the requests to a server that gives these answers, and the last one again.
+int requests_until_done(const std::vector<std::string>& answers, bool& is_ok) {
+  auto asked = std::atomic<int>{0};
+  auto server = loopback_server{[&](auto& socket, int) {
+    loopback_server::read_head(socket);
+    const auto number = static_cast<std::size_t>(asked++);
+    loopback_server::write(socket, answers[std::min(number, answers.size() - 1)]);
+  }};
+  auto io = io_runtime{};
+  const auto model = make_model(io, server.address(), talks[0], make_limits(1));
+  is_ok = sync_wait(ask(model, "x")).has_value();
+  return asked;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(unreadable_answers_are_asked_for_again) {
+  const auto good =
+      reply("200 OK", R"({"choices":[{"message":{"role":"assistant","content":"hi"}}]})");
+  const auto page = reply("200 OK", "<html>busy</html>");
+  const auto half = reply("200 OK", R"({"choices":[{"mess)");
+  const auto odd = reply("200 OK", R"({"choices":[]})");
+  const auto failed = reply("200 OK", R"({"error":{"code":503,"message":"overloaded"}})");
+  auto is_ok = false;
+  BOOST_TEST(requests_until_done({page, half, failed, good}, is_ok) == 4);
+  BOOST_TEST(is_ok);
+  BOOST_TEST(requests_until_done({odd, good}, is_ok) == 2);
+  BOOST_TEST(is_ok);
+  BOOST_TEST(requests_until_done({odd, odd, good}, is_ok) == 2); // it would be the same again
+  BOOST_TEST(!is_ok);
+}
+
+BOOST_AUTO_TEST_CASE(queries_and_headers_go_out_and_not_into_errors) {
+  auto heads = std::string{};
+  auto server = loopback_server{[&](auto& socket, int) {
+    const auto head = loopback_server::read_head(socket);
+    heads += head;
+    loopback_server::write(socket, reply("400 No", head));
+  }};
+  ::setenv("SUPERSTEP_TEST_GATEWAY", "gateway-0123456789", 1);
+  auto io = io_runtime{};
+  auto options = provider_model_options{};
+  options.model = "m";
+  options.api_key_env = "";
+  options.base_url = server.address() + "/openai/?api-version=2024-10-21&k=secret-in-query";
+  options.headers = {{"X-Title", "an app"}, {"authorization", "Basic 0123456789abcdef"}};
+  options.headers_env = {{"X-Gateway-Key", "SUPERSTEP_TEST_GATEWAY"}};
+  const auto model = make_provider_model(options, io, make_limits(1)).value();
+  const auto answer = sync_wait(ask(model, "x"));
+  BOOST_TEST(heads.find("POST /openai/chat/completions?api-version=2024-10-21&k=secret-in-query ") !=
+             std::string::npos);
+  for (const auto* line : {"X-Title: an app", "X-Gateway-Key: gateway-0123456789",
+                           "authorization: Basic 0123456789abcdef"})
+    BOOST_TEST(heads.find(line) != std::string::npos, heads);
+  const auto text = answer.error().text + model->fingerprint();
+  for (const auto* hidden : {"api-version", "secret-in-query", "gateway-0123", "0123456789abcdef"})
+    BOOST_TEST(text.find(hidden) == std::string::npos, text);
+  BOOST_TEST(text.find(server.address() + "/openai/chat/completions") != std::string::npos, text);
+  options.base_url = server.address() + "/openai?api-version=2";
+  BOOST_TEST(make_provider_model(options, io, make_limits(1)).value()->fingerprint() !=
+             model->fingerprint());
+}
+
+BOOST_AUTO_TEST_CASE(headers_of_the_client_cannot_be_set) {
+  auto io = io_runtime{};
+  for (const auto& header : http_headers{{"Content-Length", "1"}, {"host", "x"}, {"a b", "x"},
+                                         {"", "x"}, {"x", "a\r\nb: c"}}) {
+    auto options = provider_model_options{};
+    options.model = "m";
+    options.api_key_env = "";
+    options.headers = {header};
+    BOOST_TEST(make_provider_model(options, io, make_limits(1)).has_error(), header.first);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keys_over_plain_http_are_warned_of) {
+  ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret-key-1", 1);
+  const auto warnings = [](const char* url, const char* key_env) {
+    auto options = provider_model_options{};
+    options.base_url = url;
+    options.api_key_env = key_env;
+    return warnings_of(options).size();
+  };
+  for (const auto* url : {"http://example.org/v1", "http://10.0.0.7:8000", "http://[2001:db8::1]/v1"}) {
+    BOOST_TEST(warnings(url, "SUPERSTEP_TEST_KEY") == 1U, url);
+    BOOST_TEST(warnings(url, "") == 0U, url);
+  }
+  for (const auto* url : {"https://example.org/v1", "http://localhost:11434", "http://127.0.0.2:80",
+                          "http://[::1]:80", ""})
+    BOOST_TEST(warnings(url, "SUPERSTEP_TEST_KEY") == 0U, url);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_does_not_stream_when_asked_to_is_understood) {

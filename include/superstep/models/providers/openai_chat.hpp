@@ -9,7 +9,7 @@
 /// OpenAI's chat completions, and those of the many servers that copy them.
 namespace superstep::openai_chat {
 
-/// `POST /v1/chat/completions`. `max_tokens` goes out as max_completion_tokens. Calls that could
+/// `POST /v1/chat/completions`. `max_tokens` becomes max_completion_tokens. Calls that could
 /// not be read are sent with the text the model wrote. Reasoning and tool blocks of other providers
 /// are left out of content; a block the API cannot take is an error (see to_openai_data_block()),
 /// and so is what JSON cannot hold: text that is no UTF-8.
@@ -19,6 +19,11 @@ namespace superstep::openai_chat {
 /// Arguments that are not one whole JSON object make invalid calls. An error body and an answer
 /// without choices are errors.
 [[nodiscard]] result<message> read_response(const json::object& answer);
+
+/// Keeps in additional_kwargs what the message of an answer, or a piece of one, holds beyond what
+/// LangChain keeps: the refusal, and as `reasoning_content` the reasoning of DeepSeek, vLLM,
+/// OpenRouter and others, who send it as `reasoning_content` or `reasoning`.
+void keep_extras(json::object& kwargs, const json::object& said);
 
 /// Reads one event of a stream as it is.
 [[nodiscard]] chunk_result read_event(const json::object& event);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What servers send beyond clean JSON of their own form, keys that they repeat, and reasoning.
+#include "fed_streams.hpp"
+#include "models/retry.hpp"
+
+#include <superstep/models/model_error.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace superstep;
+using namespace superstep::models;
+
+BOOST_AUTO_TEST_SUITE(odd_answers_suite)
+
+namespace {
+
+struct odd_answer {
+  std::string_view name;
+  provider_api api;
+  std::string body;
+  std::string_view content; ///< of the message
+  std::string_view args;    ///< of its call, if it is valid; "-": it is invalid
+};
+std::ostream& operator<<(std::ostream& out, const odd_answer& o) {
+  return out << o.name;
+}
+
+std::string chat_answer(const std::string& content, const std::string& arguments) {
+  return R"({"choices":[{"message":{"role":"assistant","content":")" + content +
+         R"(","tool_calls":[{"id":"c","function":{"name":"f","arguments":")" + arguments +
+         R"("}}]},"finish_reason":"tool_calls"}]})";
+}
+std::string anthropic_answer(const std::string& text, const std::string& input) {
+  return R"({"id":"m","content":[{"type":"text","text":")" + text +
+         R"("},{"type":"tool_use","id":"c","name":"f","input":)" + input +
+         R"(}],"stop_reason":"tool_use"})";
+}
+std::string ollama_answer(const std::string& content, const std::string& arguments) {
+  return R"({"message":{"role":"assistant","content":")" + content +
+         R"(","tool_calls":[{"id":"c","function":{"name":"f","arguments":)" + arguments +
+         R"(}}]},"done":true,"done_reason":"stop"})";
+}
+
+const auto odd_answers = std::vector<odd_answer>{
+    {"a byte order mark", provider_api::openai_chat, "\xEF\xBB\xBF" + chat_answer("a", "{}"), "a",
+     "{}"},
+    {"a key that appears twice", provider_api::openai_chat,
+     R"({"id":"x","id":"y",)" + chat_answer("a", "{}").substr(1), "a", "{}"},
+    {"a lone surrogate in the text", provider_api::ollama, ollama_answer(R"(a\ud83d)", "{}"),
+     "a\xEF\xBF\xBD", "-"},
+    {"one in the text of arguments", provider_api::openai_chat,
+     chat_answer("a", R"({\"n\":\"\ud83d\"})"), "a", "-"},
+    {"both halves in the text of arguments", provider_api::openai_chat,
+     chat_answer("a", R"({\"n\":\"\ud83d\ude00\"})"), "a", "{\"n\":\"\xF0\x9F\x98\x80\"}"},
+    {"a low half alone", provider_api::anthropic, anthropic_answer("a", R"({"n":"\ude00"})"), "a",
+     "-"},
+    {"an integer beyond 64 bits in text", provider_api::openai_chat,
+     chat_answer("a", R"({\"n\":123456789012345678901})"), "a", "-"},
+    {"an integer beyond 64 bits", provider_api::anthropic,
+     anthropic_answer("a", R"({"n":123456789012345678901})"), "a", "-"},
+    {"the same from Ollama", provider_api::ollama,
+     ollama_answer("a", R"({"n":-9223372036854775809})"), "a", "-"},
+    {"the largest of 64 bits", provider_api::ollama,
+     ollama_answer("a", R"({"n":18446744073709551615})"), "a", R"({"n":18446744073709551615})"},
+    {"digits in a text are no integer", provider_api::ollama,
+     ollama_answer("a", R"({"n":"\"123456789012345678901","n":1})"), "a", R"({"n":1})"},
+    {"list arguments", provider_api::ollama, ollama_answer("a", "[1]"), "a", "-"},
+    {"list input", provider_api::anthropic, anthropic_answer("a", "[1]"), "a", "-"},
+    {"list arguments in text", provider_api::openai_chat, chat_answer("a", "[1]"), "a", "-"},
+    {"a byte order mark in arguments", provider_api::openai_chat,
+     chat_answer("a", "\xEF\xBB\xBF{}"), "a", "{}"},
+    {"text that is not JSON", provider_api::ollama, ollama_answer("a", R"("{\"n\":")"), "a", "-"},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(odd_answers_are_read_or_told, boost::unit_test::data::make(odd_answers), o) {
+  const auto m = read_answer(o.api, o.body);
+  BOOST_TEST_REQUIRE(m.has_value(), (m ? "" : m.error().text));
+  BOOST_TEST(text_of(*m) == o.content);
+  if (o.args == "-") {
+    BOOST_TEST(m->tool_calls.empty());
+    BOOST_REQUIRE(m->invalid_tool_calls.size() == 1U);
+    BOOST_TEST(m->invalid_tool_calls[0].error != "");
+  } else {
+    BOOST_REQUIRE(m->tool_calls.size() == 1U);
+    BOOST_TEST(to_text(m->tool_calls[0].args) == o.args);
+  }
+  if (o.api == provider_api::ollama) { // its stream has the same form
+    const auto streamed = message_of(o.api, o.body + "\n", 9);
+    BOOST_TEST((streamed.tool_calls == m->tool_calls));
+    BOOST_TEST(streamed.invalid_tool_calls.size() == m->invalid_tool_calls.size());
+    BOOST_TEST(streamed.content == m->content);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(halves_of_a_character_meet_across_pieces) {
+  const auto piece = [](std::string_view text) {
+    return event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":")" +
+                 std::string{text} + R"("}}]}}]})");
+  };
+  const auto m = message_of(
+      provider_api::openai_chat,
+      event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f"}}]}}]})") +
+          piece(R"({\"n\":\"\ud83d)") + piece(R"(\ude00\"})") +
+          event(R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})"),
+      30);
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(to_text(m.tool_calls[0].args) == "{\"n\":\"\xF0\x9F\x98\x80\"}");
+}
+
+BOOST_AUTO_TEST_CASE(unreadable_answers_are_asked_for_again) {
+  const auto judged = [](std::string_view body) {
+    return judge_answer(read_answer(provider_api::openai_chat, body).error().code);
+  };
+  for (const auto* body : {"", "<html></html>", R"({"choices":[{"mess)", "\xff\xfe", "{}{}"})
+    BOOST_TEST((judged(body).next == next_step::try_again), body);
+  for (const auto* body : {"[]", "{}", R"({"choices":[]})"})
+    BOOST_TEST((judged(body).next == next_step::try_once), body);
+  BOOST_TEST((judged(R"({"error":{"code":502,"message":"m"}})").next == next_step::try_again));
+  BOOST_TEST((judged(R"({"error":{"code":429,"message":"m"}})").next == next_step::wait));
+  BOOST_TEST((judged(R"({"error":{"code":"invalid_api_key"}})").next == next_step::give_up));
+  const auto text = read_answer(provider_api::openai_chat, R"({"choices":[}])").error().text;
+  BOOST_TEST(text.find("at byte 12") != std::string::npos, text);
+}
+
+/// Streams that are not one of the provider's, though they seem to end well.
+BOOST_AUTO_TEST_CASE(streams_of_other_providers_are_errors) {
+  const auto foreign = std::vector<std::pair<provider_api, std::string>>{
+      {provider_api::anthropic, event(R"({"choices":[{"delta":{"content":"a"}}]})") +
+                                    event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})") +
+                                    event("[DONE]")},
+      {provider_api::anthropic, event("[DONE]")},
+      {provider_api::anthropic, event(R"({"type":"ping"})") + event(R"({"type":"message_stop"})")},
+      {provider_api::anthropic,
+       event(R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})")},
+      {provider_api::anthropic, "{\"hello\":1}\n"},
+      {provider_api::openai_responses, event(R"({"choices":[]})") + event("[DONE]")},
+      {provider_api::openai_chat, event(R"({"type":"message_stop"})")},
+      {provider_api::openai_chat, event("[DONE]")},
+      {provider_api::ollama, "{\"done\":true}\n"},
+      {provider_api::ollama, "{\"hello\":1}\n"},
+  };
+  for (const auto& [api, body] : foreign) {
+    auto answer = make_stream(api);
+    auto wrong = answer.feed(body);
+    if (!wrong)
+      wrong = answer.end();
+    if (wrong || !answer.is_whole())
+      continue;
+    const auto read = answer.finish();
+    BOOST_TEST_REQUIRE(read.has_error(), body);
+    BOOST_TEST((judge_answer(read.error().code).next != next_step::give_up), body);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_long_secrets_are_hidden) {
+  constexpr auto key = std::string_view{"0123456789abcdef"};
+  BOOST_TEST(without_secret("a 0123456789abcdef0123456789abcdef b", key) == "a ****** b");
+  for (const auto* shorter : {"", "x", "ollama", "EMPTY", "null", "0123456789abcde"})
+    BOOST_TEST(without_secret("x ollama EMPTY null 0123456789abcde", shorter) ==
+               "x ollama EMPTY null 0123456789abcde");
+  auto many = std::string{};
+  for (auto i = 0; i < 200'000; ++i)
+    many += key;
+  BOOST_TEST(without_secret(many, key).size() == 600'000U); // in linear time
+}
+
+BOOST_AUTO_TEST_CASE(a_secret_in_a_stream_stays_in_content_only) {
+  const auto key = std::string{"sk-0123456789abcdef"};
+  auto answer = answer_stream{provider_api::openai_chat, wire_request{}, output_version::v0,
+                              nullptr,                   {},             {key}};
+  BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"content":")" + key + "\"}}]}")));
+  BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})")));
+  BOOST_TEST(answer.finish()->content == key);
+  // However much is quoted of an event, no part of the key is.
+  for (auto before = std::size_t{0}; before < 520; ++before) {
+    auto broken = answer_stream{provider_api::openai_chat, wire_request{}, output_version::v0,
+                                nullptr,                   {},             {key}};
+    const auto wrong = broken.feed(
+        event(R"({"error":{"message":")" + std::string(before, 'x') + key + "\"}}"));
+    BOOST_REQUIRE(wrong);
+    BOOST_TEST(wrong->text.find("sk-0") == std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reasoning_of_chat_servers_is_kept) {
+  for (const auto* key : {"reasoning_content", "reasoning"}) {
+    const auto whole = read_answer(
+        provider_api::openai_chat,
+        R"({"choices":[{"message":{"role":"assistant","content":"a",")" + std::string{key} +
+            R"(":"because"},"finish_reason":"stop"}]})");
+    BOOST_TEST(whole->additional_kwargs.at("reasoning_content").as_string() == "because");
+    const auto piece = [&](std::string_view text) {
+      return event(R"({"choices":[{"delta":{")" + std::string{key} + R"(":")" + std::string{text} +
+                   "\"}}]}");
+    };
+    const auto streamed = message_of(provider_api::openai_chat,
+                                     piece("bec") + piece("ause") +
+                                         event(R"({"choices":[{"delta":{"content":"a"}}]})") +
+                                         event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"),
+                                     20);
+    BOOST_TEST(streamed.additional_kwargs.at("reasoning_content").as_string() == "because");
+    BOOST_TEST(streamed.content == "a");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
