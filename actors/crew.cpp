@@ -99,7 +99,7 @@ void crew::give(order o) {
 }
 
 /// Counts the new thread as idle at once, so that the next order finds it. False when the system
-/// refuses: the engine goes on with those that it has.
+/// refuses; the engine then keeps working with the threads that it has.
 bool crew::start_member() {
   const auto now = std::chrono::steady_clock::now();
   if (now < retry_at_)
@@ -151,7 +151,7 @@ void crew::work(crew_member& self) {
 void crew::refuse(run_request&& request) noexcept {
   {
     const auto lock = std::scoped_lock{mutex_};
-    if (is_over_) // the engine is gone, and with it whoever could still be called
+    if (is_over_) // the engine is gone; no caller is left to notify
       return;
     refused_.push_back(std::move(request));
   }

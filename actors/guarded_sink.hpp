@@ -29,7 +29,7 @@ public:
     guarded([&] { inner_->on_room(std::move(tell)); });
   }
 
-  /// What the sink threw; null: nothing. Any thread.
+  /// Returns the first exception that the sink threw, or null. Any thread.
   [[nodiscard]] std::exception_ptr failure() const noexcept {
     return has_failed_.load(std::memory_order_acquire) ? cause_ : nullptr;
   }

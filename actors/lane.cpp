@@ -74,7 +74,7 @@ lane::~lane() {
 }
 
 void lane::drop_waits(wait* first) noexcept {
-  for (auto* w = first; w != nullptr;) { // ended when nobody was there to resume them
+  for (auto* w = first; w != nullptr;) { // completed after the lane stopped serving
     auto* const following = w->next;
     wait_ptr{w, false}.reset();
     w = following;

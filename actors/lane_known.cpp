@@ -68,7 +68,7 @@ void lane::cache_late(run& r, const std::vector<late_output>& late) {
               [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
 }
 
-/// The key of a task's output; nothing: its input cannot be told apart from others, or is broken.
+/// Returns the cache key of a task, or nothing if its input has no key or making it failed.
 std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
   const auto& node = r.table().node(r.step.tasks[number].node);
   auto key = std::optional<std::string>{};

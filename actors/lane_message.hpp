@@ -13,7 +13,7 @@ public:
   /// On the lane, between two bodies.
   virtual void arrive(lane&) = 0;
   /// Called instead when the lane is no longer served, on any thread: releases what the message
-  /// carries and answers whoever waits for it.
+  /// carries and answers its sender.
   virtual void refuse(lane&) noexcept = 0;
 
 protected:

@@ -33,7 +33,7 @@ struct late_output {
 
 struct run;
 
-/// What a user's code outside bodies threw, as the error of a run. `whose` names the code.
+/// Makes a run's error from an exception of user code outside bodies. `whose` names the code.
 [[nodiscard]] run_error error_of_user_code(std::string_view whose, std::exception_ptr cause,
                                            std::int64_t step);
 /// Reports what user code threw where no run can: one line on standard error.

@@ -57,8 +57,8 @@ public:
   /// Gives it back; handles what came meanwhile, here. It may be dead afterwards.
   void release();
   [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
-  /// Nobody but the lane can reach it, and nobody waits for its end (monitors, links): it may serve
-  /// another tenant.
+  /// Whether only the lane holds a handle and no monitor or link is left, so that the actor may
+  /// serve another tenant.
   [[nodiscard]] bool is_ours_alone() const noexcept;
 
   tenancy tenant;

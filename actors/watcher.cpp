@@ -49,7 +49,7 @@ void watcher::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error&) {
-    // The engine goes on without: bodies that block hold their lane up until they return.
+    // The engine works without a watcher: a body that blocks occupies its lane until it returns.
   }
 }
 

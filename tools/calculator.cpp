@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// What stands behind a whole expression.
+  /// Returns the fault for text after a complete expression.
   [[nodiscard]] std::string_view rest_fault() const {
     const auto is_operand = kind() == 'n' || kind() == 'c' || kind() == 'f';
     if (is_operand && at_ > 0 && tokens_[at_ - 1].kind == '%')

@@ -130,8 +130,8 @@ result<message> read_document(provider_api api, const json::object& answer, std:
   return out;
 }
 
-/// How many tool calls an answer, or one event of a stream, holds at least; looked at before a
-/// message is made of them.
+/// Returns a lower bound of the tool calls in an answer or in one event of a stream. Called before
+/// a message is made of them.
 std::size_t count_calls(provider_api api, const json::object& answer) {
   const auto size_of = [](const json::array* list) { return list ? list->size() : std::size_t{0}; };
   switch (api) {

@@ -147,7 +147,7 @@ void concurrency_control::judge_steady(const load& seen) {
     lower(seen);
     return;
   }
-  // Only a limit that is used up says something about a higher one.
+  // Raise only a limit that is in full use: otherwise a higher one would change nothing.
   const auto is_used = seen.in_flight >= 0.9 * limit_;
   if (is_used && limit_ < limit_max_ && ++steady_windows_ >= raise_after_)
     raise(seen);

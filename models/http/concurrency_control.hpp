@@ -41,7 +41,7 @@ public:
   void answered(time_point now, std::size_t in_flight);
   /// A call that went out at `sent` was refused because the server has too much to do.
   void refused(time_point sent, time_point now, std::size_t in_flight);
-  /// Nothing goes out before `until`: what is measured meanwhile says nothing about the limit.
+  /// Discards measurements until `until`, because no call goes out before then.
   void paused(time_point until);
 
   /// Calls that may be in flight; 0 = no limit.

@@ -187,14 +187,14 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
   return answered(std::move(answer));
 }
 
-/// How long nothing may go out: a provider that says that nothing remains is taken at its word
-/// before it has to refuse.
+/// Returns how long to pause all calls: rate-limit headers that report nothing left are honoured
+/// before the provider has to refuse a call.
 std::optional<milliseconds> http_caller::find_exhausted(const http_response& head) const {
   const auto wait = read_exhausted(head.headers, time_->now());
   return wait ? std::optional{std::min(*wait, wait_max_)} : std::nullopt;
 }
 
-/// How long the server wants this call to wait before it is made again.
+/// Returns how long the server wants this call to wait before its next attempt.
 std::optional<milliseconds> http_caller::find_wait(const http_response& head) const {
   if (head.status == 200)
     return std::nullopt;
@@ -212,7 +212,7 @@ attempt http_caller::answered(result<message> answer) const {
 
 attempt http_caller::broken(const error& transport) const {
   auto out = failed(judge(transport.code), transport.text);
-  if (is_shortage(transport.code)) // of this machine: callers stop or wait, it is no model's failure
+  if (is_shortage(transport.code)) // of this machine: callers wait or stop; the model did not fail
     out.answer = error{errc::shortage, out.answer.error().text};
   return out;
 }

@@ -33,8 +33,8 @@ public:
   http_caller(const provider_model_options& options, const std::string& key, http_client client,
               std::shared_ptr<model_limits> limits);
 
-  /// Both arguments outlive the task: they stand in the frame of whoever awaits it. That no
-  /// requests or tokens remain reaches the limits before the answer is read.
+  /// Both arguments outlive the task; the awaiting frame owns them. Rate-limit headers that report
+  /// nothing left reach the limits before the answer is read.
   [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
   /// The address without its query, for errors.
   [[nodiscard]] const std::string& url() const noexcept { return shown_url_; }

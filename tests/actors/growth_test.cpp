@@ -26,7 +26,7 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// How many times as long four times the work takes: 4 for a linear cost, 16 for a quadratic one.
+/// Returns the ratio of the cost of four times the work: 4 if linear, 16 if quadratic.
 /// `measure` returns the CPU seconds of the part that counts.
 template <class Measure>
 double growth_of(int n, Measure measure) {

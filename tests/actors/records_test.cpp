@@ -60,7 +60,7 @@ ss::json_graph plain_json() {
   return g;
 }
 
-/// Nothing when the run ended well, otherwise its error.
+/// Returns the error of a run, or an empty text if it succeeded.
 std::string error_of(ss::engine& e, const ss::compiled_json_graph& g, const json::object& input,
                      ss::run_config config = {}) {
   const auto raw = e.wait_for(g.table(), g.input(input), std::move(config));

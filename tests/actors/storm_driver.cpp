@@ -266,7 +266,7 @@ private:
   }
 };
 
-/// What is known of the runs of a round, by number.
+/// The records of a round's runs, by number.
 struct ledger {
   explicit ledger(std::size_t n) : calls(n) {}
   std::vector<std::atomic<int>> calls; ///< of each run's callback

@@ -35,7 +35,7 @@ ss::compiled_graph<numbers> simple(const ss::compile_options& options = {},
   return g.compile(options);
 }
 
-/// How the engine's next run ends: the lane must be as good as new.
+/// Checks that the engine's next run succeeds.
 void check_engine(ss::engine& e) {
   BOOST_TEST(e.invoke(simple(), numbers{}).n == 1);
   BOOST_TEST(e.debug().live_runs() == 0U);

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(all_calls_wait_while_everything_is_refused) {
   auto one = chat_server{{"--outage-every-ms", "1000", "--outage-ms", "500"}};
   const auto seen = run_against(one, false, 250);
   BOOST_TEST(seen.at("outages").as_int64() > 0);
-  // Those that were in flight, and those that it takes to tell an outage from single refusals.
+  // The calls in flight, and the refusals needed to distinguish an outage from single refusals.
   BOOST_TEST(seen.at("in_outages").as_int64() <=
              seen.at("outages").as_int64() * (calls_in_flight + 16));
 }

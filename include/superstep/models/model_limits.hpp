@@ -61,7 +61,7 @@ public:
   /// A refusal among good answers concerns its own call, which waits. When the latest answers are
   /// all refusals, nothing goes out before `until`.
   void overloaded(time_point sent, time_point now, std::optional<time_point> until = {});
-  /// The provider said that no requests or tokens remain: nothing goes out before `until`.
+  /// Pauses all calls until `until`: the provider reported that no requests or tokens remain.
   void pause_until(time_point until);
 
 private:
