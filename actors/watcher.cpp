@@ -77,7 +77,8 @@ void watcher::set_timer(std::chrono::nanoseconds each) noexcept {
 
 void watcher::wait_for_timer() noexcept {
   auto times = std::uint64_t{};
-  static_cast<void>(::read(timer_, &times, sizeof times)); // an interrupted wait is a look too many
+  // An interrupted wait is a look too many.
+  [[maybe_unused]] const auto got = ::read(timer_, &times, sizeof times);
 }
 
 void watcher::run() {

@@ -117,8 +117,10 @@ result<void> recording_file::add(std::string line) {
     if (got <= 0) {
       const auto code = got == 0 ? ENOSPC : errno;
       // Unless another process has added a line meanwhile.
-      if (written > 0 && ::lseek(fd_, 0, SEEK_END) == begin + static_cast<off_t>(written))
-        static_cast<void>(::ftruncate(fd_, begin));
+      if (written > 0 && ::lseek(fd_, 0, SEEK_END) == begin + static_cast<off_t>(written)) {
+        // If this fails, the torn line is cut when the recording is next opened.
+        [[maybe_unused]] const auto cut = ::ftruncate(fd_, begin);
+      }
       return error{errc::io_failed,
                    "cannot write to the recording " + path_ + ": " + system_text(code)};
     }
