@@ -86,7 +86,7 @@ struct child_plan {
 };
 
 /// Runs in the new process, in our memory: system calls only, no wrappers that keep state.
-[[gnu::no_sanitize("address"), gnu::no_sanitize("thread"), gnu::no_sanitize("undefined")]] int
+__attribute__((no_sanitize("address", "thread", "undefined"))) int
 become_program(void* given) {
   auto& plan = *static_cast<child_plan*>(given);
   const auto fail = [&plan](child_plan::step at) {
