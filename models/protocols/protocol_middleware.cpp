@@ -10,6 +10,7 @@
 #include <superstep/models/protocols/tool_choice.hpp>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace superstep {
@@ -62,16 +63,36 @@ bool is_unfinished(const protocol_error& e) {
   return e.code == "unfinished-tool-call" && !e.tool_name.empty();
 }
 
-/// Adds the calls that were refused because they have no end: the agent answers them with an error,
-/// so that the model can write them again.
-void add_unfinished(message& into, const std::vector<protocol_error>& errors, call_ids& ids) {
-  const auto cut = cut_reason(into);
-  const auto why = cut.empty() ? std::string{"the call has no end"}
-                               : "the answer was cut (" + std::string{cut} +
-                                     ") before the call was complete; nothing was run";
-  for (const auto& e : errors)
-    if (is_unfinished(e))
-      into.invalid_tool_calls.push_back({ids.next(), e.tool_name, e.segment, why});
+/// Bounds the invalid calls of one answer, because each gets a message of its own.
+constexpr auto unreadable_calls_max = std::size_t{100};
+
+std::string why_unreadable(const protocol_error& e, std::string_view cut) {
+  if (e.code != "unfinished-tool-call")
+    return "the call cannot be read (" + e.code +
+           "); write it once more, exactly in the form that was described";
+  if (cut.empty())
+    return "the call has no end";
+  return "the answer was cut (" + std::string{cut} +
+         ") before the call was complete; nothing was run";
+}
+
+/// Adds invalid calls for these errors. The agent answers each with an error, so that the model can
+/// write it again.
+void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids& ids) {
+  if (errors.empty())
+    return;
+  const auto cut = std::string{cut_reason(into)};
+  const auto count = std::min(errors.size(), unreadable_calls_max);
+  for (auto& e : std::span{errors}.first(count)) {
+    auto why = why_unreadable(e, cut);
+    into.invalid_tool_calls.push_back(
+        {ids.next(), std::move(e.tool_name), std::move(e.segment), std::move(why)});
+  }
+  if (const auto more = errors.size() - count; more > 0)
+    into.invalid_tool_calls.back().error +=
+        "; the same holds for " + std::to_string(more) + " calls behind it";
+  if (cut.empty())
+    into.response_metadata["finish_reason"] = "tool_calls";
 }
 
 /// The answer with these texts and calls in place of its text.
@@ -234,8 +255,9 @@ task<result<message>> protocol_middleware::wrap_generate(model_request asked, mo
     auto read = this->read(std::move(*answer), asked, tools);
     if (tries_left == 0 || read.errors.empty() || is_native(read.answer)) {
       read.answer.usage = std::move(usage);
-      if (read.refuses)
-        add_unfinished(read.answer, read.errors, read.ids);
+      // The others are in the text.
+      std::erase_if(read.errors, [&](const auto& e) { return !read.refuses || !is_unfinished(e); });
+      add_unreadable(read.answer, std::move(read.errors), read.ids);
       co_return std::move(read.answer);
     }
     request.messages.push_back(ai_message(std::move(said)));
@@ -297,8 +319,9 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
     co_return answer;
   auto ids = call_ids{asked};
   auto read = with_parts(std::move(*answer), std::move(parts), ids);
-  if (refuses)
-    add_unfinished(read, errors, ids);
+  if (options_.stream.emit_raw_on_error) // the others are in the text
+    std::erase_if(errors, [&](const auto& e) { return !refuses || !is_unfinished(e); });
+  add_unreadable(read, std::move(errors), ids);
   co_return std::move(read);
 }
 

@@ -47,8 +47,11 @@ message answer_text(const message& answer, const tool_protocol& protocol) {
   };
   for (const auto& call : answer.tool_calls)
     add(protocol.format_call(call.name, to_text(call.args)));
-  for (const auto& call : answer.invalid_tool_calls)
-    add(protocol.format_call(call.name, call.args));
+  // What a protocol could not read is kept with its tags, which no arguments begin with.
+  for (const auto& call : answer.invalid_tool_calls) {
+    const auto is_whole = call.name.empty() || call.args.starts_with('<');
+    add(is_whole ? call.args : protocol.format_call(call.name, call.args));
+  }
   return ai_message(std::move(text));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call whose end is missing is not run if the server cut the answer, or if the options refuse it.
+// A call of a stream that cannot be read becomes an invalid call.
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/protocols/make_protocol.hpp>
 #include <superstep/models/protocols/protocol_middleware.hpp>
@@ -176,6 +177,103 @@ BOOST_AUTO_TEST_CASE(text_beside_a_cut_call_stays) {
   const auto unclosed = read("morph_xml", answer_of(line, {{"finish_reason", "length"}}), false);
   BOOST_TEST(unclosed.tool_calls.empty());
   BOOST_TEST(unclosed.content == line);
+}
+
+namespace {
+
+struct broken_call {
+  const char* protocol;
+  const char* text;
+  const char* name; // what of it is known
+};
+
+// Closed, and yet no calls.
+const auto broken_calls = std::vector<broken_call>{
+    {"hermes", R"(<tool_call>{"name":"delete_path","arguments":{"path" "/a" "/b"}}</tool_call>)",
+     "delete_path"},
+    {"hermes", R"(<tool_call>delete the old folder</tool_call>)", ""},
+    {"hermes", R"(<tool_call>{"arguments":{"path":"/a"}}</tool_call>)", ""},
+    {"morph_xml", "<delete_path><path>/a</path><path>/b</path></delete_path>", "delete_path"},
+    {"yaml_xml", "<delete_path>\npath: [/a\nreason: {b\n</delete_path>", "delete_path"},
+    {"yaml_xml", "<delete_path>\n- /a\n- /b\n</delete_path>", "delete_path"},
+    {"qwen3_coder", "<tool_call><parameter=path>/a</parameter></tool_call>", ""},
+};
+
+std::ostream& operator<<(std::ostream& out, const broken_call& c) {
+  return out << c.protocol << ": " << c.text;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(unreadable_call_of_a_stream_becomes_invalid) {
+  for (const auto& c : broken_calls) {
+    const auto answer = read(c.protocol, answer_of(c.text, {{"finish_reason", "stop"}}), true);
+    BOOST_TEST_CONTEXT(c) {
+      BOOST_TEST(answer.tool_calls.empty());
+      BOOST_TEST(answer.content.empty());
+      BOOST_TEST_REQUIRE(answer.invalid_tool_calls.size() == 1U);
+      const auto& invalid = answer.invalid_tool_calls[0];
+      BOOST_TEST(invalid.name == c.name);
+      BOOST_TEST(invalid.args == c.text);
+      BOOST_TEST(invalid.error.find("cannot be read") != std::string::npos);
+      BOOST_TEST(!invalid.id.empty());
+      BOOST_TEST(answer.response_metadata.at("finish_reason") == "tool_calls");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(readable_calls_beside_unreadable_ones_stay) {
+  for (const auto& c : broken_calls) {
+    const auto text = call_text(c.protocol) + c.text + call_text(c.protocol);
+    const auto answer = read(c.protocol, answer_of(text, {{"finish_reason", "stop"}}), true);
+    BOOST_TEST(answer.tool_calls.size() == 2U, c);
+    BOOST_TEST(answer.invalid_tool_calls.size() == 1U, c);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(unreadable_call_of_a_whole_answer_stays_text) {
+  for (const auto& c : broken_calls) {
+    const auto answer = read(c.protocol, answer_of(c.text, {{"finish_reason", "stop"}}), false);
+    BOOST_TEST(answer.content == c.text, c);
+    BOOST_TEST(answer.invalid_tool_calls.empty(), c);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(unreadable_call_that_is_shown_is_text_alone) {
+  for (const auto& c : broken_calls) {
+    auto options = protocol_options{};
+    options.protocol = make_protocol(c.protocol).value();
+    options.stream.emit_raw_on_error = true;
+    const auto model =
+        wrap_model(std::make_shared<const fixed_model>(answer_of(c.text, {})),
+                   {make_protocol_middleware(std::move(options))});
+    const auto answer = sync_wait(model->stream(delete_request(), [](const protocol_event&) {}));
+    BOOST_TEST_REQUIRE(answer.has_value());
+    BOOST_TEST(answer->content == c.text, c);
+    BOOST_TEST(answer->invalid_tool_calls.empty(), c);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(number_of_unreadable_calls_is_bounded) {
+  auto text = std::string{};
+  for (auto i = 0; i < 150; ++i)
+    text += "<tool_call>x</tool_call>";
+  const auto answer = read("hermes", answer_of(text, {}), true);
+  BOOST_TEST_REQUIRE(answer.invalid_tool_calls.size() == 100U);
+  BOOST_TEST(answer.invalid_tool_calls[98].error.find("50 calls") == std::string::npos);
+  BOOST_TEST(answer.invalid_tool_calls[99].error.find("50 calls") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(history_holds_an_unreadable_call_as_written) {
+  for (const auto& c : broken_calls) {
+    auto request = delete_request();
+    request.messages.push_back(read(c.protocol, answer_of(c.text, {}), true));
+    auto options = protocol_options{};
+    options.protocol = make_protocol(c.protocol).value();
+    const auto told = make_protocol_middleware(std::move(options))->transform(std::move(request));
+    BOOST_TEST_REQUIRE(told.has_value());
+    BOOST_TEST(text_of(told->messages[1]) == c.text, c);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
