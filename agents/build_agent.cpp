@@ -86,6 +86,7 @@ result<chat_model_ptr> in_protocol(result<chat_model_ptr> made, const agent_spec
   auto options = protocol_options{};
   options.protocol = std::move(*protocol);
   options.retries = spec.protocol_retries;
+  options.unclosed = spec.protocol_unclosed;
   return chat_model_ptr{
       wrap_model(std::move(*made), {make_protocol_middleware(std::move(options))})};
 }

@@ -130,7 +130,14 @@ void read_provider(fields& at, const std::string& provider, const std::string& f
 
 /// Tool calls as text, for models that have none: the keys are the same for all providers.
 void read_protocol(fields& at, agent_spec& into) {
-  at.text("protocol", into.protocol).number("protocol_retries", into.protocol_retries, 0, 10);
+  auto unclosed = std::string{"complete"};
+  at.text("protocol", into.protocol)
+      .number("protocol_retries", into.protocol_retries, 0, 10)
+      .text("protocol_unclosed", unclosed);
+  if (unclosed == "refuse")
+    into.protocol_unclosed = unclosed_calls::refuse;
+  else if (unclosed != "complete")
+    at.wrong("protocol_unclosed", fmt::format("'{}' is none of: complete, refuse", unclosed));
   if (into.protocol.empty())
     return;
   if (const auto protocol = make_protocol(into.protocol); !protocol)

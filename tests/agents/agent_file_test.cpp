@@ -81,7 +81,7 @@ const auto bad_files = std::vector<bad_file>{
      "ollama"},
     {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
      "a.yaml:1: model.pth: is unknown; known here: provider, path, record, protocol, "
-     "protocol_retries"},
+     "protocol_retries, protocol_unclosed"},
     {"broken YAML", "model: [\n", "a.yaml:2: is no YAML: end of sequence flow not found"},
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
      "a.yaml:2: tools.0: there is no tool 'calc'; known: calculator, current_time, http_get, "

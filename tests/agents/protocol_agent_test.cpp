@@ -97,6 +97,21 @@ BOOST_DATA_TEST_CASE(an_agent_file_names_the_protocol_of_its_model,
   BOOST_TEST(got.spec.protocol_retries == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(an_agent_file_says_what_becomes_of_unclosed_calls) {
+  const auto unclosed = [](const std::string& more) {
+    const auto got = read("{provider: openai, model: m, protocol: hermes" + more + "}");
+    return got.faults.empty() ? std::string{got.spec.protocol_unclosed == unclosed_calls::refuse
+                                                ? "refuse"
+                                                : "complete"}
+                              : to_text(got.faults);
+  };
+  BOOST_TEST(unclosed("") == "complete");
+  BOOST_TEST(unclosed(", protocol_unclosed: complete") == "complete");
+  BOOST_TEST(unclosed(", protocol_unclosed: refuse") == "refuse");
+  BOOST_TEST(unclosed(", protocol_unclosed: never") ==
+             "a.yaml:1: model.protocol_unclosed: 'never' is none of: complete, refuse");
+}
+
 BOOST_AUTO_TEST_CASE(a_protocol_that_there_is_not_is_a_fault) {
   const auto got = read("{provider: recorded, path: a, protocol: xml}");
   BOOST_TEST(to_text(got.faults) ==
@@ -116,8 +131,10 @@ BOOST_AUTO_TEST_CASE(the_protocol_is_part_of_what_guards_a_journal) {
   };
   const auto native = fingerprint("");
   const auto hermes = fingerprint(", protocol: hermes");
+  const auto refusing = fingerprint(", protocol: hermes, protocol_unclosed: refuse");
   std::filesystem::remove_all(name);
   BOOST_TEST(native != hermes);
+  BOOST_TEST(refusing != hermes);
   BOOST_TEST(hermes.ends_with(native));
 }
 

@@ -3,6 +3,7 @@
 
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/models/model_journal.hpp>
+#include <superstep/models/protocols/protocol_middleware.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -90,6 +91,7 @@ struct agent_spec {
   std::string record;   ///< journal that the model's answers go to; empty: none
   std::string protocol; ///< of tool calls in text; empty: the model has its own
   std::uint32_t protocol_retries = 1;
+  unclosed_calls protocol_unclosed = unclosed_calls::complete;
   std::string prompt;
   react_version version = react_version::v2;
   std::uint32_t recursion_limit = 25;
