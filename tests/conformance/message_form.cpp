@@ -12,12 +12,12 @@ bool holds_nothing(const json::value& v) {
          (v.is_object() && v.get_object().empty());
 }
 
-/// Leaves out nulls at any depth, and objects that hold nothing else unless they are to stay.
-json::value without_nulls(const json::value& v, bool keep_empty) {
+/// Leaves out nulls at any depth, and objects that hold nothing else.
+json::value without_nulls(const json::value& v) {
   if (const auto* array = v.if_array()) {
     auto out = json::array{};
     for (const auto& element : *array)
-      out.push_back(without_nulls(element, keep_empty));
+      out.push_back(without_nulls(element));
     return out;
   }
   const auto* object = v.if_object();
@@ -27,9 +27,37 @@ json::value without_nulls(const json::value& v, bool keep_empty) {
   for (const auto& [key, member] : *object) {
     if (member.is_null())
       continue;
-    auto rest = without_nulls(member, keep_empty);
-    if (keep_empty || !rest.is_object() || !rest.get_object().empty())
+    auto rest = without_nulls(member);
+    if (!rest.is_object() || !rest.get_object().empty())
       out.emplace(key, std::move(rest));
+  }
+  return out;
+}
+
+json::object without_null_members(const json::object& whole) {
+  auto out = json::object{};
+  for (const auto& [key, member] : whole)
+    if (!member.is_null())
+      out.emplace(key, member);
+  return out;
+}
+
+/// Content, or a list of blocks, as recorded: nulls are left out of a block and of its extras only;
+/// deeper ones are data, e.g. arguments of a call.
+json::value blocks_form(const json::value& content) {
+  const auto* blocks = content.if_array();
+  if (!blocks)
+    return content;
+  auto out = json::array{};
+  for (const auto& block : *blocks) {
+    if (!block.is_object()) {
+      out.push_back(block);
+      continue;
+    }
+    auto form = without_null_members(block.get_object());
+    if (auto* extras = form.if_contains("extras"); extras && extras->is_object())
+      *extras = without_null_members(extras->get_object());
+    out.push_back(std::move(form));
   }
   return out;
 }
@@ -38,12 +66,12 @@ json::value form_of(const json::object& whole) {
   auto out = json::object{};
   for (const auto& [key, member] : whole) {
     if (key == "content") {
-      out.emplace(key, without_nulls(member, true));
+      out.emplace(key, blocks_form(member));
       continue;
     }
     auto value = member;
     if (key == "additional_kwargs" || key == "response_metadata" || key == "usage_metadata")
-      value = without_nulls(value, false);
+      value = without_nulls(value);
     const auto given_to_a_run =
         key == "id" && value.is_string() &&
         (value.get_string().starts_with("lc_run-") || value.get_string().starts_with("run-"));
@@ -64,7 +92,7 @@ json::value form_of(const message_chunk& chunk) {
 }
 
 json::value form_of_blocks(json::array blocks) {
-  return without_nulls(std::move(blocks), true);
+  return blocks_form(std::move(blocks));
 }
 
 message message_in(const json::value& value) {
