@@ -7,6 +7,7 @@
 #include "agents/yaml_fields.hpp"
 
 #include <superstep/agents/agent_file.hpp>
+#include <superstep/base/visible_text.hpp>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -163,7 +164,7 @@ std::string to_text(const agent_fault& fault) {
     out += fmt::format(":{}", fault.line);
   if (!fault.key.empty())
     out += fmt::format(": {}", fault.key);
-  return out + ": " + fault.text;
+  return visible_text(out + ": " + fault.text); // keys and values are whatever the file has
 }
 
 std::string to_text(const std::vector<agent_fault>& faults) {

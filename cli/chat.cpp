@@ -2,6 +2,7 @@
 // superstep chat AGENT: a conversation in the terminal.
 #include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"
+#include "cli/chat_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 
@@ -19,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <unistd.h>
 
@@ -77,10 +79,22 @@ int exit_code_of(chat_session::leaving how, bool is_at_keyboard) {
   return how == chat_session::leaving::failed ? 2 : 3;
 }
 
+/// `trying again (2 of 8): connection refused`
+std::string words_of(const model_attempt& failed) {
+  constexpr auto bytes_max = std::size_t{200};
+  return "trying again (" + std::to_string(failed.number + 1) + " of " +
+         std::to_string(failed.attempts_max) + "): " + one_line(failed.why, bytes_max);
+}
+
 int chat(const chat_arguments& given) {
   std::signal(SIGPIPE, SIG_IGN); // a reader that is gone is no reason to lose an answer
   const auto io = std::make_shared<io_runtime>();
-  const auto built = build(given.agent, io);
+  const auto bell = std::make_shared<const wake_up>();
+  const auto retries = std::make_shared<retry_notes>(bell);
+  const auto built = build(given.agent, io, [&retries](agent_spec& spec) {
+    if (auto* asked = std::get_if<provider_model_options>(&spec.model))
+      asked->on_retry = [retries](const model_attempt& failed) { retries->add(words_of(failed)); };
+  });
   if (!built.agent || !is_set_up(*built.agent, *io))
     return 1;
   const auto database =
@@ -108,14 +122,13 @@ int chat(const chat_arguments& given) {
   auto settings = chat_session::options{
       make_conversation(*built.agent, std::make_shared<sqlite_saver>(database, std::move(kept)),
                         std::move(memory)),
-      config_of(built.agent->spec(), thread), is_at_keyboard};
+      config_of(built.agent->spec(), thread), is_at_keyboard, retries};
   auto shown = chat_view{std::cout, wants_colours()};
   // In a pipe only what the agent says goes where the answers are expected.
   auto remarks = is_at_keyboard ? shown : chat_view{std::cerr, false};
   remarks.remark("thread " + thread + " in " + database +
                  (is_at_keyboard ? "; /help says what can be typed" : ""));
-  const auto bell = std::make_shared<const wake_up>();
-  auto input = line_reader{STDIN_FILENO, *bell};
+  auto input = keyboard{*bell, is_at_keyboard};
   auto lanes = engine{};
   auto session = chat_session{lanes, bell, input, shown, remarks, std::move(settings)};
   const auto how = session.run();

@@ -35,7 +35,7 @@ result<human_interrupt> read_question(const json::value& asked) {
 
 } // namespace
 
-chat_session::chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, line_reader& input,
+chat_session::chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, keyboard& input,
                            chat_view& shown, chat_view& remarks, options given)
     : lanes_{lanes}, bell_{std::move(bell)}, input_{input}, shown_{shown}, remarks_{remarks},
       given_{std::move(given)} {}
@@ -75,7 +75,7 @@ chat_session::turn chat_session::obey(const std::string& line) {
     end_open_calls(given_.conversation, thread(), "the conversation went on without it.");
     return answer(said(std::move(typed.text)));
   case kind::history:
-    shown_.history(look_at(given_.conversation, thread()).messages);
+    show_history(look_at(given_.conversation, thread()).messages);
     return turn::over;
   case kind::help:
     remarks_.remark(help);
@@ -90,6 +90,13 @@ chat_session::turn chat_session::obey(const std::string& line) {
     return turn::over;
   }
   return turn::over;
+}
+
+/// The marks are remarks: in a pipe the answers are elsewhere.
+void chat_session::show_history(const message_list& messages) {
+  remarks_.remark("--- history: " + std::to_string(messages.size()) + " messages ---");
+  shown_.history(messages);
+  remarks_.remark("--- end of history ---");
 }
 
 chat_session::turn chat_session::go_on() {
@@ -124,6 +131,7 @@ chat_session::turn chat_session::answer(run_input input) {
 
 raw_result chat_session::run_once(run_input input) {
   const auto events = std::make_shared<chat_events>(bell_);
+  const auto silent = keyboard::silence{input_}; // keys do not mix with the answer
   const auto run = lanes_.start(
       given_.conversation.table(), std::move(input), given_.config,
       [events](raw_result ended) { events->close(std::move(ended)); }, chat_view::modes, events);
@@ -131,14 +139,20 @@ raw_result chat_session::run_once(run_input input) {
     auto news = events->take();
     for (const auto& event : news.events)
       shown_.hear(event);
+    for (const auto& note : given_.retries ? given_.retries->take() : std::vector<std::string>{}) {
+      shown_.end_answer(); // the next attempt begins it again
+      remarks_.remark(note);
+    }
     if (news.ended) {
       shown_.end_answer();
       return *std::move(news.ended);
     }
-    if (bell_->take_interrupt())
+    if (bell_->take_interrupt()) {
       run.cancel();
-    else if (news.events.empty())
+      input_.discard(); // lines that were meant to follow the answer
+    } else if (news.events.empty()) {
       bell_->sleep(-1);
+    }
   }
 }
 
@@ -170,6 +184,7 @@ std::optional<run_input> chat_session::ask(const std::vector<interrupt>& questio
 
 std::optional<human_response> chat_session::ask(const human_interrupt& question) {
   shown_.question(question);
+  input_.discard(); // lines that came before the question do not answer it
   for (;;) {
     const auto typed = read("review> ");
     const auto command = read_typed(typed.line);
@@ -188,9 +203,10 @@ std::optional<human_response> chat_session::ask(const human_interrupt& question)
 
 line_reader::read chat_session::read(std::string_view prompt) {
   for (;;) {
-    if (given_.is_at_keyboard)
+    if (given_.is_at_keyboard && !input_.shows_prompt())
       shown_.prompt(prompt);
-    auto typed = input_.next();
+    auto typed = input_.next(prompt);
+    input_.remember(typed.line);
     if (given_.is_at_keyboard && typed.why != line_reader::end::line)
       shown_.prompt("\n"); // what the shell says next begins a line of its own
     if (is_utf8(typed.line))

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "cli/chat_view.hpp"
-#include "cli/line_reader.hpp"
+#include "cli/keyboard.hpp"
+#include "cli/retry_notes.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/conversation.hpp>
@@ -24,6 +25,7 @@ public:
     compiled_graph<messages_state> conversation;
     run_config config; ///< of every run
     bool is_at_keyboard = false;
+    std::shared_ptr<retry_notes> retries{}; ///< what the model's retries are reported to
   };
   /// How it was left.
   enum class leaving : std::uint8_t {
@@ -33,7 +35,7 @@ public:
   };
 
   /// All that is given outlives it.
-  chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, line_reader& input,
+  chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, keyboard& input,
                chat_view& shown, chat_view& remarks, options given);
   /// Speaks until one side leaves.
   [[nodiscard]] leaving run();
@@ -46,6 +48,7 @@ private:
   [[nodiscard]] turn answer(run_input input);
   [[nodiscard]] turn go_on();
   [[nodiscard]] raw_result run_once(run_input input);
+  void show_history(const message_list& messages);
   void end_badly(const run_error& why);
   [[nodiscard]] std::optional<run_input> ask(const std::vector<interrupt>& questions);
   [[nodiscard]] std::optional<human_response> ask(const human_interrupt& question);
@@ -54,7 +57,7 @@ private:
 
   engine& lanes_;
   std::shared_ptr<const wake_up> bell_;
-  line_reader& input_;
+  keyboard& input_;
   chat_view& shown_;
   chat_view& remarks_;
   options given_;

@@ -5,6 +5,7 @@
 
 #include <superstep/agents/agent_options.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/base/visible_text.hpp>
 #include <superstep/messages/message_chunk.hpp>
 
 namespace superstep::cli {
@@ -52,12 +53,12 @@ void chat_view::show_messages(const write& w) {
 
 void chat_view::show_response(const write& w) {
   if (const auto* response = written<&messages_state::structured_response>(w))
-    line(plain, harmless(to_text(*response)));
+    line(plain, visible_text(to_text(*response)));
 }
 
 void chat_view::say(std::string_view piece) {
   said_ += piece;
-  out_ << harmless(piece) << std::flush;
+  out_ << visible_text(piece) << std::flush;
 }
 
 void chat_view::end_answer() {
@@ -87,10 +88,12 @@ void chat_view::show_calls(const message& m) {
   auto count = std::size_t{0};
   if (!m.tool_calls.empty())
     answered_.clear();
+  unasked_.clear();
   for (const auto& call : m.tool_calls) {
     auto number = std::string{};
     if (m.tool_calls.size() > 1) {
       numbers_[call.id] = ++count;
+      unasked_.push_back({call.name, call.args, count});
       number = '[' + std::to_string(count) + "] ";
     }
     line(dim, one_line("  -> " + number + call.name + ' ' + to_text(call.args), line_bytes));
@@ -121,24 +124,37 @@ void chat_view::line(std::string_view code, std::string_view text) {
 void chat_view::history(const message_list& messages) {
   for (const auto& m : messages) {
     if (m.type == message_type::human)
-      line(bold, "> " + harmless(text_of(m)));
+      line(bold, "> " + visible_text(text_of(m)));
     else
       show(m);
   }
 }
 
+/// Questions come in the order of their calls, and name them by tool and arguments only.
+std::string chat_view::number_of(const action_request& asked) {
+  for (auto& call : unasked_) {
+    if (call.name != asked.action || call.args != asked.args)
+      continue;
+    auto out = " [" + std::to_string(call.number) + ']';
+    unasked_.erase(unasked_.begin() + (&call - unasked_.data()));
+    return out;
+  }
+  return {};
+}
+
 void chat_view::question(const human_interrupt& asked) {
-  line(bold, "Review of " + one_line(asked.action.action, line_bytes) + ":");
-  line(plain, "  " + harmless(to_text(asked.action.args)));
+  line(bold, "Review of " + one_line(asked.action.action, line_bytes) + number_of(asked.action) +
+                 ':');
+  line(plain, "  " + visible_text(to_text(asked.action.args)));
   line(plain, "  " + choices_of(asked.config));
 }
 
 void chat_view::failed(std::string_view text) {
-  line(red, "error: " + harmless(text));
+  line(red, "error: " + visible_text(text));
 }
 
 void chat_view::remark(std::string_view text) {
-  line(dim, harmless(text));
+  line(dim, visible_text(text));
 }
 
 void chat_view::prompt(std::string_view text) {

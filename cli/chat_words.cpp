@@ -2,6 +2,7 @@
 #include "cli/chat_words.hpp"
 
 #include <superstep/base/json.hpp>
+#include <superstep/base/visible_text.hpp>
 
 #include <algorithm>
 #include <array>
@@ -68,14 +69,6 @@ result<human_response> with_words(human_response out, std::string_view rest,
   return out;
 }
 
-/// Whether a control character begins here: C0, DEL, or C1, which takes two bytes in UTF-8.
-bool begins_control(std::string_view text, std::size_t i) {
-  const auto byte = static_cast<unsigned char>(text[i]);
-  if (byte == 0xC2 && i + 1 < text.size())
-    return static_cast<unsigned char>(text[i + 1]) < 0xA0;
-  return byte < 0x20 || byte == 0x7F;
-}
-
 bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
@@ -129,22 +122,8 @@ bool is_utf8(std::string_view line) {
   return parse_json(quoted).has_value();
 }
 
-std::string harmless(std::string_view text) {
-  auto out = std::string{};
-  out.reserve(text.size());
-  for (auto i = std::size_t{0}; i < text.size(); ++i) {
-    if (text[i] == '\n' || text[i] == '\t' || !begins_control(text, i)) {
-      out += text[i];
-      continue;
-    }
-    out += '?';
-    i += static_cast<unsigned char>(text[i]) == 0xC2 ? 1U : 0U;
-  }
-  return out;
-}
-
 std::string one_line(std::string_view text, std::size_t bytes_max) {
-  auto out = harmless(text);
+  auto out = visible_text(text);
   std::ranges::replace(out, '\n', ' ');
   if (out.size() <= bytes_max)
     return out;

@@ -31,10 +31,8 @@ struct typed_line {
 /// Whether a line may be said: what is no UTF-8 could not be read from where threads are kept.
 [[nodiscard]] bool is_utf8(std::string_view line);
 
-/// A text of somebody else's without what a terminal would take for commands: control characters
-/// other than tab and line end become `?`.
-[[nodiscard]] std::string harmless(std::string_view text);
-/// The same as one line of at most so many bytes; `…` ends what was cut. Never cuts a character.
+/// Returns a text as visible_text() shows it, in one line of at most so many bytes; `…` ends what
+/// was cut. Never cuts a character.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t bytes_max);
 
 } // namespace superstep::cli

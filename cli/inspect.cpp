@@ -46,8 +46,12 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into) {
       ->allow_extra_args(false);
 }
 
-agent_building build(const inspect_arguments& given, const std::shared_ptr<io_runtime>& io) {
-  auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
+agent_building build(const inspect_arguments& given, const std::shared_ptr<io_runtime>& io,
+                     const std::function<void(agent_spec&)>& change) {
+  auto reading = read_agent_file(given.agent, given.overrides);
+  if (change)
+    change(reading.spec);
+  auto built = build_agent(std::move(reading), io);
   warn(built.warnings);
   if (!built.agent)
     print_faults(built.faults);

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@ struct inspect_arguments {
 void add_agent_options(CLI::App& verb, inspect_arguments& into);
 
 /// The agent of a file; its faults, when it has any, go to standard error.
-[[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&);
+/// @param change modifies the specification that was read, before the agent is built
+[[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&,
+                                   const std::function<void(agent_spec&)>& change = {});
 
 /// Whether the programs of an agent can be started here; what is wrong goes to standard error.
 [[nodiscard]] bool is_set_up(const agent& checked, io_runtime& io);

@@ -9,7 +9,7 @@
 
 namespace superstep::cli {
 
-/// Lines of a terminal, a pipe or a file, as they come. Editing a line is the terminal's.
+/// Lines of a plain terminal, a pipe or a file, as they come.
 class line_reader {
 public:
   /// @param input stays open, and nobody else reads from it
@@ -23,6 +23,11 @@ public:
   /// The next line. Throws std::runtime_error when it is longer than `line_bytes_max`, and
   /// std::system_error when the input cannot be read.
   [[nodiscard]] read next();
+  /// Drops what was read but not returned yet.
+  void discard() noexcept {
+    held_.clear();
+    searched_ = 0;
+  }
 
   static constexpr std::size_t line_bytes_max = 1024 * 1024;
 

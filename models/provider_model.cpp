@@ -52,6 +52,7 @@ public:
       const auto is_final = tried.why.next == next_step::try_once && ++unusable > 1;
       if (++counter >= most || is_final)
         co_return given_up(tried, counter);
+      report(tried, counter, most);
       auto rest = sleep_for{wait_after(tried, request, counter)};
       co_await rest;
     }
@@ -110,6 +111,11 @@ private:
         tried.wait ? std::min(told_max_ms, options_.backoff_max_ms) : options_.backoff_max_ms;
     const auto jitter = models::backoff(base, most, request.run_key, request.turn, count);
     return std::max(jitter, tried.wait.value_or(milliseconds{0}));
+  }
+
+  void report(const attempt& failed, std::uint32_t number, std::uint32_t most) const {
+    if (options_.on_retry)
+      options_.on_retry({number, most, failed.answer.error().text});
   }
 
   [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {

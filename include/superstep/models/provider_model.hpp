@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,13 @@ namespace superstep {
 
 /// The wire formats there are; see models/providers.
 enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropic, ollama };
+
+/// An attempt of a model call that failed and is followed by another.
+struct model_attempt {
+  std::uint32_t number = 1; ///< from 1
+  std::uint32_t attempts_max = 1;
+  std::string why;
+};
 
 struct provider_model_options {
   provider_api api = provider_api::openai_chat;
@@ -59,6 +67,9 @@ struct provider_model_options {
   std::size_t answer_bytes_max = 16 * 1024 * 1024;
   std::size_t tool_calls_max = 1'000; ///< in one answer, streamed or not; 0 = no limit
   std::string ca_file; ///< PEM with the trusted roots; empty: the system's
+
+  /// Called before each wait for another attempt, on the thread of the call. Empty: not called.
+  std::function<void(const model_attempt&)> on_retry{};
 
   const superstep::clock* time =
       &system_clock(); ///< to read dates of the server with; outlives the model

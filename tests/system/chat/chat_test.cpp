@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(an_agent_answers_with_tools_and_is_gone_on_with_later) {
   again.read_until("It goes on after 6 messages");
   again.read_until("> ");
   again.type("/history\n");
-  const auto shown = again.read_until("I heard: /quit is a word\n> ");
+  const auto shown = again.read_until("I heard: /quit is a word\n--- end of history ---\n> ");
   BOOST_TEST(shown.find("> please add 3 and 4\nLet me add.\n  -> calculator") != shown.npos, shown);
   again.type("add 40 and 2\n");
   again.read_until("It is 42.\n> ");
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_stops_an_answer_and_the_thread_goes_on_in_another_pr
   auto again = terminal_process{at.command()};
   again.read_until("did not come to its end; /continue goes on with it.\n> ");
   again.type("/history\n");
-  const auto shown = again.read_until("<- [2] calculator: 42\n> ");
+  const auto shown = again.read_until("<- [2] calculator: 42\n--- end of history ---\n> ");
   BOOST_TEST(
       shown.find(
           "<- [1] endless: Error: the call of tool 'endless' was stopped: the run was cancelled") !=
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_killed_conversation_goes_on_with_other_words) {
   again.type("add 1 and 2\n");
   again.read_until("It is 3.\n> ");
   again.type("/history\n");
-  const auto shown = again.read_until("It is 3.\n> ");
+  const auto shown = again.read_until("It is 3.\n--- end of history ---\n> ");
   BOOST_TEST(shown.find("endless: The call was stopped before it ended") != shown.npos, shown);
   leave(again);
 }

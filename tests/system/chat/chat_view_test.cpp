@@ -81,9 +81,29 @@ BOOST_AUTO_TEST_CASE(what_a_hook_writes_was_shown_before) {
 }
 
 BOOST_AUTO_TEST_CASE(answers_cannot_command_the_terminal_and_colours_are_the_programs) {
-  BOOST_TEST(shown(false, piece("a\x1b[31mb")) == "a?[31mb\n");
+  BOOST_TEST(shown(false, piece("a\x1b[31mb")) == "a<U+001B>[31mb\n");
   BOOST_TEST(shown(true, wrote("tools", {tool_message("x", "c1", "t")})) ==
              "\x1b[2m  <- t: x\x1b[0m\n");
+}
+
+BOOST_AUTO_TEST_CASE(reviews_show_call_numbers_and_invisible_characters) {
+  auto first = call("c1", "book");
+  auto second = first;
+  first.args = json::object{{"to", "a\u202Eb\u200B"}};
+  second.args = json::object{{"to", "c\u2028"}};
+  second.id = "c2";
+  auto out = std::ostringstream{};
+  auto view = chat_view{out, false};
+  view.hear(wrote("agent", {ai_message("", {first, second})}));
+  out.str("");
+  view.question({{"book", second.args}, {}, {}});
+  view.question({{"book", first.args}, {}, {}});
+  view.question({{"bo\u202Eok", first.args}, {}, {}});
+  const auto text = out.str();
+  BOOST_TEST(text.find("Review of book [2]:\n  {\"to\":\"c<U+2028>\"}\n") == 0u, text);
+  BOOST_TEST(text.find("Review of book [1]:\n  {\"to\":\"a<U+202E>b<U+200B>\"}\n") != text.npos,
+             text);
+  BOOST_TEST(text.find("Review of bo<U+202E>ok:\n") != text.npos, text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

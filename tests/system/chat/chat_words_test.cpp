@@ -2,6 +2,7 @@
 #include "cli/chat_words.hpp"
 
 #include <superstep/base/json.hpp>
+#include <superstep/base/visible_text.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -101,11 +102,18 @@ BOOST_AUTO_TEST_CASE(what_a_review_does_not_allow_is_refused) {
                          .allow_accept = false}) == "respond TEXT");
 }
 
-BOOST_AUTO_TEST_CASE(a_terminal_is_told_nothing_by_what_others_say) {
-  BOOST_TEST(harmless("a\x1b[2Jb\rc\x7f") == "a?[2Jb?c?");
-  BOOST_TEST(harmless("\xC2\x9B"
-                      "1m") == "?1m"); // C1, in UTF-8
-  BOOST_TEST(harmless("ünïcode\tand\nlines") == "ünïcode\tand\nlines");
+BOOST_AUTO_TEST_CASE(invisible_characters_are_shown) {
+  BOOST_TEST(visible_text("a\x1b[2Jb\rc\x7f") == "a<U+001B>[2Jb<U+000D>c<U+007F>");
+  BOOST_TEST(visible_text("\xC2\x9B"
+                          "1m") == "<U+009B>1m"); // C1, in UTF-8
+  BOOST_TEST(visible_text("pay \u202Eeno\u202C") == "pay <U+202E>eno<U+202C>");
+  BOOST_TEST(visible_text("\u200B\u2028\u2066\uFEFF\u00AD") ==
+             "<U+200B><U+2028><U+2066><U+FEFF><U+00AD>");
+  BOOST_TEST(visible_text("\U000E0041\u3164") == "<U+E0041><U+3164>");
+  BOOST_TEST(visible_text("ünïcode\tand\nlines 日本 \U0001F600\uFE0F") ==
+             "ünïcode\tand\nlines 日本 \U0001F600\uFE0F");
+  BOOST_TEST(visible_text("\xff") == "\uFFFD");
+  BOOST_TEST(one_line("a\u202Eb", 100) == "a<U+202E>b");
 }
 
 BOOST_AUTO_TEST_CASE(only_utf8_is_said) {

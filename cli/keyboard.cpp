@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/keyboard.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace superstep::cli {
+
+keyboard::keyboard(const wake_up& bell, bool is_terminal) : lines_{STDIN_FILENO, bell} {
+  auto now = termios{};
+  if (::tcgetattr(STDIN_FILENO, &now) != 0)
+    return;
+  before_ = now;
+  if (!is_terminal || !line_editor::is_possible())
+    return;
+  shows_keys_itself_ = true;
+  set_echo(false);
+  editor_.emplace(bell);
+}
+
+keyboard::~keyboard() {
+  editor_.reset();
+  if (before_)
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
+}
+
+line_reader::read keyboard::next(std::string_view prompt) {
+  return editor_ ? editor_->next(prompt) : lines_.next();
+}
+
+void keyboard::remember(const std::string& line) {
+  if (editor_)
+    editor_->remember(line);
+}
+
+void keyboard::set_echo(bool on) noexcept {
+  echoes_ = on;
+  if (!before_)
+    return;
+  auto wanted = *before_;
+  if (!on || shows_keys_itself_)
+    wanted.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  if (shows_keys_itself_) // keys reach the editor as they are, without a bound on a line
+    wanted.c_lflag &= ~static_cast<tcflag_t>(ICANON);
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &wanted);
+}
+
+void keyboard::discard() {
+  constexpr auto pause_ms = 30;   // a paste comes in pieces
+  constexpr auto pieces_max = 50; // of one that does not end
+  if (!before_)
+    return;
+  const auto silent = silence{*this};
+  auto piece = pollfd{STDIN_FILENO, POLLIN, 0};
+  for (auto i = 0; i < pieces_max; ++i) {
+    ::tcflush(STDIN_FILENO, TCIFLUSH);
+    if (::poll(&piece, 1, pause_ms) <= 0)
+      break;
+  }
+  lines_.discard();
+  if (editor_)
+    editor_->discard();
+}
+
+} // namespace superstep::cli

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// `superstep chat` in a terminal with editing keys, as tmux shows it. Skipped without tmux.
+#include "system/process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+using superstep::testing::process;
+using superstep::testing::superstep_program;
+using superstep::testing::temporary_folder;
+using superstep::testing::write_file;
+namespace utf = boost::unit_test;
+
+namespace tmux_test {
+
+namespace {
+
+constexpr auto rules = std::string_view{R"(rules:
+  - type: human
+    match: 'add (\d+) and (\d+)'
+    calls: [{name: calculator, args: {expression: '\1 + \2'}}]
+  - {type: tool, tool: calculator, text: 'It is \0.'}
+  - {type: human, match: 'pause', text: Pausing., calls: [{name: pause}]}
+  - {type: tool, tool: pause, text: Paused.}
+  - {type: human, match: 'slow (\w+)', calls: [{name: pause}, {name: book, args: {hotel: '\1'}}]}
+  - {type: human, match: 'book (.+)', calls: [{name: book, args: {hotel: '\1'}}]}
+  - {type: tool, tool: book, text: 'The desk says \0'}
+default: {text: 'I heard: \0'}
+)"};
+
+constexpr auto agent = std::string_view{R"(model: {provider: scripted, path: rules.yaml}
+tools:
+  - calculator
+  - simulated: {name: book}
+  - simulated: {name: pause, delay_ms: 1500}
+review: [book]
+)"};
+
+constexpr auto dead_server = std::string_view{
+    "model: {provider: openai, model: m, base_url: 'http://127.0.0.1:1/v1', api_key_env: '', "
+    "attempts_max: 3}\n"};
+
+/// A chat in a window of 90 x 30.
+class window {
+public:
+  explicit window(std::string_view file = agent) {
+    write_file(folder_ / "rules.yaml", rules);
+    write_file(folder_ / "agent.yaml", file);
+    run({"new-session", "-d", "-x", "90", "-y", "30",
+         "exec '" + superstep_program() + "' chat '" + (folder_ / "agent.yaml") + "' --thread t"});
+    wait_for("/help says what can be typed\n>");
+  }
+  window(const window&) = delete;
+  window& operator=(const window&) = delete;
+  ~window() { run({"kill-server"}); }
+
+  void type(const std::string& text) const { run({"send-keys", "-l", text}); }
+  void key(const std::string& name) const { run({"send-keys", name}); }
+  void say(const std::string& text) const {
+    type(text);
+    key("Enter");
+  }
+  /// @param how -p: as a bracketed paste, -r: as typed
+  void paste(const std::string& text, const std::string& how) const {
+    run({"set-buffer", text});
+    run({"paste-buffer", how});
+  }
+  [[nodiscard]] std::string screen() const { return run({"capture-pane", "-p", "-J", "-S", "-200"}); }
+
+  /// Returns the screen once it shows the text, so many times. Throws if it does not.
+  std::string wait_for(std::string_view text, std::size_t times = 1) const {
+    constexpr auto timeout = std::chrono::seconds{60};
+    const auto began = std::chrono::steady_clock::now();
+    auto shown = screen();
+    while (count(shown, text) < times) {
+      if (std::chrono::steady_clock::now() - began > timeout)
+        throw std::runtime_error{"'" + std::string{text} + "' was not shown, but:\n" + shown};
+      std::this_thread::sleep_for(std::chrono::milliseconds{20}); // between two looks
+      shown = screen();
+    }
+    return shown;
+  }
+
+  static std::size_t count(std::string_view shown, std::string_view text) {
+    auto out = std::size_t{0};
+    for (auto at = shown.find(text); at != shown.npos; at = shown.find(text, at + text.size()))
+      ++out;
+    return out;
+  }
+
+private:
+  [[nodiscard]] std::string socket() const { return folder_ / "tmux"; }
+  std::string run(const std::vector<std::string>& words) const {
+    auto command = std::vector<std::string>{"/usr/bin/tmux", "-u", "-f", "/dev/null", "-S", socket()};
+    command.insert(command.end(), words.begin(), words.end());
+    return process{command}.wait().out;
+  }
+
+  temporary_folder folder_;
+};
+
+boost::test_tools::assertion_result has_tmux(utf::test_unit_id) {
+  auto out = boost::test_tools::assertion_result{::access("/usr/bin/tmux", X_OK) == 0};
+  out.message() << "/usr/bin/tmux is not installed";
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(chat_in_tmux, *utf::precondition(has_tmux))
+
+BOOST_AUTO_TEST_CASE(lines_can_be_edited_and_repeated) {
+  const auto chat = window{};
+  chat.type("dd 3 and 5");
+  chat.key("BSpace");
+  chat.type("4");
+  chat.key("Home");
+  chat.type("a");
+  chat.wait_for("> add 3 and 4");
+  chat.key("Enter");
+  chat.wait_for("It is 7.");
+  chat.key("Up");
+  chat.wait_for("> add 3 and 4", 2);
+  chat.key("BSpace");
+  chat.say("9");
+  chat.wait_for("It is 12.");
+  chat.type("x y");
+  chat.key("Left");
+  chat.key("Left");
+  chat.key("DC");
+  chat.type("ä日");
+  chat.key("End");
+  chat.say("!");
+  const auto shown = chat.wait_for("I heard: xä日y!");
+  BOOST_TEST(shown.find("^[[") == shown.npos, shown);
+}
+
+BOOST_AUTO_TEST_CASE(a_paste_is_one_message) {
+  const auto chat = window{};
+  chat.paste("one\ntwo\n", "-p");
+  chat.wait_for("one⏎two⏎");
+  chat.say("three");
+  const auto shown = chat.wait_for("three", 2);
+  BOOST_TEST(window::count(shown, "I heard: one\ntwo\nthree\n") == 1u, shown);
+  BOOST_TEST(window::count(shown, "I heard:") == 1u, shown);
+}
+
+BOOST_AUTO_TEST_CASE(keys_do_not_mix_with_an_answer) {
+  const auto chat = window{};
+  chat.say("pause");
+  chat.wait_for("-> pause");
+  chat.say("add 1 and 2");
+  const auto shown = chat.wait_for("It is 3.");
+  BOOST_TEST(window::count(shown, "add 1 and 2") == 1u, shown);
+  BOOST_TEST(shown.find("Paused.") < shown.find("add 1 and 2"), shown);
+}
+
+BOOST_AUTO_TEST_CASE(earlier_lines_do_not_answer_a_review) {
+  for (const auto* how : {"-r", "-p"}) {
+    const auto chat = window{};
+    chat.paste("book Ritz\nyes\nyes\n", how);
+    if (std::string_view{how} == "-p")
+      chat.key("Enter");
+    chat.wait_for("review>");
+    chat.say("ignore");
+    const auto shown = chat.wait_for("The call was ignored.");
+    BOOST_TEST(shown.find("<- book: {") == shown.npos, shown);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keys_during_a_call_do_not_answer_its_review) {
+  const auto chat = window{};
+  chat.say("slow Ritz");
+  chat.wait_for("-> [1] pause");
+  chat.say("yes");
+  chat.paste("yes\nyes\n", "-p");
+  chat.key("Enter");
+  chat.wait_for("Review of book [2]:");
+  chat.wait_for("review>");
+  chat.say("ignore");
+  const auto shown = chat.wait_for("<- [2] book: The call was ignored.");
+  BOOST_TEST(shown.find("<- [2] book: {") == shown.npos, shown);
+}
+
+BOOST_AUTO_TEST_CASE(a_review_shows_invisible_characters) {
+  const auto chat = window{};
+  chat.say("book a\u200Bb\u202Ec\u2028d");
+  chat.wait_for(R"({"hotel":"a<U+200B>b<U+202E>c<U+2028>d"})");
+  chat.wait_for("review>");
+  chat.say("ignore");
+  chat.wait_for("The call was ignored.");
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_drops_what_was_typed_ahead) {
+  const auto chat = window{};
+  chat.say("pause");
+  chat.wait_for("-> pause");
+  chat.say("add 1 and 2");
+  chat.key("C-c");
+  chat.wait_for("Stopped;");
+  chat.say("hello");
+  const auto shown = chat.wait_for("I heard: hello");
+  BOOST_TEST(shown.find("It is 3.") == shown.npos, shown);
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_server_reports_its_attempts) {
+  const auto chat = window{dead_server};
+  chat.say("hello");
+  chat.wait_for("trying again (2 of 3): ");
+  chat.wait_for("trying again (3 of 3): ");
+  chat.wait_for("given up after 3 attempts");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace tmux_test
