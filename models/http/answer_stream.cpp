@@ -2,6 +2,7 @@
 #include "models/http/answer_stream.hpp"
 
 #include "models/http/answer_json.hpp"
+#include "models/http/call_count.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -130,30 +131,6 @@ result<message> read_document(provider_api api, const json::object& answer, std:
   return out;
 }
 
-/// Returns a lower bound of the tool calls in an answer or in one event of a stream. Called before
-/// a message is made of them.
-std::size_t count_calls(provider_api api, const json::object& answer) {
-  const auto size_of = [](const json::array* list) { return list ? list->size() : std::size_t{0}; };
-  switch (api) {
-  case provider_api::openai_chat: {
-    const auto* choices = array_in(answer, "choices");
-    const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
-    const auto* said = choice ? object_in(*choice, "message") : nullptr;
-    if (choice && !said)
-      said = object_in(*choice, "delta");
-    return said ? size_of(array_in(*said, "tool_calls")) : 0;
-  }
-  case provider_api::openai_responses:
-    return size_of(array_in(answer, "output"));
-  case provider_api::anthropic:
-    return size_of(array_in(answer, "content"));
-  case provider_api::ollama:
-    break;
-  }
-  const auto* said = object_in(answer, "message");
-  return said ? size_of(array_in(*said, "tool_calls")) : 0;
-}
-
 std::string too_many_calls(std::size_t most) {
   return "the answer has more than " + std::to_string(most) + " tool calls or blocks";
 }
@@ -168,6 +145,8 @@ void refuse_calls(message& m, const std::string& loss) {
 } // namespace
 
 result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max) {
+  if (calls_max != 0 && has_more_calls(api, body, calls_max))
+    return error{model_errc::bad_answer, too_many_calls(calls_max)};
   auto memory = loan{};
   const auto parsed = parse_answer_json(body, memory.to(api));
   if (!parsed)
@@ -248,6 +227,8 @@ std::optional<fault> answer_stream::read_event(std::string_view text) {
     is_whole_ = is_whole_ || api_ == provider_api::openai_chat;
     return std::nullopt;
   }
+  if (limits_.calls_max != 0 && has_more_calls(api_, text, limits_.calls_max))
+    return unusable(too_many_calls(limits_.calls_max));
   auto memory = loan{};
   const auto parsed = parse_answer_json(text, memory.to(api_));
   const auto* event = parsed ? parsed->value.if_object() : nullptr;

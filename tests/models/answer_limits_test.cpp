@@ -76,6 +76,23 @@ BOOST_DATA_TEST_CASE(whole_answers_have_a_limit_of_calls, boost::unit_test::data
   BOOST_TEST(read_answer(c.api, answer_of(c.api, 2'000), 0).has_value());
 }
 
+BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
+                     boost::unit_test::data::make(calls_cases), c) {
+  // Faults after the calls are not found any more.
+  auto text = answer_of(c.api, 20'000);
+  text.insert(text.size() - 1, ",");
+  const auto read = read_answer(c.api, text, 100);
+  BOOST_REQUIRE(read.has_error());
+  BOOST_TEST(read.error().text.find("more than 100 tool calls") != std::string::npos);
+  // Other long texts are read as before.
+  BOOST_TEST(read_answer(c.api, answer_of(c.api, 20'000), 20'000).has_value());
+  for (const auto* wrong : {R"({"choices":[)", R"({"message":7,"output":7,"content":7,"choices":7)"}) {
+    const auto none = read_answer(c.api, wrong + std::string(1'000'000, ' '), 100);
+    BOOST_REQUIRE(none.has_error());
+    BOOST_TEST((none.error().code == make_error_code(errc::parse_failed)), none.error().text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_event_has_the_limit_of_calls_too) {
   auto list = json::array{};
   for (auto i = 0; i < 101; ++i)
