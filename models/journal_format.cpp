@@ -2,6 +2,8 @@
 #include "models/journal_format.hpp"
 
 #include "models/hash.hpp"
+#include "models/hide_in_pieces.hpp"
+#include "models/http/faults.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -81,19 +83,23 @@ std::string hash_of(const model_request& request) {
   return fmt::format("{:016x}", hash(to_canonical_text(request.parameters), sum));
 }
 
-std::string to_line(const journal_entry& entry) {
+std::string to_line(const journal_entry& entry, const std::vector<std::string>& secrets) {
   auto out = json::object{
       {"run", entry.run}, {"turn", entry.turn}, {"question", entry.question}, {"ms", entry.ms}};
   if (!entry.chunks.empty()) {
     auto& chunks = out["chunks"].emplace_array();
     for (const auto& [time, piece] : entry.chunks)
       chunks.push_back(json::value(json::array{time, to_json(piece)}));
+    auto pieces = std::vector<json::value*>{};
+    for (auto& timed : chunks)
+      pieces.push_back(&timed.as_array().back());
+    hide_in_pieces(pieces, secrets);
   }
   if (entry.answer)
     out["message"] = to_json(*entry.answer);
   else
     out["error"] = error_form(entry.answer.error());
-  return to_text(out);
+  return without_secrets(to_text(out), secrets);
 }
 
 result<journal_entry> read_line(std::string_view line) {

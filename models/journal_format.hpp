@@ -26,8 +26,9 @@ struct journal_entry {
 /// parameters; no ids of messages and no metadata, which may differ from run to run.
 [[nodiscard]] std::string hash_of(const model_request& request);
 
-/// One line, without its end.
-[[nodiscard]] std::string to_line(const journal_entry& entry);
+/// One line, without its end and the secrets; see without_secrets().
+[[nodiscard]] std::string to_line(const journal_entry& entry,
+                                  const std::vector<std::string>& secrets = {});
 [[nodiscard]] result<journal_entry> read_line(std::string_view line);
 
 [[nodiscard]] std::string_view name_of(model_errc code) noexcept;

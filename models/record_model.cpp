@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/http/faults.hpp"
 #include "models/journal_format.hpp"
 #include "models/recording_file.hpp"
 
@@ -49,8 +48,7 @@ private:
     auto asking = inner->complete(std::move(request));
     entry.answer = co_await asking;
     entry.ms = passed();
-    if (auto added = file->add(models::without_secrets(models::to_line(entry), *secrets));
-        !added)
+    if (auto added = file->add(models::to_line(entry, *secrets)); !added)
       co_return std::move(added).error();
     co_return std::move(entry.answer);
   }

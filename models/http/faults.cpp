@@ -57,9 +57,8 @@ server_fault read_fault(std::string_view body) {
 }
 
 std::string without_secret(std::string_view text, std::string_view secret) {
-  constexpr auto length_min = std::size_t{16};
   auto out = std::string{};
-  auto at = secret.size() < length_min ? std::string_view::npos : text.find(secret);
+  auto at = secret.size() < secret_bytes_min ? std::string_view::npos : text.find(secret);
   for (; at != std::string_view::npos; at = text.find(secret)) {
     (out += text.substr(0, at)) += "***";
     text.remove_prefix(at + secret.size());

@@ -31,6 +31,9 @@ struct server_fault {
 [[nodiscard]] server_fault read_fault(std::string_view body);
 [[nodiscard]] server_fault read_fault(const json::object& body);
 
+/// Shorter secrets are left as they are.
+constexpr auto secret_bytes_min = std::size_t{16};
+
 /// Returns the text with every occurrence of a secret replaced. For errors, logs and recordings,
 /// never for content. Secrets of fewer than 16 characters are left: local servers are used with
 /// keys like `ollama` and `x`, which occur in any text. Linear in the length of the text.

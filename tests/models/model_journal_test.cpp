@@ -100,6 +100,45 @@ std::shared_ptr<const scripted_answers> answers(int count) {
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(secrets_split_over_pieces_are_not_recorded) {
+  const auto key = std::string{"sk-0123456789abcdef"};
+  const auto other = std::string{"9abcdef-and-then-this"}; // overlaps the end of the key
+  const auto said = "a " + key + " b " + key + key + " c " + other + " sk-0 " +
+                    key.substr(0, key.size() - 7) + other + " d";
+  const auto seen = std::string{"a *** b *** c *** sk-0 *** d"};
+  for (const auto size : {std::size_t{1}, std::size_t{3}, std::size_t{7}, key.size(), said.size()}) {
+    auto entry = models::journal_entry{};
+    for (auto at = std::size_t{0}; at < said.size(); at += size) {
+      auto text = message_chunk{};
+      text.part.content = said.substr(at, size);
+      entry.chunks.emplace_back(1.0, std::move(text));
+      // Two calls by turns: the arguments of each are one text.
+      for (const auto index : {0, 1}) {
+        auto call = message_chunk{};
+        auto arguments = tool_call_chunk{};
+        arguments.index = index;
+        arguments.args = said.substr(at, size);
+        call.call_chunks.push_back(std::move(arguments));
+        entry.chunks.emplace_back(1.0, std::move(call));
+      }
+    }
+    entry.answer = ai_message(said);
+    const auto read = models::read_line(models::to_line(entry, {key, other})).value();
+    BOOST_REQUIRE(read.chunks.size() == entry.chunks.size());
+    auto content = std::string{};
+    auto arguments = std::vector<std::string>(2);
+    for (const auto& [time, piece] : read.chunks) {
+      content += piece.part.content;
+      for (const auto& call : piece.call_chunks)
+        arguments.at(static_cast<std::size_t>(call.index.as_int64())) += call.args.value_or("");
+    }
+    BOOST_TEST(content == seen);
+    BOOST_TEST(arguments.at(0) == seen);
+    BOOST_TEST(arguments.at(1) == seen);
+    BOOST_TEST(models::to_line(entry).find(key + " b ") != std::string::npos);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(torn_last_line_of_recording_is_removed) {
   const auto file = journal_path{};
   BOOST_TEST(ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
