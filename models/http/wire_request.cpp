@@ -62,6 +62,50 @@ result<> add_parameters(provider_question& q, provider_api api, const json::obje
   return {};
 }
 
+/// Closes the objects of a schema to members that they do not name; with `all_required`, they also
+/// need all that they name. Schemas are read by parse_json(), which bounds their depth.
+void close_objects(json::value& schema, bool all_required) {
+  if (auto* list = schema.if_array())
+    for (auto& element : *list)
+      close_objects(element, all_required);
+  auto* object = schema.if_object();
+  if (!object)
+    return;
+  for (auto& member : *object) {
+    const auto key = std::string_view{member.key().data(), member.key().size()};
+    const auto has_names = is_one_of(key, {"properties", "$defs", "definitions"});
+    if (auto* named = has_names ? member.value().if_object() : nullptr)
+      for (auto& inner : *named)
+        close_objects(inner.value(), all_required);
+    else if (!is_one_of(key, {"const", "enum", "default", "examples"}))
+      close_objects(member.value(), all_required);
+  }
+  const auto* more = object->if_contains("additionalProperties");
+  if (type_of(*object) == "object" && (!more || *more == true))
+    (*object)["additionalProperties"] = false;
+  if (const auto* named = object_in(*object, "properties"); named && all_required) {
+    auto names = json::array{};
+    for (const auto& [name, _] : *named)
+      names.emplace_back(name);
+    (*object)["required"] = std::move(names);
+  }
+}
+
+/// Says of each tool whether its calls must match the schema, if the provider has it. Strict
+/// schemas name all members; OpenAI's need them as well.
+void bind_strictly(provider_question& q, provider_api api) {
+  const auto* strict = member(q.binding, "strict");
+  if (!strict || !strict->is_bool() || api == provider_api::ollama)
+    return;
+  spell_out_tools(q);
+  for (auto& tool : q.tools) {
+    auto& function = tool.as_object()["function"].as_object();
+    function["strict"] = strict->get_bool();
+    if (auto* schema = strict->get_bool() ? function.if_contains("parameters") : nullptr)
+      close_objects(*schema, api != provider_api::anthropic);
+  }
+}
+
 result<provider_question> make_question(const provider_model_options& options,
                                         const model_request& request) {
   auto q = provider_question{};
@@ -79,6 +123,7 @@ result<provider_question> make_question(const provider_model_options& options,
     q.messages = request.messages; // shared, not copied
   }
   q.definitions = request.tools;
+  bind_strictly(q, options.api);
   return q;
 }
 
@@ -99,29 +144,6 @@ void put_inside(json::object& body, std::string_view outer, std::string_view key
   into.get_object()[key] = std::move(value);
 }
 
-/// Anthropic takes a schema only if each of its objects excludes members that it does not name.
-/// Schemas are read by parse_json(), which bounds their depth.
-void close_objects(json::value& schema) {
-  if (auto* list = schema.if_array())
-    for (auto& element : *list)
-      close_objects(element);
-  auto* object = schema.if_object();
-  if (!object)
-    return;
-  for (auto& member : *object) {
-    const auto key = std::string_view{member.key().data(), member.key().size()};
-    const auto has_names = is_one_of(key, {"properties", "$defs", "definitions"});
-    if (auto* named = has_names ? member.value().if_object() : nullptr)
-      for (auto& inner : *named)
-        close_objects(inner.value());
-    else if (!is_one_of(key, {"const", "enum", "default", "examples"}))
-      close_objects(member.value());
-  }
-  const auto* more = object->if_contains("additionalProperties");
-  if (type_of(*object) == "object" && (!more || *more == true))
-    (*object)["additionalProperties"] = false;
-}
-
 void add_format(json::object& body, provider_api api, const answer_schema& format) {
   switch (api) {
   case provider_api::openai_chat:
@@ -136,7 +158,7 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
   }
   case provider_api::anthropic: {
     auto schema = json::value(format.schema);
-    close_objects(schema);
+    close_objects(schema, false); // it takes no others
     put_inside(body, "output_config", "format",
                json::object{{"type", "json_schema"}, {"schema", std::move(schema)}});
     break;

@@ -29,8 +29,9 @@ REQUESTS = {
 # Ollama's API has these members (api.Message and api.ToolCall of version 0.17); its Python SDK has
 # not. Options and schemas of tools are the user's own.
 ALSO = {
-    # Parameters of the user's own, which version 2 of the SDK no longer names.
-    "anthropic": {"": {"temperature", "top_p"}},
+    # Parameters of the user's own, which version 2 of the SDK no longer names. Schemas of tools may
+    # be any mapping beside the typed one; strict tools need the member.
+    "anthropic": {"": {"temperature", "top_p"}, ".tools[].input_schema": {"additionalProperties"}},
     "ollama": {".messages[]": {"tool_call_id"}, ".messages[].tool_calls[]": {"id"}},
 }
 CALLS = [{"id": "c1", "name": "weather", "args": {"city": "Tromsø", "days": 2}},

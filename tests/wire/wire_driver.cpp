@@ -121,6 +121,8 @@ const auto manners = std::vector<manner>{
     {"any", R"({"tool_choice":"any","parallel_tool_calls":false})", true},
     {"none", R"({"tool_choice":"none"})", true},
     {"by_name", R"({"tool_choice":"now","parallel_tool_calls":true})", true},
+    {"strict", R"({"strict":true})", true},
+    {"not_strict", R"({"strict":false})", true},
 };
 
 void print_request(const std::string& api, const history& said, const manner& how,

@@ -12,7 +12,9 @@ namespace superstep {
 struct tool_binding {
   std::string choice;           ///< a tool's name, "auto", "any" or "none"
   std::optional<bool> parallel; ///< whether an answer may hold several calls
-  std::optional<bool> strict;   ///< whether arguments must match the schemas
+  /// Whether arguments must match the schemas. For strict tools of OpenAI all parameters are
+  /// required. Ollama has no such member.
+  std::optional<bool> strict;
 };
 
 /// The model with these tools. A request that brings tools of its own is asked with those, and
