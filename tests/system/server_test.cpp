@@ -107,7 +107,7 @@ BOOST_DATA_TEST_CASE(every_row_ends_as_recorded_in_spite_of_faults,
 }
 
 BOOST_AUTO_TEST_CASE(all_calls_wait_while_everything_is_refused) {
-  auto one = chat_server{{"--outage-every-ms", "1000", "--outage-ms", "500"}};
+  auto one = chat_server{{"--outage-every-ms", "300", "--outage-ms", "150"}};
   const auto seen = run_against(one, false, 250);
   BOOST_TEST(seen.at("outages").as_int64() > 0);
   // The calls in flight, and the refusals needed to distinguish an outage from single refusals.
