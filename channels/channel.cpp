@@ -19,11 +19,6 @@ public:
   }
 };
 
-// The reference ends these messages so; users search for it.
-constexpr auto concurrent_update_help =
-    "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-    "INVALID_CONCURRENT_GRAPH_UPDATE";
-
 } // namespace
 
 std::error_code make_error_code(channel_errc code) noexcept {
@@ -36,16 +31,15 @@ channel::~channel() = default;
 error channel::one_value_only() const {
   return {channel_errc::invalid_update,
           "At key '" + name_ +
-              "': Can receive only one value per step. Use an Annotated key to handle multiple "
-              "values." +
-              concurrent_update_help};
+              "': Can receive only one value per step.\nGive the channel a reducer to keep the values "
+              "of several nodes, or let one node of a step write it."};
 }
 
 error channel::one_overwrite_only() const {
-  return {channel_errc::invalid_update, "At key '" + name_ +
-                                            "': Can receive only one Overwrite value per "
-                                            "super-step." +
-                                            concurrent_update_help};
+  return {channel_errc::invalid_update,
+          "At key '" + name_ +
+              "': Can receive only one Overwrite value per super-step.\nLet one node of a step "
+              "overwrite the channel."};
 }
 
 error channel::guarded_value_only(std::string_view kind) const {

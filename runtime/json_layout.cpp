@@ -102,10 +102,8 @@ write_list json_layout::writes_of(json::value update) const {
   if (update.is_null())
     return writes;
   if (!update.is_object())
-    throw_invalid(
-        "Expected dict, got " + to_text(update) +
-        "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-        "INVALID_GRAPH_NODE_RETURN_VALUE");
+    throw_invalid("Expected dict, got " + to_text(update) +
+                  "\nReturn a JSON object with the channels to write, or null for none.");
   for (auto& [key, v] : update.as_object()) {
     const auto found = numbers.find(std::string_view{key});
     if (found != numbers.end() && channels[found->second].kind != json_kind::managed)

@@ -31,10 +31,6 @@ struct refuse {
   void operator()(int&, int&&) const { throw std::runtime_error{"no more"}; }
 };
 
-const auto concurrent_help = std::string{
-    "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-    "INVALID_CONCURRENT_GRAPH_UPDATE"};
-
 /// One channel on one slot.
 template <class Channel, class Held>
 struct on_slot {
@@ -97,9 +93,8 @@ BOOST_AUTO_TEST_CASE(two_writes_in_one_step_are_refused_in_the_words_of_the_refe
   BOOST_TEST(done.error().code == make_error_code(channel_errc::invalid_update));
   BOOST_TEST(
       done.error().text ==
-      "At key 'key': Can receive only one value per step. Use an Annotated key to handle multiple "
-      "values." +
-          concurrent_help);
+      "At key 'key': Can receive only one value per step.\nGive the channel a reducer to keep the "
+      "values of several nodes, or let one node of a step write it.");
   BOOST_TEST(*c.held() == 7);
 }
 
@@ -142,8 +137,8 @@ BOOST_AUTO_TEST_CASE(two_overwrites_in_one_step_are_refused) {
   const auto done = c.update({over(items({"x"})), put(items({"a"})), over(items({"y"}))});
   BOOST_TEST_REQUIRE(done.has_error());
   BOOST_TEST(done.error().text ==
-             "At key 'key': Can receive only one Overwrite value per super-step." +
-                 concurrent_help);
+             "At key 'key': Can receive only one Overwrite value per super-step.\nLet one node of a "
+             "step overwrite the channel.");
   BOOST_TEST(c.held() == items({"0"}), boost::test_tools::per_element());
 }
 

@@ -182,7 +182,6 @@ json::array printed_list(const std::vector<message>& messages, bool exact) {
 } // namespace
 
 std::string canonical(std::string text, bool exact) {
-  text = text.substr(0, text.find("\nFor troubleshooting, visit: "));
   if (exact)
     return text;
   using form = std::array<std::string_view, 3>;

@@ -31,8 +31,7 @@ struct building {
 [[noreturn]] void throw_bad_return(const json::value& v) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "Expected dict, got " + to_text(v) +
-                                  "\nFor troubleshooting, visit: https://docs.langchain.com/oss/"
-                                  "python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE",
+                                  "\nReturn a JSON object with the channels to write",
                               {},
                               0,
                               {},

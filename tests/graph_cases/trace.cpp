@@ -27,9 +27,11 @@ json::object describe_code(const std::error_code& code, const std::string& text)
     return {{"kind", "bad_argument"}};
   if (code == graph_errc::invalid_update || code == make_error_code(channel_errc::invalid_update)) {
     auto out = json::object{{"kind", "invalid_update"}, {"code", nullptr}};
-    for (const auto* help : {"INVALID_CONCURRENT_GRAPH_UPDATE", "INVALID_GRAPH_NODE_RETURN_VALUE"})
-      if (text.find(help) != std::string::npos)
-        out["code"] = help;
+    // The cases were recorded with codes, in place of which superstep says what to do.
+    if (text.find("Can receive only one ") != std::string::npos)
+      out["code"] = "INVALID_CONCURRENT_GRAPH_UPDATE";
+    else if (text.find("\nReturn a JSON object") != std::string::npos)
+      out["code"] = "INVALID_GRAPH_NODE_RETURN_VALUE";
     return out;
   }
   return {{"kind", "node_error"}, {"class", code.category().name()}, {"message", text}};
