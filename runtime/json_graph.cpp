@@ -59,7 +59,7 @@ void add_result(json_command&& c, const program_node& at, const json_layout& lay
 
 [[noreturn]] void throw_no_object(const json::value& given) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "Expected dict, got " + to_text(given),
+                              "Expected an object, got " + to_text(given),
                               {},
                               0,
                               {},

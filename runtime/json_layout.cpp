@@ -102,7 +102,7 @@ write_list json_layout::writes_of(json::value update) const {
   if (update.is_null())
     return writes;
   if (!update.is_object())
-    throw_invalid("Expected dict, got " + to_text(update) +
+    throw_invalid("Expected an object, got " + to_text(update) +
                   "\nReturn a JSON object with the channels to write, or null for none.");
   for (auto& [key, v] : update.as_object()) {
     const auto found = numbers.find(std::string_view{key});

@@ -129,7 +129,7 @@ private:
       return run_input::go_on();
     if (!given.is_object())
       throw_invalid(graph_errc::invalid_update,
-                    "Expected dict, got " + to_text(given) + "\nReturn a JSON object");
+                    "Expected an object, got " + to_text(given) + "\nReturn a JSON object");
     return graphs_.main().input(given.get_object());
   }
 

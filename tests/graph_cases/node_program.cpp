@@ -30,7 +30,7 @@ struct building {
 
 [[noreturn]] void throw_bad_return(const json::value& v) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "Expected dict, got " + to_text(v) +
+                              "Expected an object, got " + to_text(v) +
                                   "\nReturn a JSON object with the channels to write",
                               {},
                               0,

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
     return tells(
         e,
-        "Expected dict, got 7\nReturn a JSON object with the channels to write, or null for none.");
+        "Expected an object, got 7\nReturn a JSON object with the channels to write, or null for none.");
   });
 }
 
