@@ -2,12 +2,13 @@
 // The command line: parses arguments, calls the library, prints.
 #include "cli/commands.hpp"
 
+#include <superstep/net/descriptor_limit.hpp>
+
 #include <csignal>
 #include <exception>
 #include <iostream>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace {
@@ -20,20 +21,11 @@ void fill_closed_standard_streams() {
       static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
-/// Rows in flight need several descriptors each; the soft limit is often 1024.
-void raise_descriptor_limit() {
-  auto limit = rlimit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
-  }
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
   fill_closed_standard_streams();
-  raise_descriptor_limit();
+  superstep::raise_descriptor_limit();
   std::signal(SIGXFSZ, SIG_IGN); // a file-size limit is an error of the write, not the end
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};

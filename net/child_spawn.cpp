@@ -4,6 +4,7 @@
 // afterwards could fail when the program has run already.
 #include "net/child_spawn.hpp"
 
+#include "net/descriptor_limit.hpp"
 #include "net/program_guard.hpp"
 
 #include <superstep/base/error.hpp>
@@ -68,8 +69,20 @@ result<pipe_ends> open_pipe() {
 
 struct limit {
   int resource;
-  std::uint64_t value;
+  rlimit value;
+  bool is_set; // else the program has ours
 };
+
+limit limit_of(int resource, std::uint64_t asked) noexcept {
+  return {resource, {asked, asked}, asked != 0};
+}
+
+/// Set in any case: our soft limit may have been raised.
+limit limit_of_files(std::uint64_t asked) noexcept {
+  if (asked != 0)
+    return limit_of(RLIMIT_NOFILE, asked);
+  return {RLIMIT_NOFILE, descriptor_limit_of_programs(), true};
+}
 
 /// All that the new process needs, made before: it may not allocate.
 struct child_plan {
@@ -108,8 +121,7 @@ become_program(void* given) {
   if (plan.folder != nullptr && ::syscall(SYS_chdir, plan.folder) != 0)
     fail(child_plan::step::folder);
   for (const auto& one : plan.limits) {
-    const auto both = rlimit{one.value, one.value};
-    if (one.value != 0 && ::syscall(SYS_prlimit64, 0, one.resource, &both, nullptr) != 0)
+    if (one.is_set && ::syscall(SYS_prlimit64, 0, one.resource, &one.value, nullptr) != 0)
       fail(child_plan::step::limits);
   }
   constexpr auto mask_bytes = 8; // of the kernel's set of signals
@@ -218,8 +230,8 @@ result<spawned> spawn(const process_request& request, program_guard& guard) {
       request.environment ? own_environment.data() : environ,
       request.working_directory.empty() ? nullptr : request.working_directory.c_str(),
       {input->read.get(), output->write.get(), errors->write.get()},
-      {limit{RLIMIT_AS, limits.memory_bytes}, limit{RLIMIT_CPU, limits.cpu_s},
-       limit{RLIMIT_NOFILE, limits.files}, limit{RLIMIT_NPROC, limits.processes}},
+      {limit_of(RLIMIT_AS, limits.memory_bytes), limit_of(RLIMIT_CPU, limits.cpu_s),
+       limit_of_files(limits.files), limit_of(RLIMIT_NPROC, limits.processes)},
       *known_to,
       ::getpid()};
   auto pidfd = -1;

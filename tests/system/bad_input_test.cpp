@@ -5,6 +5,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 BOOST_AUTO_TEST_SUITE(bad_input)
@@ -217,6 +218,29 @@ BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
     }
   }
   BOOST_TEST(text_at(messages_of(rows.at("fine")).at(2).as_object(), "content") == "42");
+}
+
+// superstep raises its limit of open files and ignores signals for itself alone.
+BOOST_AUTO_TEST_CASE(tools_keep_limits_and_signals_of_the_start) {
+  auto job = cli_job{};
+  job.write("agent.yaml", R"(model: {provider: recorded, path: turns.jsonl}
+tools:
+  - command: {name: t, description: t, argv: [sh, -c, 'ulimit -Sn; grep SigIgn /proc/self/status']}
+)");
+  job.write("in.jsonl", chat_line("a", "go"));
+  job.write("turns.jsonl", turns_with_call("a", "t", "{}"));
+  auto before = rlimit{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  auto lowered = before;
+  lowered.rlim_cur = 300;
+  BOOST_REQUIRE(lowered.rlim_cur < lowered.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &lowered);
+  const auto end = job.run();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(text_at(messages_of(rows.at("a")).at(2).as_object(), "content") ==
+             "300\nSigIgn:\t0000000000000000");
 }
 
 BOOST_AUTO_TEST_CASE(missing_program_is_refused_before_rows_run) {

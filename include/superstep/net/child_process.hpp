@@ -15,7 +15,8 @@
 
 namespace superstep {
 
-/// Limits that the kernel keeps for one program and its children (setrlimit(2)); 0 = the caller's.
+/// Limits that the kernel keeps for one program and its children (setrlimit(2)); 0 = the caller's,
+/// for open files from before raise_descriptor_limit().
 struct process_limits {
   std::uint64_t memory_bytes = 0; ///< of address space, each process
   std::uint64_t cpu_s = 0;        ///< seconds of processor time, each process
@@ -62,7 +63,7 @@ struct process_result {
 
 /// Runs the program and waits for its end; any number at a time, and no thread waits.
 ///
-/// It gets a process group of its own. The group is killed when the time is over, when there is too
+/// It gets default signals and a process group of its own. The group is killed when the time is over, when there is too
 /// much output, when the awaiting coroutine goes away, and also when the program itself has ended:
 /// nothing that a call has started outlives the call (what leaves the group by setsid(2) does).
 /// The group is killed as well when this process ends, by SIGKILL too: a guard process sees to it,

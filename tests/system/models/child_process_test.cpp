@@ -2,6 +2,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/net/child_process.hpp>
+#include <superstep/net/descriptor_limit.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -145,6 +146,43 @@ BOOST_AUTO_TEST_CASE(environment_and_folder_are_those_asked_for) {
   request.working_directory = "/";
   const auto ended = sync_wait(run_process(io, request));
   BOOST_TEST(ended->stdout_text.starts_with("me\n/\n"));
+}
+
+BOOST_AUTO_TEST_CASE(programs_keep_descriptor_limit_from_before_raising) {
+  auto io = io_runtime{};
+  for (const auto room : {200, 300}) {
+    const auto lowered = few_descriptors{room};
+    auto before = rlimit{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    BOOST_REQUIRE(before.rlim_cur < before.rlim_max);
+    raise_descriptor_limit();
+    raise_descriptor_limit(); // has nothing left to raise
+    auto raised = rlimit{};
+    ::getrlimit(RLIMIT_NOFILE, &raised);
+    BOOST_TEST(raised.rlim_cur == before.rlim_max);
+    const auto hard = before.rlim_max == RLIM_INFINITY ? std::string{"unlimited"}
+                                                       : std::to_string(before.rlim_max);
+    auto asks = shell("ulimit -Sn; ulimit -Hn");
+    BOOST_TEST(sync_wait(run_process(io, asks))->stdout_text ==
+               std::to_string(before.rlim_cur) + '\n' + hard + '\n');
+    asks.limits.files = 44;
+    BOOST_TEST(sync_wait(run_process(io, asks))->stdout_text == "44\n44\n");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(programs_have_default_signals) {
+  const auto folder = scratch{};
+  const auto ignored = {SIGXFSZ, SIGPIPE, SIGINT, SIGHUP, SIGTERM, SIGRTMIN};
+  for (const auto number : ignored)
+    std::signal(number, SIG_IGN);
+  auto io = io_runtime{};
+  const auto told = sync_wait(run_process(io, program({"grep", "Sig[BI]", "/proc/self/status"})));
+  const auto killed = sync_wait(run_process(
+      io, shell("ulimit -f 1; exec head -c 100000 /dev/zero > " + folder.path + "/big")));
+  for (const auto number : ignored)
+    std::signal(number, SIG_DFL);
+  BOOST_TEST(told->stdout_text == "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+  BOOST_TEST(killed->signal == SIGXFSZ);
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
