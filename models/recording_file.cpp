@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -57,6 +58,26 @@ bool is_recording(std::string_view start) {
   return start.starts_with(line_start) || line_start.starts_with(start); // long, or torn
 }
 
+/// @param create O_CREAT or 0
+int open_to_add(const std::string& path, int create) {
+  const auto fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | create, 0600);
+  if (fd >= 0 || errno == ENXIO || errno == EISDIR || errno == ENOENT)
+    return fd;
+  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); // a device, perhaps
+}
+
+std::string cannot_open(const std::string& path, int code) {
+  return "cannot open the recording " + path + " for writing: " + system_text(code);
+}
+
+/// 0 if the file could be created in its folder, otherwise an errno.
+int creation_fault(const std::string& path) {
+  auto folder = std::filesystem::path{path}.parent_path();
+  if (folder.empty())
+    folder = ".";
+  return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
 } // namespace
 
 recording_file::recording_file(recording_file&& other) noexcept
@@ -70,12 +91,15 @@ recording_file::~recording_file() {
 result<recording_file> recording_file::open(std::string path, std::string& note) {
   auto out = recording_file{};
   out.path_ = std::move(path);
-  out.fd_ = ::open(out.path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (out.fd_ < 0 && errno != ENXIO && errno != EISDIR)
-    out.fd_ = ::open(out.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); // a device, perhaps
-  if (out.fd_ < 0)
-    return error{model_errc::bad_configuration, "cannot open the recording " + out.path_ +
-                                                    " for writing: " + system_text(errno)};
+  out.fd_ = open_to_add(out.path_, 0);
+  auto code = out.fd_ < 0 ? errno : 0;
+  if (code == ENOENT) {
+    code = creation_fault(out.path_);
+    if (code == 0)
+      return out;
+  }
+  if (code != 0)
+    return error{model_errc::bad_configuration, cannot_open(out.path_, code)};
   if (auto checked = out.check_and_repair(note); !checked)
     return checked.error();
   return out;
@@ -100,7 +124,22 @@ result<void> recording_file::check_and_repair(std::string& note) {
              " bytes); it was removed";
     }
   }
-  static_cast<void>(::flock(fd_, LOCK_SH | LOCK_NB));
+  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) { // a repair takes a short time
+  }
+  return {};
+}
+
+result<void> recording_file::create() {
+  fd_ = open_to_add(path_, O_CREAT);
+  if (fd_ < 0) {
+    const auto is_of_process = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return error{is_of_process ? errc::shortage : errc::io_failed, cannot_open(path_, errno)};
+  }
+  auto note = std::string{};
+  if (const auto checked = check_and_repair(note); !checked) { // another process was faster
+    ::close(std::exchange(fd_, -1));
+    return error{errc::io_failed, checked.error().text};
+  }
   return {};
 }
 
@@ -108,6 +147,9 @@ result<void> recording_file::add(std::string line) {
   line += '\n';
   const auto is_an_error = detail::file_size_signal_blocked{};
   const auto lock = std::scoped_lock{mutex_};
+  if (fd_ < 0)
+    if (auto created = create(); !created)
+      return created;
   const auto begin = ::lseek(fd_, 0, SEEK_END);
   auto written = std::size_t{0};
   while (written < line.size()) {

@@ -188,6 +188,37 @@ BOOST_AUTO_TEST_CASE(recording_is_not_added_to_foreign_file) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(recording_is_created_by_its_first_answer) {
+  const auto file = journal_path{};
+  const auto first = record_model(answers(1), file.path).value();
+  const auto second = record_model(answers(1), file.path).value();
+  BOOST_TEST(!std::filesystem::exists(file.path));
+  BOOST_TEST(ask_model(first, question("r", 0, "a")).has_value());
+  BOOST_TEST(ask_model(second, question("s", 0, "a")).has_value());
+  BOOST_TEST(ask_model(replay(file.path), question("r", 0, "a")).has_value());
+  BOOST_TEST(ask_model(replay(file.path), question("s", 0, "a")).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(foreign_file_made_meanwhile_is_not_added_to) {
+  const auto file = journal_path{};
+  const auto recorder = record_model(answers(2), file.path).value();
+  std::ofstream{file.path} << "mine\n";
+  for (auto turn = 0U; turn < 2; ++turn)
+    BOOST_TEST((ask_model(recorder, question("r", turn, "a")).error().code ==
+                make_error_code(errc::io_failed)));
+  BOOST_TEST(std::filesystem::file_size(file.path) == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(recording_that_cannot_be_created_is_refused) {
+  const auto file = journal_path{};
+  std::ofstream{file.path} << '\n';
+  for (const auto& path : {std::string{"/no/such/folder/a.jsonl"}, file.path + "/a.jsonl",
+                           std::string{"/no-folder/"}})
+    BOOST_TEST((record_model(answers(1), path).error().code ==
+                make_error_code(model_errc::bad_configuration)),
+               path);
+}
+
 BOOST_AUTO_TEST_CASE(recording_on_full_disk_is_an_input_output_error) {
   const auto recorder = record_model(answers(1), "/dev/full");
   BOOST_REQUIRE(recorder.has_value());

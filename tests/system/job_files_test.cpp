@@ -199,6 +199,32 @@ BOOST_AUTO_TEST_CASE(new_files_are_private) {
                name);
 }
 
+BOOST_AUTO_TEST_CASE(refused_recording_is_not_created) {
+  const auto job = trip{};
+  fs::create_symlink("not-there-yet", job.folder / "trip.dead.jsonl");
+  for (const auto* name : {"trip.jsonl", "./trip.jsonl", "trip.journal", "not-there-yet",
+                           "trip.summary.json", "trip.job.db", "events.jsonl"}) {
+    job.write("trip.yaml", std::string{"model: {provider: scripted, path: rules.yaml, record: "} +
+                               name + "}\n");
+    const auto end = job.run({"--checkpoints", "--events", job.folder / "events.jsonl"});
+    BOOST_TEST(end.exit_code == 1, name);
+    BOOST_TEST(has(end.err, "are one file"), name << ": " << end.err);
+    BOOST_TEST(!fs::exists(job.folder / name), name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_answers_create_a_recording) {
+  const auto job = trip{};
+  job.write("trip.yaml", "model: {provider: scripted, path: rules.yaml, record: r.jsonl}\n"
+                         "store: {path: s.db}\n");
+  const auto quoted = "'" + superstep_program() + "' ";
+  BOOST_TEST(job.shell(quoted + "check trip.yaml").exit_code == 0);
+  BOOST_TEST(job.shell(quoted + "graph trip.yaml").exit_code == 0);
+  BOOST_TEST(job.run().exit_code == 1); // a store is for chat alone
+  BOOST_TEST(!fs::exists(job.folder / "r.jsonl"));
+  BOOST_TEST(!fs::exists(job.folder / "s.db"));
+}
+
 BOOST_AUTO_TEST_CASE(recording_on_full_disk_stops_the_job) {
   const auto job = trip{};
   job.write("trip.yaml",

@@ -22,9 +22,10 @@ namespace superstep {
 /// stands in place of `message` when there was none. Whether the answers are streamed is up to
 /// whoever asks.
 ///
-/// The file is created when it does not exist, readable by its user alone, and else added to; a
-/// torn last line is removed first. A file with other content is refused. If an answer cannot be
-/// written, its call fails with errc::io_failed.
+/// The first answer creates the file when it does not exist, readable by its user alone; an existing
+/// one is added to, and a torn last line is removed first. A file with other content is refused. If
+/// an answer cannot be written, its call fails with errc::io_failed, or with errc::shortage if no
+/// descriptor was left to create the file.
 /// @param secrets what is kept out of the file, should a server repeat it; see secrets_of()
 /// @param note if not null, set to what was repaired, for the user; empty: nothing
 [[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
