@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/batch-files.md describes every key of the lines that a job writes, and no other one.
+#include "batch/json_text.hpp"
+#include "batch/output_line.hpp"
+#include "docs/tree.hpp"
+
+#include <superstep/batch/progress.hpp>
+#include <superstep/batch/summary.hpp>
+#include <superstep/messages/message_json.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(batch_keys)
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::detail;
+
+using key_set = std::set<std::string>;
+
+/// Adds the keys of objects, in objects and lists as well. Messages have a page of their own.
+void add_keys(key_set& into, const json::value& value, const std::string& above) {
+  if (const auto* list = value.if_array())
+    for (const auto& one : *list)
+      add_keys(into, one, above);
+  if (const auto* members = value.if_object())
+    for (const auto& [name, member] : *members) {
+      const auto key = (above.empty() ? "" : above + '.') + std::string{name};
+      into.insert(key);
+      if (key != "output.messages")
+        add_keys(into, member, key);
+    }
+}
+
+key_set keys_of_lines(const std::string& lines) {
+  auto out = key_set{};
+  auto in = std::istringstream{lines};
+  for (auto line = std::string{}; std::getline(in, line);)
+    add_keys(out, parse_json(line).value(), "");
+  return out;
+}
+
+/// Returns the code spans of the first column of the tables below the heading, up to the next one.
+key_set documented(const std::string& heading) {
+  const auto page = read(tree / "docs/batch-files.md");
+  const auto begin = page.find("\n### " + heading + "\n");
+  BOOST_TEST_REQUIRE(begin != std::string::npos, heading);
+  const auto section = page.substr(begin, page.find("\n##", begin + 1) - begin);
+  const auto row = std::regex{R"(\n\| ([^|\n]*`[^|\n]*) \| [^|\n]*\w)"};
+  const auto name = std::regex{"`([^`]+)`"};
+  auto out = key_set{};
+  for (auto i = std::sregex_iterator{section.begin(), section.end(), row};
+       i != std::sregex_iterator{}; ++i) {
+    const auto cell = (*i)[1].str();
+    for (auto n = std::sregex_iterator{cell.begin(), cell.end(), name};
+         n != std::sregex_iterator{}; ++n)
+      out.insert((*n)[1]);
+  }
+  return out;
+}
+
+void check_section(const std::string& heading, const key_set& written) {
+  const auto told = documented(heading);
+  BOOST_TEST(written.size() > 3U);
+  for (const auto& key : written)
+    BOOST_TEST(told.contains(key), heading << " lacks " << key);
+  for (const auto& key : told)
+    BOOST_TEST(written.contains(key), heading << " tells of " << key << ", which is not written");
+}
+
+row_error failure() {
+  auto out = row_error{};
+  out.kind = "node_failed";
+  out.message = "no";
+  out.node = "agent";
+  out.step = 1;
+  return out;
+}
+
+/// Lines of a row that is ok and of one that failed.
+std::string output_lines(row_shape shape, const std::string& key_name) {
+  auto origin = row_origin{};
+  origin.shape = shape;
+  origin.key = "a";
+  origin.key_name = key_name;
+  auto outcome = row_outcome{};
+  outcome.messages.push_back(human_message("hello"));
+  outcome.messages.push_back(ai_message("", {tool_call{"c", "f", {}}}));
+  auto out = std::string{};
+  append_output_line(out, origin, outcome, {}, {"run-1", 0});
+  outcome.status = row_status::error;
+  outcome.error = failure();
+  append_output_line(out, origin, outcome, {}, {"run-1", 0});
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(keys_of_output_lines_are_documented) {
+  check_section("Lines of OpenAI-shaped input",
+                keys_of_lines(output_lines(row_shape::openai, "custom_id")));
+  check_section("Lines of other input", keys_of_lines(output_lines(row_shape::chat, "id") +
+                                                      output_lines(row_shape::chat, "custom_id")));
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
+  auto origin = row_origin{};
+  origin.key = "7";
+  origin.key_name = "id";
+  origin.is_numbered = true;
+  origin.line = 7;
+  auto lines = std::string{};
+  append_dead_line(lines, origin, "{}", failure());
+  append_bad_line(lines, 8, "no row", error{errc::invalid_argument, "no JSON"});
+  check_section("Dead letters", keys_of_lines(lines));
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_the_summary_are_documented) {
+  auto summary = batch_summary{};
+  for (auto* times : {&summary.row_times, &summary.tool_times, &summary.barrier_waits})
+    times->add(std::chrono::milliseconds{1});
+  auto keys = key_set{};
+  add_keys(keys, to_json(summary), "");
+  check_section("The summary", keys);
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_progress_lines_are_documented) {
+  auto out = std::ostringstream{};
+  const auto sink = make_progress_sink(progress_mode::json, out);
+  sink->update({});
+  sink->note("a remark");
+  sink->finish({});
+  check_section("Progress lines", keys_of_lines(out.str()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
