@@ -135,7 +135,11 @@ public:
   std::optional<std::string>
   resolveDocumentUri(const std::optional<std::string>& scope,
                      const std::optional<std::string>& document) override {
+#ifdef SUPERSTEP_ASSERTIONS // larger frames, above all with sanitizers
+    constexpr auto stack_max = std::ptrdiff_t{4} << 20;
+#else
     constexpr auto stack_max = std::ptrdiff_t{1} << 20;
+#endif
     const auto here = static_cast<const char*>(__builtin_frame_address(0));
     if (started_ == nullptr)
       started_ = here;

@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -191,14 +192,19 @@ BOOST_AUTO_TEST_CASE(a_query_is_bounded_in_time_and_memory) {
   };
   auto o = options();
   o.timeout_ms = 300;
+#ifdef SUPERSTEP_ASSERTIONS // the functions that replace SQLite's are slower with sanitizers
+  constexpr auto seconds_max = 3.0;
+#else
+  constexpr auto seconds_max = 0.8;
+#endif
   for (const auto& query : queries) {
     sqlite3_memory_highwater(1);
     const auto before = sqlite3_memory_used();
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = std::clock(); // CPU time: other processes do not count
     const auto out = ask({{"query", query}}, o);
+    const auto seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
     BOOST_TEST_INFO(out.content.substr(0, 200));
-    BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::milliseconds{800}),
-               query.substr(0, 200));
+    BOOST_TEST(seconds < seconds_max, query.substr(0, 200));
     BOOST_TEST(out.content.size() < 2'000'000u);
     BOOST_TEST(sqlite3_memory_highwater(0) - before < 80 * 1024 * 1024, query.substr(0, 200));
   }
