@@ -5,6 +5,7 @@
 
 #include <superstep/batch/batch.hpp>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,12 +56,14 @@ class inline_runner final : public row_runner {
 public:
   std::unique_ptr<running_row> submit(row_request request, done_function done) override {
     ++runs[request.key];
+    keys.store(runs.size());
     last = request;
     done(echo(request));
     return std::make_unique<no_handle>();
   }
 
-  std::map<std::string, int> runs;
+  std::map<std::string, int> runs; ///< for the feeding thread, or once the job has ended
+  std::atomic<std::size_t> keys{0}; ///< size of `runs`, for other threads
   row_request last;
 };
 
