@@ -26,6 +26,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#ifdef __SANITIZE_THREAD__
+// ThreadSanitizer's wrapper of clone() takes the new process for a fork with memory of its own, and
+// no longer follows the locks of the calling thread. The C library's other name is not wrapped.
+extern "C" int __clone(int (*start)(void*), void* stack, int flags, void* argument, ...);
+#endif
+
 namespace superstep {
 
 namespace {
@@ -139,7 +145,12 @@ int clone_into(child_plan& plan, int& pidfd) {
   constexpr auto stack_bytes = std::size_t{64} * 1024;
   auto stack = std::vector<std::max_align_t>(stack_bytes / sizeof(std::max_align_t));
   pidfd = -1;
-  return ::clone(&become_program, stack.data() + stack.size(),
+#ifdef __SANITIZE_THREAD__
+  constexpr auto clone = &::__clone;
+#else
+  using ::clone;
+#endif
+  return clone(&become_program, stack.data() + stack.size(),
                  CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
 }
 
