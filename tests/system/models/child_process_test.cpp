@@ -290,9 +290,9 @@ BOOST_AUTO_TEST_CASE(programs_end_with_their_io_runtime) {
   auto pids = std::vector<int>{};
   {
     auto io = std::make_unique<io_runtime>();
-    auto waiting = std::thread{[&] {
+    auto waiting = std::thread{[&list, &running = *io] {
       const auto ended = sync_wait(
-          run_process(*io, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600'000)));
+          run_process(running, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600'000)));
       BOOST_TEST((ended.error().code == make_error_code(errc::cancelled)));
     }};
     for (auto i = 0; i < 10'000 && pids.size() < 2; ++i) {
