@@ -43,9 +43,11 @@ struct state_snapshot {
   template <class State>
   [[nodiscard]] const State* as() const {
     const auto* found = state_if<State>(state.get());
-    if (state && found == nullptr)
-      detail::throw_wrong_type("the state of the thread", &typeid(*state),
+    if (state && found == nullptr) {
+      const auto& held = *state; // clang warns of calls inside typeid
+      detail::throw_wrong_type("the state of the thread", &typeid(held),
                                typeid(struct_block<State>));
+    }
     return found;
   }
 };
