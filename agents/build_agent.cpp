@@ -87,6 +87,7 @@ result<chat_model_ptr> in_protocol(result<chat_model_ptr> made, const agent_spec
   options.protocol = std::move(*protocol);
   options.retries = spec.protocol_retries;
   options.unclosed = spec.protocol_unclosed;
+  options.calls_max = spec.limits.calls_per_answer;
   return chat_model_ptr{
       wrap_model(std::move(*made), {make_protocol_middleware(std::move(options))})};
 }

@@ -4,6 +4,7 @@
 #include "models/protocols/protocol_request.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/models/model_error.hpp>
 #include <superstep/models/protocols/parse_answer.hpp>
 #include <superstep/models/protocols/protocol_middleware.hpp>
 #include <superstep/models/protocols/relaxed_json.hpp>
@@ -172,6 +173,18 @@ private:
   }
   reading read(message answer, const model_request& asked,
                const std::vector<protocol_tool>& tools) const;
+  [[nodiscard]] error too_many_calls() const {
+    return error{model_errc::bad_answer, "the answer has more than " +
+                                             std::to_string(options_.calls_max) +
+                                             " tool calls (limits.calls_per_answer)"};
+  }
+  /// Returns the answer, or an error if it has more calls than the options allow.
+  [[nodiscard]] result<message> limited(message answer) const {
+    const auto calls = answer.tool_calls.size() + answer.invalid_tool_calls.size();
+    if (options_.calls_max != 0 && calls > options_.calls_max)
+      return too_many_calls();
+    return answer;
+  }
   /// Whether a call of this answer that has no end is refused.
   bool refuses_unclosed(const message& answer) const {
     return options_.unclosed == unclosed_calls::refuse || !cut_reason(answer).empty();
@@ -258,7 +271,7 @@ task<result<message>> protocol_middleware::wrap_generate(model_request asked, mo
       // The others are in the text.
       std::erase_if(read.errors, [&](const auto& e) { return !read.refuses || !is_unfinished(e); });
       add_unreadable(read.answer, std::move(read.errors), read.ids);
-      co_return std::move(read.answer);
+      co_return limited(std::move(read.answer));
     }
     request.messages.push_back(ai_message(std::move(said)));
     request.messages.push_back(human_message(feedback(read.errors.front())));
@@ -292,17 +305,26 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
   }
   auto parts = std::vector<parsed_part>{};
   auto errors = std::vector<protocol_error>{};
+  auto calls = std::size_t{0};
+  auto is_over = false; // the answer has more calls than allowed: the rest is not read
   const auto reader = options_.protocol->stream(
       tools, options_.stream,
       [&](protocol_event e) {
+        const auto* call = std::get_if<stream_call>(&e);
+        is_over = is_over || (call != nullptr && options_.calls_max != 0 &&
+                              ++calls > options_.calls_max);
+        if (is_over)
+          return;
         if (const auto* text = std::get_if<stream_text>(&e))
           parts.emplace_back(parsed_text{text->text});
-        else if (const auto* call = std::get_if<stream_call>(&e))
+        else if (call != nullptr)
           parts.emplace_back(call->parsed);
         on_event(std::move(e));
       },
       collect(errors));
   auto asking = next(std::move(request), [&](const protocol_event& e) {
+    if (is_over)
+      return;
     if (const auto* text = std::get_if<stream_text>(&e))
       reader->write(text->text);
     else
@@ -315,14 +337,16 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
   if (refuses)
     reader->refuse_unclosed();
   reader->finish();
+  if (is_over)
+    co_return too_many_calls();
   if (is_native(*answer))
-    co_return answer;
+    co_return limited(std::move(*answer));
   auto ids = call_ids{asked};
   auto read = with_parts(std::move(*answer), std::move(parts), ids);
   if (options_.stream.emit_raw_on_error) // the others are in the text
     std::erase_if(errors, [&](const auto& e) { return !refuses || !is_unfinished(e); });
   add_unreadable(read, std::move(errors), ids);
-  co_return std::move(read);
+  co_return limited(std::move(read));
 }
 
 } // namespace

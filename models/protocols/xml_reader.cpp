@@ -12,7 +12,6 @@
 namespace superstep {
 namespace {
 
-constexpr std::size_t depth_max = 200;
 constexpr std::size_t elements_max = 100'000; // each costs far more memory than its text
 
 error malformed() {
@@ -199,7 +198,7 @@ result<json::object> read_xml(std::string_view xml, const raw_names& raw,
     open.push_back({.name = std::string{tag.name}, .members = {}, .repeated = {}, .text = {}});
     if (!is_raw)
       add_attributes(open.back(), tag.attributes);
-    if (open.size() > depth_max)
+    if (open.size() > xml_depth_max)
       return malformed();
     if (tag.is_empty) {
       auto value = value_of(open.back());
@@ -237,7 +236,7 @@ std::string balance_xml(std::string_view xml) {
     at = tag.end;
     if (!tag.is_close) {
       out += xml.substr(tag.begin, tag.end - tag.begin);
-      if (!tag.is_empty && open.size() < depth_max)
+      if (!tag.is_empty && open.size() < xml_depth_max)
         open.push_back(tag.name);
       continue;
     }

@@ -8,6 +8,11 @@
 
 namespace superstep {
 
+/// Deepest nesting of elements that is followed. Bounds the work for a close tag, which is compared
+/// with every open element. Deeper arguments are malformed; where tags are only balanced, elements
+/// below this depth are not tracked.
+inline constexpr auto xml_depth_max = std::size_t{200};
+
 /// One tag as it stands in a text: `<name …>`, `</name>`, `<name …/>`.
 struct xml_tag {
   std::size_t begin{};

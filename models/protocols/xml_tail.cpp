@@ -12,9 +12,6 @@ namespace superstep {
 
 namespace {
 
-// Elements below are not looked at; each close tag is compared with all that are open.
-constexpr auto open_tags_max = std::size_t{200};
-
 bool begins_name(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
@@ -35,7 +32,7 @@ std::vector<std::string_view> open_elements(std::string_view text) {
       const auto match = std::ranges::find(open.rbegin(), open.rend(), tag.name);
       if (match != open.rend())
         open.erase(match.base() - 1, open.end());
-    } else if (!tag.is_empty && open.size() < open_tags_max) {
+    } else if (!tag.is_empty && open.size() < xml_depth_max) {
       open.push_back(tag.name);
     }
   }

@@ -5,6 +5,7 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
 #include <superstep/agents/react_agent.hpp>
+#include <superstep/base/sync_wait.hpp>
 #include <superstep/models/protocols/make_protocol.hpp>
 #include <superstep/models/protocols/protocol_middleware.hpp>
 
@@ -136,6 +137,34 @@ BOOST_AUTO_TEST_CASE(the_protocol_is_part_of_what_guards_a_journal) {
   BOOST_TEST(native != hermes);
   BOOST_TEST(refusing != hermes);
   BOOST_TEST(hermes.ends_with(native));
+}
+
+BOOST_DATA_TEST_CASE(calls_per_answer_of_an_agent_file_bounds_texts,
+                     boost::unit_test::data::make(protocols) *
+                         boost::unit_test::data::make(std::vector<std::size_t>{1, 2}),
+                     protocol, calls_max) {
+  auto name = (std::filesystem::temp_directory_path() / "superstep-XXXXXX").string();
+  BOOST_REQUIRE(mkdtemp(name.data()) != nullptr);
+  const auto call =
+      make_protocol(protocol).value()->format_call("calculator", R"({"expression":"2 + 3"})");
+  std::ofstream{name + "/rules.yaml"}
+      << "default: {text: " << json::serialize(json::string(call + "\n" + call)) << "}\n";
+  const auto text = "model: {provider: scripted, path: rules.yaml, protocol: " + protocol +
+                    "}\ntools: [calculator]\nlimits: {calls_per_answer: " +
+                    std::to_string(calls_max) + "}\n";
+  auto built = build_agent(read_agent_text(text, "a.yaml", name), std::make_shared<io_runtime>());
+  std::filesystem::remove_all(name);
+  BOOST_TEST_REQUIRE(to_text(built.faults) == "");
+  auto request = model_request{};
+  request.messages.push_back(human_message("Go."));
+  request.tools = std::make_shared<const std::vector<tool_definition>>(
+      std::vector{make_calculator()->definition()});
+  const auto answer = sync_wait(built.agent->model()->complete(request));
+  BOOST_TEST(answer.has_value() == (calls_max == 2));
+  if (answer)
+    BOOST_TEST(answer->tool_calls.size() == 2U);
+  else
+    BOOST_TEST(answer.error().text.ends_with("(limits.calls_per_answer)"));
 }
 
 } // namespace protocol_agent_test

@@ -4,6 +4,7 @@
 #include <superstep/models/protocols/model_middleware.hpp>
 #include <superstep/models/protocols/tool_protocol.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,6 +28,10 @@ struct protocol_options {
   std::uint32_t retries = 1;
   stream_options stream;
   unclosed_calls unclosed = unclosed_calls::complete;
+  /// Most calls in one answer, invalid ones included; 0 = no limit (see docs/protocols.md for the
+  /// bound of the parsers). An answer with more is the error `model_errc::bad_answer`, streamed or
+  /// not. A stream stops before the first call above the limit.
+  std::size_t calls_max = 1'000;
   /// Told of all that could not be taken as a call. Called by any thread that awaits an answer.
   protocol_error_handler on_error;
 };
