@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_guard.hpp"
+#include "sqlite_like.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <sqlite3.h>
@@ -107,6 +106,16 @@ bool any_null(int count, sqlite3_value** values) {
                      [](auto* v) { return sqlite3_value_type(v) == SQLITE_NULL; });
 }
 
+/// Whether the query is over. Counts a call that works through `bytes`.
+bool is_over(sqlite3_context* context, std::size_t bytes) {
+  constexpr auto bytes_per_step = std::size_t{4};
+  auto& watch = *static_cast<function_watch*>(sqlite3_user_data(context));
+  const auto over = watch.is_over_after(1 + bytes / bytes_per_step);
+  if (over)
+    sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+  return over;
+}
+
 /// memmem() takes linear time.
 std::size_t find_in(std::string_view text, std::string_view part, std::size_t from) {
   const auto* found = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
@@ -134,6 +143,8 @@ void instr(sqlite3_context* context, int count, sqlite3_value** values) {
   };
   const auto text = bytes_of(values[0]);
   const auto part = bytes_of(values[1]);
+  if (is_over(context, text.size()))
+    return;
   const auto at = part.empty() ? 0 : text.empty() ? std::string_view::npos : find_in(text, part, 0);
   auto place = sqlite3_int64{0};
   if (at != std::string_view::npos) {
@@ -152,6 +163,8 @@ void replace(sqlite3_context* context, int count, sqlite3_value** values) {
   const auto with = text_of(values[2]);
   if (part.empty() || text.empty())
     return sqlite3_result_value(context, values[0]);
+  if (is_over(context, text.size() * (1 + with.size() / part.size())))
+    return;
   const auto size_max = static_cast<std::size_t>(
       sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1));
   auto out = std::string{};
@@ -185,8 +198,9 @@ std::vector<std::string_view> characters_of(std::string_view list) {
   return out;
 }
 
-enum trim_side : std::uintptr_t { left = 1, right = 2 };
+enum trim_side : unsigned { left = 1, right = 2 };
 
+template <unsigned sides>
 void trim(sqlite3_context* context, int count, sqlite3_value** values) {
   constexpr auto list_bytes_max = std::size_t{256};
   if (any_null(count, values))
@@ -195,8 +209,6 @@ void trim(sqlite3_context* context, int count, sqlite3_value** values) {
   const auto list = count > 1 ? text_of(values[1]) : std::string_view{" "};
   if (list.size() > list_bytes_max)
     return sqlite3_result_error(context, "the list of characters to trim is too long", -1);
-  const auto sides =
-      reinterpret_cast<std::uintptr_t>(sqlite3_user_data(context)); // the side itself
   const auto set = characters_of(list);
   const auto find = [&](auto is_at) {
     const auto found = std::ranges::find_if(set, is_at);
@@ -204,12 +216,16 @@ void trim(sqlite3_context* context, int count, sqlite3_value** values) {
   };
   while ((sides & left) != 0 && !text.empty()) {
     const auto size = find([&](auto c) { return text.starts_with(c); });
+    if (is_over(context, list.size()))
+      return;
     if (size == 0)
       break;
     text.remove_prefix(size);
   }
   while ((sides & right) != 0 && !text.empty()) {
     const auto size = find([&](auto c) { return text.ends_with(c); });
+    if (is_over(context, list.size()))
+      return;
     if (size == 0)
       break;
     text.remove_suffix(size);
@@ -279,18 +295,17 @@ void limit_row(sqlite3* db, sqlite3_stmt* query, std::size_t value_bytes_max) {
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(std::min(value_bytes_max, share)));
 }
 
-bool replace_slow_functions(sqlite3* db) {
+bool replace_slow_functions(sqlite3* db, function_watch& watch) {
   constexpr auto kind = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-  const auto add = [db](const char* name, int count, void* data,
-                        void (*body)(sqlite3_context*, int, sqlite3_value**)) {
-    return sqlite3_create_function_v2(db, name, count, kind, data, body, nullptr, nullptr,
+  const auto add = [&](const char* name, int count,
+                       void (*body)(sqlite3_context*, int, sqlite3_value**)) {
+    return sqlite3_create_function_v2(db, name, count, kind, &watch, body, nullptr, nullptr,
                                       nullptr) == SQLITE_OK;
   };
-  auto done = add("instr", 2, nullptr, instr) && add("replace", 3, nullptr, replace);
-  for (const auto& [name, side] : {std::pair{"trim", left | right}, std::pair{"ltrim", left | 0},
-                                   std::pair{"rtrim", right | 0}})
-    for (const auto count : {1, 2})
-      done = done && add(name, count, reinterpret_cast<void*>(std::uintptr_t(side)), trim);
+  auto done = add("instr", 2, instr) && add("replace", 3, replace) && replace_like(db, watch);
+  for (const auto count : {1, 2})
+    done = done && add("trim", count, trim<left | right>) && add("ltrim", count, trim<left>) &&
+           add("rtrim", count, trim<right>);
   return done;
 }
 

@@ -10,6 +10,8 @@ struct sqlite3_stmt;
 // Bounds on what one query of a model may cost, beside the time that the progress handler keeps.
 namespace superstep::detail {
 
+class function_watch;
+
 /// Returns an upper bound, at most `max`, of the copies of common table expressions. SQLite copies
 /// each at every reference while it compiles, so those that refer to each other grow as powers.
 [[nodiscard]] std::size_t expansions_of(std::string_view query, std::size_t max);
@@ -24,8 +26,9 @@ void limit_connection(sqlite3* db, std::size_t value_bytes_max);
 /// Lowers the limit of a value for queries with many columns, whose rows SQLite holds whole.
 void limit_row(sqlite3* db, sqlite3_stmt* query, std::size_t value_bytes_max);
 
-/// Replaces SQL functions that take time in the product of their arguments' lengths (instr, replace,
-/// trim and its relatives): one call of these is not interrupted. Returns whether it could.
-[[nodiscard]] bool replace_slow_functions(sqlite3* db);
+/// Replaces SQL functions that take time in the product of their arguments' lengths: instr, replace,
+/// trim, ltrim, rtrim, like and glob. They ask `watch`, which must outlive the connection. Returns
+/// whether it could.
+[[nodiscard]] bool replace_slow_functions(sqlite3* db, function_watch& watch);
 
 } // namespace superstep::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_guard.hpp"
+#include "sqlite_like.hpp"
 
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/sqlite_query.hpp>
@@ -98,7 +99,8 @@ private:
   query_load& load_;
 };
 
-result<database> open_database(const std::string& path, std::size_t value_bytes_max) {
+result<database> open_database(const std::string& path, std::size_t value_bytes_max,
+                               detail::function_watch& watch) {
   if (path.empty() || path == ":memory:") // SQLite makes a new database for these
     return error{errc::invalid_argument, "name the file of a database"};
   auto* raw = static_cast<sqlite3*>(nullptr);
@@ -112,7 +114,7 @@ result<database> open_database(const std::string& path, std::size_t value_bytes_
                    "PRAGMA query_only=1; PRAGMA temp_store=FILE; PRAGMA cache_size=-1024; "
                    "PRAGMA schema_version",
                    nullptr, nullptr, nullptr) != SQLITE_OK ||
-      !detail::replace_slow_functions(raw))
+      !detail::replace_slow_functions(raw, watch))
     return error{errc::io_failed, "'" + path + "': " + (raw ? sqlite3_errmsg(raw) : "no memory")};
   detail::limit_connection(raw, value_bytes_max);
   sqlite3_set_authorizer(raw, &authorize, nullptr);
@@ -291,7 +293,8 @@ result<std::string> run_query(const sqlite_query_options& options,
       std::chrono::steady_clock::now() + std::chrono::milliseconds{options.timeout_ms}, stop,
       running.memory_max(options.memory_bytes_max)};
   // A connection per call: calls run on any thread and at once, and opening one costs little.
-  const auto db = open_database(options.path, options.value_bytes_max);
+  auto watch = detail::function_watch{&end_of_query::ask, &end};
+  const auto db = open_database(options.path, options.value_bytes_max, watch);
   if (!db)
     return db.error();
   sqlite3_progress_handler(db->get(), steps_between_looks, &end_of_query::ask, &end);
@@ -311,7 +314,8 @@ result<tool_ptr> make_sqlite_query(sqlite_query_options options) {
       options.value_bytes_max == 0 || options.memory_bytes_max == 0)
     return error{errc::invalid_argument, "sqlite_query: max_rows, max_bytes, timeout_ms, "
                                          "value_bytes_max and memory_bytes_max must not be 0"};
-  if (const auto db = open_database(options.path, options.value_bytes_max); !db)
+  auto watch = detail::function_watch{};
+  if (const auto db = open_database(options.path, options.value_bytes_max, watch); !db)
     return error{errc::not_found, "sqlite_query: path: " + db.error().text};
   const auto load = std::make_shared<query_load>();
   auto run = [options, load](const sqlite_query_arguments& args, const tool_context& context) {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+struct sqlite3;
+
+namespace superstep::detail {
+
+/// Asks whether a query must end while one of its functions works. SQLite asks its progress handler
+/// between a query's operations only, and one operation is one whole call of a function.
+class function_watch {
+public:
+  using question = int (*)(void* of); ///< the signature of a progress handler: not 0 ends the query
+
+  function_watch() = default; ///< never ends a query
+  function_watch(question ask, void* of) noexcept : ask_{ask}, of_{of} {}
+
+  /// Counts work, of which one step takes some nanoseconds. Whether the query must end.
+  [[nodiscard]] bool is_over_after(std::size_t steps) {
+    constexpr auto steps_between_questions = std::size_t{1} << 14U;
+    steps_ += steps;
+    if (steps_ < steps_between_questions || ask_ == nullptr)
+      return false;
+    steps_ = 0;
+    return ask_(of_) != 0;
+  }
+
+private:
+  question ask_ = nullptr;
+  void* of_ = nullptr;
+  std::size_t steps_ = 0;
+};
+
+/// Replaces LIKE and GLOB on a connection, which `watch` must outlive. Results are those of SQLite's
+/// own functions. A call takes time in the product of text and pattern at most, and ends with
+/// SQLITE_INTERRUPT when the query is over. Returns whether it could.
+/// SQLite does not use an index for a LIKE or GLOB that is replaced.
+[[nodiscard]] bool replace_like(sqlite3* db, function_watch& watch);
+
+} // namespace superstep::detail
