@@ -109,7 +109,8 @@ program_ptr program_builder::compile(compile_options options) {
   layout->make_state = std::move(make_state_);
   if (layout->make_state) {
     const auto blank = layout->make_state();
-    table->state_type_ = &typeid(*blank);
+    const auto& example = *blank; // clang warns of an expression inside typeid
+    table->state_type_ = &typeid(example);
   }
   layout->channels = std::move(channels_);
   layout->convert = table->options_.convert;
