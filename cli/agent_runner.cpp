@@ -213,13 +213,14 @@ agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_sa
       rows_{row_agent::is_needed(a.spec()) ? std::make_unique<const row_agent>(a) : nullptr} {}
 
 result<void> agent_runner::begin_job(const std::string& job) {
-  if (!open_)
-    return {};
-  auto opened = open_(job);
-  if (!opened)
-    return opened.error();
-  keeper_ = *std::move(opened);
-  return {};
+  if (open_) {
+    auto opened = open_(job);
+    if (!opened)
+      return opened.error();
+    keeper_ = *std::move(opened);
+  }
+  // Last: the log of an earlier run is emptied only when nothing can refuse the job any more.
+  return events_ != nullptr ? events_->open() : result<void>{};
 }
 
 std::unique_ptr<running_row> agent_runner::submit(row_request request, done_function done) {

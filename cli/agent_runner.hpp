@@ -22,7 +22,8 @@ class agent_runner final : public row_runner {
 public:
   using open_saver = std::function<result<std::shared_ptr<saver>>(const std::string& job)>;
 
-  /// `events`, when given, gets the start and the end of every tool call; it outlives the runner.
+  /// `events`, when given, is opened when the job begins and gets the start and the end of every
+  /// tool call. It outlives the runner.
   /// `open`, when given, opens the saver of every super-step of every row when the job begins: a
   /// row that has checkpoints resumes there.
   agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_saver open = {});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,21 +30,42 @@ bool is_replaceable(const std::string& path) {
   return line_start.starts_with(start); // a first line may be torn
 }
 
+bool is_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  auto failed = std::error_code{};
+  if (fs::exists(path, failed))
+    return !fs::is_directory(path, failed) && ::access(path.c_str(), W_OK) == 0;
+  if (fs::is_symlink(path, failed))
+    return true; // to a file that does not exist yet: open() finds out
+  const auto folder = fs::path{path}.parent_path();
+  return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+}
+
+error not_writable(const std::string& path) {
+  return {errc::io_failed,
+          "--events: '" + path + "' cannot be written; name a file in a folder that exists"};
+}
+
 } // namespace
 
-result<void> event_log::open(const std::string& path) {
-  path_ = path;
-  if (!is_replaceable(path))
-    return error{errc::invalid_argument, "--events: '" + path +
+result<void> event_log::set_path(std::string path) {
+  path_ = std::move(path);
+  if (!is_replaceable(path_))
+    return error{errc::invalid_argument, "--events: '" + path_ +
                                              "' exists and is not an event log: it is not "
                                              "overwritten; name another file"};
+  if (!is_writable(path_))
+    return not_writable(path_);
+  return {};
+}
+
+result<void> event_log::open() {
   // Created here: a stream would create it readable by all.
-  if (const auto fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); fd >= 0)
+  if (const auto fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); fd >= 0)
     ::close(fd);
-  file_.open(path, std::ios::trunc);
+  file_.open(path_, std::ios::trunc);
   if (!file_)
-    return error{errc::io_failed,
-                 "--events: '" + path + "' cannot be written; name a file in a folder that exists"};
+    return not_writable(path_);
   return {};
 }
 
@@ -67,6 +89,8 @@ void event_log::add(std::string_view row, std::string_view event, std::string_vi
 
 result<void> event_log::close() {
   const auto lock = std::scoped_lock{mutex_};
+  if (!file_.is_open())
+    return {};
   file_.close();
   if (!file_)
     return error{errc::io_failed, "--events: '" + path_ + "' is not complete: writing it failed"};

@@ -19,11 +19,14 @@ namespace superstep::cli {
 /// add(): any.
 class event_log {
 public:
-  /// Truncates the event log of an earlier run, or creates the file, readable by its user alone. A
-  /// file that holds anything else is refused and left as it is.
-  [[nodiscard]] result<void> open(const std::string& path);
+  /// Sets the path of the log. Refuses one that cannot be written, and a file that is not an event
+  /// log. Changes nothing: the job may still be refused, and then an earlier log is kept.
+  [[nodiscard]] result<void> set_path(std::string path);
+  /// Truncates the event log of an earlier run, or creates the file, readable by its user alone.
+  [[nodiscard]] result<void> open();
   void add(std::string_view row, std::string_view event, std::string_view call_id);
-  /// Writes what is still held back; an error when any line was lost.
+  /// Writes what is still held back. An error if any line was lost. Does nothing if the log was not
+  /// opened.
   [[nodiscard]] result<void> close();
 
 private:

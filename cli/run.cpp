@@ -153,8 +153,8 @@ int run(const run_arguments& given) {
   options.workers = given.workers;
   auto lanes = std::make_unique<engine>(options);
   if (!given.events.empty()) {
-    if (const auto opened = events.open(given.events); !opened)
-      return fail_with(opened.error().text);
+    if (const auto set = events.set_path(given.events); !set)
+      return fail_with(set.error().text);
   }
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
@@ -173,7 +173,7 @@ int run(const run_arguments& given) {
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
                   ended->output);
-  if (const auto closed = events.close(); !given.events.empty() && !closed)
+  if (const auto closed = events.close(); !closed)
     return fail_with(closed.error().text);
   return static_cast<int>(ended->code);
 }

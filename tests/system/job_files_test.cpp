@@ -168,6 +168,41 @@ BOOST_AUTO_TEST_CASE(closed_standard_output_is_an_error) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(refused_job_keeps_event_log) {
+  const auto job = trip{};
+  const auto run = "'" + superstep_program() + "' run trip.yaml -i in.jsonl -o trip.jsonl ";
+  BOOST_TEST(job.run({"--limit", "1", "--events", job.folder / "events.jsonl"}).exit_code == 0);
+  const auto log = job.read("events.jsonl");
+  BOOST_TEST(has(log, "model_end"), log);
+  const auto input = job.read("in.jsonl");
+  const auto refuse = [&](const std::string& command, std::string_view why) {
+    for (const auto* events : {"events.jsonl", "new.jsonl"}) {
+      const auto end = job.shell(command + " --events " + events);
+      BOOST_TEST(end.exit_code == 1, command);
+      BOOST_TEST(has(end.err, why), command << ": " << end.err);
+    }
+    BOOST_TEST(job.read("events.jsonl") == log, command);
+    BOOST_TEST(!fs::exists(job.folder / "new.jsonl"), command);
+  };
+  refuse("flock trip.journal " + run, "holds the lock");
+  refuse(run + "--set name=other", "another job");
+  fs::remove(job.folder / "in.jsonl");
+  refuse(run, "in.jsonl");
+  job.write("in.jsonl", input + "no row\n");
+  refuse(run, "no row");
+  job.write("in.jsonl", chat_line("b", "y"));
+  refuse(run, "another job");
+  job.write("in.jsonl", input);
+  BOOST_TEST(job.chat("--thread honeymoon --database trip.job.db").exit_code == 0);
+  refuse(run + "--checkpoints", "trip.job.db");
+  // A job that is accepted replaces the log. One that has no row left to run keeps it.
+  for (auto i = 0; i < 2; ++i) {
+    BOOST_TEST(job.run({"--events", job.folder / "events.jsonl"}).exit_code == 0);
+    BOOST_TEST(has(job.read("events.jsonl"), "\"row\":\"b\""));
+    BOOST_TEST(!has(job.read("events.jsonl"), "\"row\":\"a\""));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(event_log_beyond_a_file_size_is_an_error) {
   const auto job = trip{};
   auto input = std::string{};
