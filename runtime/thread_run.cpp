@@ -285,6 +285,7 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   at_ = std::move(made);
   records_.clear();
   index_.clear();
+  held_back_.clear();
   if (when_ != durability::exit)
     store(may_wait && when_ == durability::sync);
 }
@@ -318,6 +319,8 @@ void thread_run::attempt(Call call) {
 void thread_run::tell(task_record record) {
   if (keeper_ && at_ && when_ != durability::exit)
     attempt([&] { keeper_->put_task(key_, *at_, kept_part(record, *at_->layout)); });
+  else if (keeper_ && at_)
+    held_back_.push_back(record);
   index_.add(records_, std::move(record));
 }
 
@@ -344,7 +347,8 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
   if (when_ != durability::exit || !keeper_ || (ended_well && !keep_anyway))
     return;
   store();
-  for (const auto& record : records_)
+  // Not `records_`: the saver has those that were loaded, and would add their writes once more.
+  for (const auto& record : held_back_)
     attempt([&] { keeper_->put_task(key_, *at_, kept_part(record, *at_->layout)); });
 }
 

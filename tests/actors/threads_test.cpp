@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,40 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::graph_errc::unknown_interrupt));
   BOOST_TEST(refused.error->text.find("'t'") != std::string::npos);
+}
+
+/// A command is part of the thread once, however many runs that start from it fail.
+BOOST_AUTO_TEST_CASE(failed_runs_keep_a_commands_writes_once) {
+  const auto command = [](int more) {
+    auto said = ss::thread_command{};
+    for (auto& w : ss::input_writes(ss::update{ss::set<&numbers::total>(more)}))
+      said.said.writes.push_back(std::move(w));
+    return said;
+  };
+  for (const auto when : {ss::durability::sync, ss::durability::async, ss::durability::exit}) {
+    auto e = ss::engine{{.workers = 1}};
+    auto config = on("t");
+    config.thread.emplace().when = when;
+    auto fails = true;
+    auto g = ss::graph<numbers>{};
+    g.add(a, [&fails](const numbers& s) {
+      if (fails)
+        throw std::runtime_error{"not yet"};
+      return ss::update{ss::set<&numbers::n>(s.total)};
+    });
+    g.edge(ss::start, a);
+    const auto graph = g.compile(kept());
+    BOOST_REQUIRE(e.run(graph, begin_with(1), config).error);
+    BOOST_REQUIRE(e.run(graph, command(1), config).error);
+    BOOST_REQUIRE(e.run(graph, ss::run_input::go_on(), config).error);
+    BOOST_REQUIRE(e.run(graph, command(10), config).error);
+    BOOST_REQUIRE(e.run(graph, ss::run_input::go_on(), config).error);
+    fails = false;
+    const auto ended = e.run(graph, ss::run_input::go_on(), config);
+    BOOST_REQUIRE(!ended.error);
+    BOOST_TEST(ended.state->n == 11);
+    BOOST_TEST(ended.state->total == 11);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_breakpoint_stops_before_a_node_and_nothing_lets_it_go_on) {
