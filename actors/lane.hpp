@@ -230,7 +230,7 @@ private:
   static void note_broken(run& r, std::string_view whose);
   [[nodiscard]] bool ends_broken(run& r);
   [[nodiscard]] static result<void> apply_step(run& r);
-  [[nodiscard]] bool advance(run& r);
+  void end_thrown(run& r);
   [[nodiscard]] bool begin_state(run& r);
 
   // lane_known.cpp: tasks that need not be run.

@@ -24,17 +24,11 @@ bool lane::ends_broken(run& r) {
   return true;
 }
 
-/// The barrier and the next step's preparation. False when the run has ended or pauses. Guarded as
-/// a whole, because values that users define are copied and moved everywhere in it.
-bool lane::advance(run& r) {
-  try {
-    return barrier(r) && advance_step(r);
-  } catch (...) {
-    if (r.live)
-      end_run(r, error_of_user_code("step " + std::to_string(r.state.step()),
-                                    std::current_exception(), r.state.step()));
-  }
-  return false;
+/// User code has thrown between two steps: the exception that is being handled ends the run.
+void lane::end_thrown(run& r) {
+  if (r.live)
+    end_run(r, error_of_user_code("step " + std::to_string(r.state.step()),
+                                  std::current_exception(), r.state.step()));
 }
 
 /// apply(), with what user code throws as an error.

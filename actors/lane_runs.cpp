@@ -308,8 +308,13 @@ lane::kept lane::drive(run& r) {
         r.first_end_ns = now_ns();
       return kept::yes;
     }
-    if (!advance(r))
+    try { // as a whole, because values that users define are copied and moved everywhere in it
+      if (!barrier(r) || !advance_step(r))
+        return kept::yes;
+    } catch (...) {
+      end_thrown(r);
       return kept::yes;
+    }
   }
   queue(r);
   return kept::yes;
@@ -565,7 +570,8 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   r.held.clear();
   r.thread.reset();
   r.forget_step();
-  r.handled.clear();
+  if (!r.handled.empty())
+    r.handled.clear();
   free_runs_.push_back(&r);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (done)

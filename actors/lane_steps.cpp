@@ -23,7 +23,7 @@ bool lane::barrier(run& r) {
   }
   if (!r.is_plain && ends_broken(r))
     return false;
-  if (auto applied = apply_step(r); !applied) {
+  if (auto applied = apply(r.state, r.step); !applied) {
     fail_step(r, applied.error());
     return false;
   }

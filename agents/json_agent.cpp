@@ -142,7 +142,7 @@ void builder::add_state() {
     if (key.reduce)
       graph_.channel(key.name, key.reduce, key.initial);
     else if (key.rule == "messages")
-      graph_.channel(key.name, add_json_messages, json::array{});
+      graph_.channel(key.name, add_json_messages, json::array{}, failed_fold::leaves_value);
     else
       graph_.channel(key.name, key.rule);
     seen_by_hooks_.push_back(key.name);

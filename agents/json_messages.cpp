@@ -38,12 +38,15 @@ bool only_appends(const json::array& into, const message_list& more) {
 
 void add_json_messages(json::value& into, json::value&& more, id_source& ids) {
   auto added = read(more, "messages");
-  auto& held = into.is_array() ? into.get_array() : into.emplace_array();
-  if (only_appends(held, added)) { // what is there need not be read
+  // Whatever may throw comes before `into` changes.
+  if (!into.is_array() || only_appends(into.get_array(), added)) { // what is there need not be read
     auto list = message_list{};
     add_messages{}(list, std::move(added), ids);
-    for (const auto& m : list)
-      held.emplace_back(to_json(m));
+    auto more_items = to_json_list(list);
+    auto& held = into.is_array() ? into.get_array() : into.emplace_array();
+    held.reserve(held.size() + more_items.size());
+    for (auto& item : more_items)
+      held.push_back(std::move(item));
     return;
   }
   auto all = read(into, "messages");

@@ -27,6 +27,11 @@ std::error_code make_error_code(channel_errc code) noexcept {
 }
 
 channel::~channel() = default;
+channel::kept_value::~kept_value() = default;
+
+std::unique_ptr<channel::kept_value> channel::keep(const state_block&) const {
+  return nullptr;
+}
 
 error channel::one_value_only() const {
   return {channel_errc::invalid_update,

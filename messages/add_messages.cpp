@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/message_list.hpp>
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -36,12 +37,14 @@ message_list kept(const message_list& all, const std::set<std::string, std::less
 
 void add_messages::operator()(message_list& into, message_list&& more, id_source& ids) const {
   const auto fresh = without_id(more);
+  const auto removing = std::any_of(
+      more.begin(), more.end(), [](const message& m) { return m.type == message_type::remove; });
+  // Only a deletion can fail; then it must leave `into` as it was.
+  auto backup = removing ? into : message_list{};
   into.complete(ids);
   more.complete(ids);
 
-  auto removing = false;
-  for (auto i = more.size(); i-- > 0;) {
-    removing = removing || more[i].type == message_type::remove;
+  for (auto i = removing ? more.size() : std::size_t{0}; i-- > 0;) {
     if (!removes_all(more[i]))
       continue;
     into = message_list{};
@@ -50,8 +53,6 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
     return;
   }
 
-  // Only a deletion can fail; then it must fail before `into` has changed.
-  auto backup = removing ? into : message_list{};
   auto removed = std::set<std::string, std::less<>>{};
   for (auto i = std::size_t{0}; i < more.size(); ++i) {
     const auto& m = more[i];

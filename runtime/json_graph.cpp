@@ -296,7 +296,8 @@ json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<js
 
 json_graph& json_graph::channel(std::string name, std::string_view rule) {
   if (auto found = detail::find_json_rule(rule))
-    return channel(std::move(name), std::move(found->reduce), std::move(found->initial));
+    return channel(std::move(name), std::move(found->reduce), std::move(found->initial),
+                   failed_fold::leaves_value);
   const auto number = layout_->channels.size();
   const auto is_topic = rule == "topic" || rule == "accumulating_topic";
   const auto is_managed = rule == "remaining_steps" || rule == "is_last_step";
@@ -348,15 +349,38 @@ void json_graph::add_folding(std::string name, Reducer reduce, std::optional<jso
   layout_->channels.push_back({std::move(name), json_kind::folded});
 }
 
+namespace {
+
+/// A reducer that leaves the value as it was when it throws.
+template <class Reducer>
+struct careful {
+  static constexpr bool leaves_value_on_failure = true;
+  template <class... Ids>
+    requires std::invocable<const Reducer&, json::value&, json::value&&, Ids&...>
+  void operator()(json::value& into, json::value&& more, Ids&... ids) const {
+    reduce(into, std::move(more), ids...);
+  }
+  Reducer reduce;
+};
+
+} // namespace
+
 json_graph& json_graph::channel(std::string name, json_reducer reduce,
-                                std::optional<json::value> initial) {
-  add_folding(std::move(name), std::move(reduce), std::move(initial));
+                                std::optional<json::value> initial, failed_fold on_throw) {
+  if (on_throw == failed_fold::leaves_value)
+    add_folding(std::move(name), careful<json_reducer>{std::move(reduce)}, std::move(initial));
+  else
+    add_folding(std::move(name), std::move(reduce), std::move(initial));
   return *this;
 }
 
 json_graph& json_graph::channel(std::string name, json_naming_reducer reduce,
-                                std::optional<json::value> initial) {
-  add_folding(std::move(name), std::move(reduce), std::move(initial));
+                                std::optional<json::value> initial, failed_fold on_throw) {
+  if (on_throw == failed_fold::leaves_value)
+    add_folding(std::move(name), careful<json_naming_reducer>{std::move(reduce)},
+                std::move(initial));
+  else
+    add_folding(std::move(name), std::move(reduce), std::move(initial));
   return *this;
 }
 

@@ -60,6 +60,7 @@ void append(json::value& into, json::value&& more) {
     throw_unfit("append", "lists", into);
   if (!more.is_array())
     throw_unfit("append", "lists", more);
+  into.as_array().reserve(into.as_array().size() + more.as_array().size());
   for (auto& item : more.as_array())
     into.as_array().push_back(std::move(item));
 }

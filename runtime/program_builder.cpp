@@ -123,8 +123,11 @@ program_ptr program_builder::compile(compile_options options) {
   table->times_nodes_ = std::any_of(nodes_.begin(), nodes_.end(),
                                     [](const auto& n) { return n->options.timeout.has_value(); });
   for (auto i = std::uint32_t{0}; i < layout->channels.size(); ++i) {
-    if (layout->channels[i]->wants_empty_update())
-      table->transient_.push_back(i);
+    const auto& c = *layout->channels[i];
+    if (!c.wants_empty_update())
+      continue;
+    table->transient_.push_back(i);
+    table->may_fail_to_empty_ = table->may_fail_to_empty_ || c.may_fail_to_empty();
   }
   // Nodes go by name: then their number is their place in every task path order.
   auto order = std::vector<std::size_t>(nodes_.size());

@@ -146,7 +146,7 @@ result<void> begin(run_state& run, super_step& step, std::span<write> input) {
   for (auto& w : input)
     run.ordered_.push_back(&w);
   step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
-  return apply_in_order(*run.table_, *run.state_, run.ordered_, run.ids_, run.changes_);
+  return run.apply_ordered();
 }
 
 next_step prepare(run_state& run, super_step& step) {
@@ -196,39 +196,17 @@ result<void> run_state::apply_writes(super_step& step) {
     for (auto i = r.begin; i != r.begin + r.count; ++i)
       ordered_.push_back(&step.writes[i]);
   }
-  // Copy on write: a snapshot or a body that was given up may still read the old state. Where an
-  // update may fail, the step reads it again: a failed barrier leaves the state before it.
-  auto before = state_ptr{};
-  if (state_->use_count() > 1 || may_fail()) {
-    before = state_;
-    state_ = state_->clone();
-  }
-  auto applied = apply_in_order(*table_, *state_, ordered_, ids_, changes_);
-  if (!applied) {
-    if (before)
-      state_ = std::move(before);
-    changes_.clear();
-  }
-  return applied;
+  return apply_ordered();
 }
 
-/// Whether one of the updates of `ordered_` may fail and leave others applied. A single write, as of
-/// most steps, is applied in place: a copy would cost more than the step. What a reducer that throws
-/// has done to its own value then stays.
-bool run_state::may_fail() {
-  const auto& channels = table_->channels();
-  if (ordered_.size() == 1)
-    return false;
-  counts_.assign(channels.size(), 0);
-  for (const auto* w : ordered_)
-    ++counts_[w->channel];
-  return std::ranges::any_of(ordered_, [&](const write* w) {
-    const auto count = std::exchange(counts_[w->channel], 0U);
-    return count > 0 && channels[w->channel]->may_fail(count);
-  });
+/// The state to which end_transients() may have to return. While it is held, writes change a copy.
+state_ptr run_state::held_for_emptying() const {
+  return table_->may_fail_to_empty() ? state_ : state_ptr{};
 }
 
-void run_state::end_transients() {
+/// Empties the channels that live for one step and that the step did not write. When that throws,
+/// the state is `before`. @pre held_for_emptying() gave it, before the step's writes
+void run_state::end_transients(state_ptr before) try {
   for (const auto c : table_->transient_channels()) {
     if (std::find(changes_.begin(), changes_.end(), c) != changes_.end())
       continue;
@@ -240,6 +218,10 @@ void run_state::end_transients() {
     if (transient.update_empty(*state_) == changed::yes)
       changes_.push_back(c);
   }
+} catch (...) { // values are user code
+  if (before)
+    state_ = std::move(before);
+  throw;
 }
 
 result<void> run_state::apply_tasks(super_step& step) {
@@ -255,9 +237,15 @@ result<void> run_state::apply_tasks(super_step& step) {
   if (!std::exchange(keep_changes_, false))
     changes_.clear();
   ids_.begin_step(step_);
-  if (auto applied = apply_writes(step); !applied)
-    return applied;
-  end_transients();
+  if (table_->transient_channels().empty()) { // as of most graphs
+    if (auto applied = apply_writes(step); !applied)
+      return applied;
+  } else {
+    auto before = held_for_emptying();
+    if (auto applied = apply_writes(step); !applied)
+      return applied;
+    end_transients(std::move(before));
+  }
   auto* last = static_cast<const node_entry*>(nullptr);
   for (const auto number : step.finished) {
     const auto& t = step.tasks[number];
@@ -292,49 +280,6 @@ result<void> apply(run_state& run, super_step& step) {
     }
   }
   return run.apply_tasks(step);
-}
-
-result<void> apply_in_order(const program& table, state_block& state,
-                            std::span<write* const> writes, id_source& ids,
-                            std::vector<std::uint32_t>& changes) {
-  const auto update = [&](std::uint32_t c, std::span<write* const> own) -> result<void> {
-    try {
-      auto updated = table.channels()[c]->update(state, own, ids);
-      if (!updated)
-        return updated.error();
-      if (*updated == changed::yes)
-        changes.push_back(c);
-    } catch (...) { // reducers and the values themselves are user code
-      return error{channel_errc::reducer_failed, "the update of '" + table.channels()[c]->name() +
-                                                     "' failed: " +
-                                                     describe(std::current_exception())};
-    }
-    return {};
-  };
-  if (writes.empty())
-    return {};
-  const auto first = writes.front()->channel;
-  if (std::all_of(writes.begin(), writes.end(),
-                  [&](const write* w) { return w->channel == first; }))
-    return update(first, writes);
-  // Counting sort by channel, stable, so that each channel sees its writes in task order.
-  auto ends = std::vector<std::uint32_t>(table.channels().size() + 1, 0);
-  for (const auto* w : writes)
-    ++ends[w->channel + 1];
-  for (auto c = std::size_t{1}; c < ends.size(); ++c)
-    ends[c] += ends[c - 1];
-  auto grouped = std::vector<write*>(writes.size());
-  auto next = ends;
-  for (auto* w : writes)
-    grouped[next[w->channel]++] = w;
-  for (auto c = std::uint32_t{0}; c < table.channels().size(); ++c) {
-    const auto own = std::span{grouped}.subspan(ends[c], ends[c + 1] - ends[c]);
-    if (own.empty())
-      continue;
-    if (auto done = update(c, own); !done)
-      return done;
-  }
-  return {};
 }
 
 } // namespace superstep

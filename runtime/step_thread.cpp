@@ -103,7 +103,7 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
   sends_.clear();
   changes_.clear();
   if (had_tasks)
-    end_transients();
+    end_transients(held_for_emptying());
   versions_->entry = versions_->last;
   input_ = std::move(input);
   input_targets_ = std::move(targets);
@@ -127,11 +127,10 @@ result<void> run_state::apply_command(const task_output& said) {
   changes_.clear();
   ids_.begin_step(step_);
   auto writes = said.writes;
-  auto in_order = std::vector<write*>{};
+  ordered_.clear();
   for (auto& w : writes)
-    in_order.push_back(&w);
-  state_ = state_->clone();
-  if (auto applied = apply_in_order(*table_, *state_, in_order, ids_, changes_); !applied)
+    ordered_.push_back(&w);
+  if (auto applied = apply_ordered(); !applied)
     return applied;
   for (const auto node : said.targets)
     trigger(node, trigger_cause::branch);

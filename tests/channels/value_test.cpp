@@ -98,6 +98,18 @@ BOOST_AUTO_TEST_CASE(a_copy_of_a_large_object_is_the_same_object) {
   BOOST_TEST(&v.as<bulk>() == &other.as<bulk>());
 }
 
+BOOST_AUTO_TEST_CASE(taking_may_fail_for_copies_and_other_types) {
+  auto text = value{std::string(200, 'x')};
+  BOOST_TEST(!text.may_fail_to_give<std::string>());
+  BOOST_TEST(text.may_fail_to_give<int>());
+  const auto other = text;
+  BOOST_TEST(other.may_fail_to_give<std::string>());
+  const auto number = value{7};
+  BOOST_TEST(!number.may_fail_to_give<int>());
+  BOOST_TEST(number.may_fail_to_give<short>());
+  BOOST_TEST(value{}.may_fail_to_give<int>());
+}
+
 BOOST_AUTO_TEST_CASE(assigning_a_value_to_itself_keeps_it) {
   auto v = value{std::string(200, 'x')};
   const auto& same = v;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,22 +62,41 @@ enum class changed : std::uint8_t { no, yes };
 /// The rules of each kind are those of the reference (LangGraph channels).
 class channel {
 public:
-  explicit channel(std::string name) : name_{std::move(name)} {}
+  explicit channel(std::string name, bool is_undone = false)
+      : name_{std::move(name)}, is_undone_{is_undone} {}
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
   virtual ~channel();
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Whether update() may fail with this many writes. If so, the barrier keeps the state before it.
-  [[nodiscard]] virtual bool may_fail(std::size_t /*writes*/) const noexcept { return true; }
-  /// Applies the writes of one step, given in task order. An error or an exception makes the state
-  /// unusable; the step is then not applied.
+  /// A value as it was before an update.
+  class kept_value {
+  public:
+    kept_value() = default;
+    kept_value(const kept_value&) = delete;
+    kept_value& operator=(const kept_value&) = delete;
+    virtual ~kept_value();
+    virtual void restore(state_block&) noexcept = 0;
+  };
+
+  /// Whether update() may fail with these writes. The barrier then makes sure that it can undo what
+  /// other channels of the step have done. Memory that runs out is not meant.
+  [[nodiscard]] virtual bool may_fail(std::span<write* const>) const noexcept { return true; }
+  /// Whether an update that fails leaves the value as it was, and keep() keeps it. If not, the
+  /// barrier works on a copy of the state.
+  [[nodiscard]] bool is_undone() const noexcept { return is_undone_; }
+  /// For the case that the update of another channel fails. @pre is_undone()
+  [[nodiscard]] virtual std::unique_ptr<kept_value> keep(const state_block&) const;
+  /// Applies the writes of one step, given in task order. An error or an exception leaves the value
+  /// as it was if is_undone(), and uses up the writes.
   [[nodiscard]] virtual result<changed> update(state_block&, std::span<write* const>,
                                                id_source&) const = 0;
   /// Called at the end of each step that did not write the channel, when wants_empty_update().
   [[nodiscard]] virtual changed update_empty(state_block&) const { return changed::no; }
   [[nodiscard]] virtual bool wants_empty_update() const noexcept { return false; }
+  /// Whether update_empty() may throw. If so, each step of the graph works on a copy of the state.
+  [[nodiscard]] virtual bool may_fail_to_empty() const noexcept { return true; }
   [[nodiscard]] virtual bool is_available(const state_block&) const noexcept = 0;
   /// A channel whose value no checkpoint keeps empties it when a thread goes on.
   virtual void drop_unkept(state_block&) const {}
@@ -111,6 +131,7 @@ protected:
 
 private:
   std::string name_;
+  bool is_undone_;
 };
 
 } // namespace superstep

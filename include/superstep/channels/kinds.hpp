@@ -4,11 +4,15 @@
 #include <superstep/channels/channel.hpp>
 #include <superstep/channels/rules.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace superstep {
@@ -34,8 +38,16 @@ struct holder<std::optional<T>> {
 template <class Place, class Written>
 class placed_channel : public channel {
 public:
-  placed_channel(std::string name, Place place) : channel{std::move(name)}, place_{place} {}
+  /// @param is_undone by default: its updates only assign a value that was made before
+  placed_channel(std::string name, Place place, bool is_undone = is_put_nothrow)
+      : channel{std::move(name), is_undone}, place_{place} {}
 
+  std::unique_ptr<channel::kept_value> keep(const state_block& state) const override {
+    if constexpr (is_replaced_nothrow)
+      return std::make_unique<old_value>(place_, state);
+    else
+      return nullptr;
+  }
   bool is_kept() const noexcept override { return true; }
   const value_form* written_form() const noexcept override { return form_of<Written>(); }
   std::string stored_type() const override {
@@ -86,6 +98,35 @@ protected:
   static constexpr bool may_be_absent = std::is_same_v<held_type, std::optional<Written>>;
   using kept_type = std::conditional_t<may_be_absent, Written, held_type>;
 
+  static constexpr bool is_replaced_nothrow = std::is_nothrow_move_assignable_v<held_type> ||
+                                              std::is_nothrow_move_constructible_v<held_type>;
+  static constexpr bool is_put_nothrow =
+      is_replaced_nothrow && (std::is_nothrow_assignable_v<held_type&, Written> ||
+                              std::is_nothrow_constructible_v<held_type, Written>);
+
+  /// An assignment, made so that it cannot throw if that is possible at all: one that throws may
+  /// leave a half of both values.
+  template <class From>
+  static void put(held_type& to, From&& from) {
+    if constexpr (!std::is_nothrow_assignable_v<held_type&, From> &&
+                  std::is_nothrow_constructible_v<held_type, From>) {
+      std::destroy_at(std::addressof(to));
+      std::construct_at(std::addressof(to), std::forward<From>(from));
+    } else {
+      to = std::forward<From>(from);
+    }
+  }
+
+  static bool may_fail_to_take(std::span<write* const> writes) noexcept {
+    return std::ranges::any_of(writes, [](const write* w) {
+      return w->content.template may_fail_to_give<Written>();
+    });
+  }
+  /// Whether one of some writes may fail to be taken, or to be put in its place.
+  static bool may_fail_to_put(std::span<write* const> writes) noexcept {
+    return !is_put_nothrow || may_fail_to_take(writes);
+  }
+
   static const kept_type* kept(const held_type& held) noexcept {
     if constexpr (may_be_absent)
       return held ? &*held : nullptr;
@@ -94,6 +135,17 @@ protected:
   }
 
   Place place_;
+
+private:
+  class old_value final : public channel::kept_value {
+  public:
+    old_value(Place place, const state_block& state) : place_{place}, old_(place.of(state)) {}
+    void restore(state_block& state) noexcept override { put(place_.of(state), std::move(old_)); }
+
+  private:
+    Place place_;
+    held_type old_;
+  };
 };
 
 } // namespace detail
@@ -108,14 +160,16 @@ class last_value final : public detail::placed_channel<Place, Value> {
 public:
   using base::base;
 
-  bool may_fail(std::size_t writes) const noexcept override { return writes > 1; }
+  bool may_fail(std::span<write* const> writes) const noexcept override {
+    return writes.size() > 1 || base::may_fail_to_put(writes);
+  }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (writes.size() > 1)
       return this->one_value_only();
     if (writes.empty())
       return changed::no;
-    place_.of(state) = writes.front()->content.template take<Value>();
+    base::put(place_.of(state), writes.front()->content.template take<Value>());
     return changed::yes;
   }
   bool is_available(const state_block& state) const noexcept override {
@@ -134,14 +188,16 @@ public:
   untracked_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
-  bool may_fail(std::size_t writes) const noexcept override { return guard_ && writes > 1; }
+  bool may_fail(std::span<write* const> writes) const noexcept override {
+    return (guard_ && writes.size() > 1) || base::may_fail_to_put(writes.last(1));
+  }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (guard_ && writes.size() > 1)
       return this->guarded_value_only("UntrackedValue");
     if (writes.empty())
       return changed::no;
-    place_.of(state) = writes.back()->content.template take<Value>();
+    base::put(place_.of(state), writes.back()->content.template take<Value>());
     return changed::yes;
   }
   bool is_available(const state_block& state) const noexcept override {
@@ -166,11 +222,12 @@ class binary_operator_aggregate final : public detail::placed_channel<Place, Val
 
 public:
   binary_operator_aggregate(std::string name, Place place, Fn fn = {})
-      : base{std::move(name), place}, fn_{std::move(fn)} {}
+      : base{std::move(name), place, base::is_put_nothrow}, fn_{std::move(fn)} {}
 
-  /// A fold that cannot throw fails only for two overwrites.
-  bool may_fail(std::size_t writes) const noexcept override {
-    return writes > 1 || !folds_nothrow<Fn, Value>;
+  bool may_fail(std::span<write* const> writes) const noexcept override {
+    if (!folds_nothrow<Fn, Value> || base::may_fail_to_put(writes))
+      return true;
+    return std::ranges::count(writes, true, &write::overwrite) > 1;
   }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source& ids) const override {
@@ -183,18 +240,10 @@ public:
     }
     auto& held = place_.of(state);
     try {
-      if (overwrite) {
-        held = overwrite->content.template take<Value>();
-        return changed::yes;
-      }
-      if constexpr (may_be_absent) {
-        if (!held) {
-          held = writes.front()->content.template take<Value>();
-          writes = writes.subspan(1);
-        }
-      }
-      for (auto* w : writes)
-        fold(fn_, value_of(held), w->content.template take<Value>(), ids);
+      if (overwrite)
+        base::put(held, overwrite->content.template take<Value>());
+      else
+        fold_all(held, writes, ids);
     } catch (const std::exception& e) { // a reducer is user code
       return error{channel_errc::reducer_failed,
                    "the reducer of '" + this->name() + "' failed: " + e.what()};
@@ -210,6 +259,44 @@ public:
 
 private:
   using base::may_be_absent;
+  using typename base::held_type;
+
+  /// Folds the writes in. When it throws, `held` is as it was.
+  void fold_all(held_type& held, std::span<write* const> writes, id_source& ids) const {
+    if constexpr (may_be_absent) {
+      if (!held) { // the value is made beside its place
+        auto made = writes.front()->content.template take<Value>();
+        fold_in_turn(made, writes.subspan(1), ids);
+        base::put(held, std::move(made));
+        return;
+      }
+    }
+    auto& into = value_of(held);
+    if constexpr (folds_into_new<Fn, Value>) {
+      auto made = static_cast<Value>(
+          fn_(std::as_const(into), writes.front()->content.template take<Value>()));
+      for (auto* w : writes.subspan(1))
+        made = fn_(std::as_const(made), w->content.template take<Value>());
+      base::put(held, std::move(made));
+    } else if (writes.size() == 1 && (folds_nothrow<Fn, Value> || leaves_value_on_failure<Fn>)) {
+      fold(fn_, into, writes.front()->content.template take<Value>(), ids);
+    } else if (folds_nothrow<Fn, Value> && !base::may_fail_to_take(writes)) {
+      fold_in_turn(into, writes, ids);
+    } else {
+      auto before = held;
+      try {
+        fold_in_turn(into, writes, ids);
+      } catch (...) {
+        base::put(held, std::move(before));
+        throw;
+      }
+    }
+  }
+  void fold_in_turn(Value& into, std::span<write* const> writes, id_source& ids) const {
+    for (auto* w : writes)
+      fold(fn_, into, w->content.template take<Value>(), ids);
+  }
+
   static Value& value_of(typename Place::value_type& held) noexcept {
     if constexpr (may_be_absent)
       return *held;
@@ -230,33 +317,43 @@ public:
   ephemeral_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
-  bool may_fail(std::size_t writes) const noexcept override { return guard_ && writes > 1; }
+  bool may_fail(std::span<write* const> writes) const noexcept override {
+    return (guard_ && writes.size() > 1) || base::may_fail_to_put(writes.last(1));
+  }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (writes.empty())
       return update_empty(state);
     if (guard_ && writes.size() > 1)
       return this->guarded_value_only("EphemeralValue");
-    place_.of(state) = writes.back()->content.template take<Value>();
+    base::put(place_.of(state), writes.back()->content.template take<Value>());
     return changed::yes;
   }
   changed update_empty(state_block& state) const override {
     if (!is_available(state))
       return changed::no;
-    place_.of(state) = typename Place::value_type{};
+    base::put(place_.of(state), typename Place::value_type{});
     return changed::yes;
   }
   bool wants_empty_update() const noexcept override { return true; }
+  bool may_fail_to_empty() const noexcept override {
+    return !base::is_replaced_nothrow ||
+           !std::is_nothrow_default_constructible_v<typename Place::value_type>;
+  }
   /// A place that cannot be absent counts as empty when it holds what it starts with: otherwise
   /// every step would be said to have changed it.
   bool is_available(const state_block& state) const noexcept override {
     using held = typename Place::value_type;
-    if constexpr (detail::is_comparable<held>())
-      return !(place_.of(state) == held{});
-    else if constexpr (storable<held>)
-      return !detail::same_value(place_.of(state), held{});
-    else
-      return detail::holder<held>::has(place_.of(state));
+    try {
+      if constexpr (detail::is_comparable<held>())
+        return !(place_.of(state) == held{});
+      else if constexpr (storable<held>)
+        return !detail::same_value(place_.of(state), held{});
+      else
+        return detail::holder<held>::has(place_.of(state));
+    } catch (...) { // the comparison and the constructor are user code
+      return true;
+    }
   }
 
 private:
@@ -283,19 +380,26 @@ class topic final : public detail::placed_channel<Place, typename Items::written
 
 public:
   topic(std::string name, Place place, bool accumulate = false)
-      : base{std::move(name), place}, accumulate_{accumulate} {}
+      : base{std::move(name), place, is_item_nothrow}, accumulate_{accumulate} {}
 
-  bool may_fail(std::size_t) const noexcept override { return false; }
+  bool may_fail(std::span<write* const> writes) const noexcept override {
+    return !is_item_nothrow || base::may_fail_to_take(writes);
+  }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     auto& items = place_.of(state);
-    const auto before = items.size();
-    if (!accumulate_)
-      items.clear();
-    for (auto* w : writes) {
-      for (auto& item : Items{}(w->content.template take<typename Items::written>()))
-        items.push_back(std::move(item));
+    const auto before = static_cast<std::ptrdiff_t>(items.size());
+    try { // behind the old items, so that these are there when it throws
+      for (auto* w : writes) {
+        for (auto& item : Items{}(w->content.template take<typename Items::written>()))
+          items.push_back(std::move(item));
+      }
+    } catch (...) {
+      items.erase(items.begin() + before, items.end());
+      throw;
     }
+    if (!accumulate_)
+      items.erase(items.begin(), items.begin() + before);
     return before != 0 || !items.empty() ? changed::yes : changed::no;
   }
   changed update_empty(state_block& state) const override {
@@ -305,11 +409,15 @@ public:
     return changed::yes;
   }
   bool wants_empty_update() const noexcept override { return !accumulate_; }
+  bool may_fail_to_empty() const noexcept override { return false; }
   bool is_available(const state_block& state) const noexcept override {
     return !place_.of(state).empty();
   }
 
 private:
+  static constexpr bool is_item_nothrow =
+      std::is_nothrow_move_constructible_v<Item> && std::is_nothrow_move_assignable_v<Item>;
+
   bool accumulate_;
 };
 

@@ -41,11 +41,32 @@ constexpr bool fold_is_nothrow() {
     return std::is_nothrow_invocable_v<const Fn&, T&, T&&> &&
            std::is_nothrow_assignable_v<T&, std::invoke_result_t<const Fn&, T&, T&&>>;
 }
+
+/// A function of two values that cannot change the first: the next value is made beside it.
+template <class Fn, class T>
+constexpr bool fold_makes_new() {
+  if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
+    return false;
+  else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
+    return false; // not looked at further: the body of a generic one need not fit a const value
+  else
+    return std::invocable<const Fn&, const T&, T&&>;
+}
 } // namespace detail
 
 /// Whether folding by a reducer cannot throw.
 template <class Fn, class T>
 inline constexpr bool folds_nothrow = detail::fold_is_nothrow<Fn, T>();
+
+/// Whether a reducer makes a new value and reads the old one only, like std::plus<>.
+template <class Fn, class T>
+inline constexpr bool folds_into_new = detail::fold_makes_new<Fn, T>();
+
+/// Whether a reducer that throws leaves the value as it was. One that works in place declares it:
+///   static constexpr bool leaves_value_on_failure = true;
+/// Otherwise each step that calls it copies the value before, unless it is noexcept.
+template <class Fn>
+concept leaves_value_on_failure = requires { requires Fn::leaves_value_on_failure; };
 
 // Rules of channels that are not folds, named in a state's `reducers` list.
 

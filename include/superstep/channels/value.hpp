@@ -140,6 +140,20 @@ public:
     }
   }
 
+  /// Whether take<T>() may throw: the value holds another type, or a T that would be copied or
+  /// moved in a way that may throw.
+  template <class T>
+  [[nodiscard]] bool may_fail_to_give() const noexcept {
+    if (!holds<T>()) [[unlikely]]
+      return true;
+    if constexpr (detail::fits_inline<T>)
+      return false;
+    else if (detail::boxed_ops<T>::get(bytes_)->holders.load(std::memory_order_acquire) == 1)
+      return !std::is_nothrow_move_constructible_v<T>;
+    else
+      return !std::is_nothrow_copy_constructible_v<T>;
+  }
+
 private:
   template <class T>
   [[nodiscard]] const T& at() const noexcept {

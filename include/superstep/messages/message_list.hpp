@@ -141,6 +141,7 @@ inline message_list::const_iterator message_list::end() const noexcept {
 ///
 /// Throws std::invalid_argument when a message to delete does not exist; `into` keeps its messages.
 struct add_messages {
+  static constexpr bool leaves_value_on_failure = true;
   void operator()(message_list& into, message_list&& more, id_source& ids) const;
 };
 

@@ -25,6 +25,10 @@ using json_reducer = std::function<void(json::value& into, json::value&& more)>;
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
+/// Whether a reducer may have changed the value when it throws. If so, the value is copied before
+/// each fold.
+enum class failed_fold : bool { may_change_value, leaves_value };
+
 struct json_graph_options {
   /// An update may name what is no channel, without effect (the reference). Off: it fails the node.
   bool ignore_unknown_channels = false;
@@ -110,9 +114,11 @@ public:
   json_graph& channel(std::string name, std::string_view rule = "last");
   /// The same by a function. Without an initial value the first write is kept as it is.
   json_graph& channel(std::string name, json_reducer reduce,
-                      std::optional<json::value> initial = {});
+                      std::optional<json::value> initial = {},
+                      failed_fold = failed_fold::may_change_value);
   json_graph& channel(std::string name, json_naming_reducer reduce,
-                      std::optional<json::value> initial = {});
+                      std::optional<json::value> initial = {},
+                      failed_fold = failed_fold::may_change_value);
 
   /// What values of a channel look like, written as json_shape tells. Values are kept as they were
   /// written; a node that reads one of another shape fails, if json_graph_options::check_inputs.

@@ -145,6 +145,8 @@ public:
   [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept {
     return transient_;
   }
+  /// Whether emptying one of them may throw.
+  [[nodiscard]] bool may_fail_to_empty() const noexcept { return may_fail_to_empty_; }
   /// Some node has a time-out.
   [[nodiscard]] bool times_nodes() const noexcept { return times_nodes_; }
   [[nodiscard]] state_ptr make_state() const { return layout_->make_state(); }
@@ -180,6 +182,7 @@ private:
   std::vector<join_entry> joins_;
   node_entry entry_;
   std::vector<std::uint32_t> transient_;
+  bool may_fail_to_empty_ = false;
   const std::type_info* state_type_ = &typeid(void);
   bool times_nodes_ = false;
   std::vector<std::uint32_t> declared_;

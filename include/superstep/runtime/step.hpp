@@ -115,9 +115,10 @@ private:
   friend result<void> apply_edit(run_state&, super_step&);
 
   result<void> apply_writes(super_step&);
-  [[nodiscard]] bool may_fail();
+  [[nodiscard]] result<void> apply_ordered();
   result<void> apply_tasks(super_step&);
-  void end_transients();
+  [[nodiscard]] state_ptr held_for_emptying() const;
+  void end_transients(state_ptr before);
   void trigger(std::uint32_t node, trigger_cause cause);
   void follow(const node_entry&);
   void consume_joins(std::uint32_t node);
@@ -131,8 +132,7 @@ private:
   std::vector<named_barrier_value> joins_;
   std::vector<send> sends_; // for the next step
   std::vector<std::uint32_t> changes_;
-  std::vector<write*> ordered_;       // scratch of apply
-  std::vector<std::uint32_t> counts_; // by channel: the same
+  std::vector<write*> ordered_; // scratch of apply
   std::int64_t step_ = -1;
   std::int64_t stop_ = 0;
   bool keep_changes_ = false; // those of the input, applied by begin(), count for step 0
@@ -153,7 +153,7 @@ private:
 
 /// The barrier: applies what the tasks gave, in the order of their task paths (nodes by name, then
 /// Sends by index), never in the order they ended; fires edges, joins, targets and Sends. On an
-/// error the state is as it was before, but for what a lone write's reducer did to its value.
+/// error the state is as it was before.
 /// Tasks that were not recorded (they asked a question) count as having run and written nothing.
 [[nodiscard]] result<void> apply(run_state&, super_step&);
 
@@ -161,9 +161,10 @@ private:
 /// itself does not count as having run.
 [[nodiscard]] result<void> apply_edit(run_state&, super_step&);
 
-/// Applies writes, given in task order, to a state: groups them by channel, one update each.
-/// `changes` gets the channels that changed. Used by apply() and for what routers see.
-[[nodiscard]] result<void> apply_in_order(const program&, state_block&, std::span<write* const>,
+/// Applies writes, given in task order, to a state: sorts them by channel, one update each.
+/// `changes` gets the channels that changed. An error leaves the state unusable. For what routers
+/// see.
+[[nodiscard]] result<void> apply_in_order(const program&, state_block&, std::span<write*>,
                                           id_source&, std::vector<std::uint32_t>& changes);
 
 } // namespace superstep

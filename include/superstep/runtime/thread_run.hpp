@@ -128,7 +128,7 @@ private:
   checkpoint_ptr at_;
   std::vector<task_record> records_;
   record_index index_; ///< of records_
-  std::vector<task_record> held_back_; ///< told since the last checkpoint; given to it at the end
+  std::vector<task_record> held_back_; ///< with exit durability: what close() adds to at_
   std::shared_ptr<given_answers> answers_;
   std::string stored_;  ///< the newest checkpoint of ours that the saver has
   std::string last_id_; ///< drawn last

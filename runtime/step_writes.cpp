@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writes of one step: which channel takes them when, and how a step that fails is undone.
+#include <superstep/runtime/graph_error.hpp>
+#include <superstep/runtime/step.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using group = std::span<write* const>;
+
+/// Above this number, as of wide steps, a sort by counting is worth its memory.
+constexpr auto few_writes = std::size_t{24};
+
+bool comes_before(const write* a, const write* b) noexcept {
+  return a->channel < b->channel;
+}
+
+/// Stable: each channel sees its writes in task order.
+void sort_by_channel(std::span<write*> writes, std::size_t channels) {
+  if (writes.size() <= few_writes) {
+    for (auto i = std::size_t{1}; i < writes.size(); ++i) {
+      auto* const moving = writes[i];
+      auto at = i;
+      for (; at > 0 && comes_before(moving, writes[at - 1]); --at)
+        writes[at] = writes[at - 1];
+      writes[at] = moving;
+    }
+    return;
+  }
+  auto next = std::vector<std::uint32_t>(channels + 1, 0);
+  for (const auto* w : writes)
+    ++next[w->channel + 1];
+  for (auto c = std::size_t{1}; c < next.size(); ++c)
+    next[c] += next[c - 1];
+  auto grouped = std::vector<write*>(writes.size());
+  for (auto* w : writes)
+    grouped[next[w->channel]++] = w;
+  std::ranges::copy(grouped, writes.begin());
+}
+
+/// Takes the writes to the channel of the first. @pre sorted and not empty
+group take_group(group& rest) noexcept {
+  auto n = std::size_t{1};
+  while (n < rest.size() && rest[n]->channel == rest.front()->channel)
+    ++n;
+  const auto own = rest.first(n);
+  rest = rest.subspan(n);
+  return own;
+}
+
+bool is_of_one_channel(group writes) noexcept {
+  const auto one = writes.front()->channel;
+  for (auto i = std::size_t{1}; i < writes.size(); ++i)
+    if (writes[i]->channel != one)
+      return false;
+  return true;
+}
+
+/// Describes the current exception. Reducers and the values themselves are user code.
+[[gnu::cold, gnu::noinline]] error failed_update(const channel& c) {
+  return {channel_errc::reducer_failed,
+          "the update of '" + c.name() + "' failed: " + describe(std::current_exception())};
+}
+
+/// Updates one channel. @pre all writes are of it
+result<void> update_channel(const program& table, state_block& state, group own, id_source& ids,
+                            std::vector<std::uint32_t>& changes) {
+  const auto number = own.front()->channel;
+  const auto& c = *table.channels()[number];
+  try {
+    const auto updated = c.update(state, own, ids);
+    if (!updated) [[unlikely]]
+      return updated.error();
+    if (*updated == changed::yes)
+      changes.push_back(number);
+  } catch (...) {
+    return failed_update(c);
+  }
+  return {};
+}
+
+/// In which order channels take the writes of one step.
+struct update_plan {
+  group all; ///< sorted by channel
+  /// Those of channels that may fail, by channel. They come before the others, so that a failure
+  /// leaves little to be undone: of one channel nothing.
+  boost::container::small_vector<group, 4> risky;
+  bool needs_copy = false; ///< of the state: a channel cannot undo its update
+};
+
+/// Sorts the writes. @pre there are some
+update_plan plan_of(const program& table, std::span<write*> writes) {
+  const auto& channels = table.channels();
+  auto plan = update_plan{writes, {}, false};
+  if (is_of_one_channel(writes)) {
+    plan.needs_copy = !channels[writes.front()->channel]->is_undone();
+    return plan;
+  }
+  sort_by_channel(writes, channels.size());
+  for (auto rest = plan.all; !rest.empty();) {
+    const auto own = take_group(rest);
+    const auto& c = *channels[own.front()->channel];
+    if (!c.may_fail(own))
+      continue;
+    plan.risky.push_back(own);
+    plan.needs_copy = plan.needs_copy || !c.is_undone();
+  }
+  return plan;
+}
+
+/// One barrier's updates.
+class updater {
+public:
+  updater(const program& table, state_block& state, id_source& ids,
+          std::vector<std::uint32_t>& changes)
+      : table_{table}, state_{state}, ids_{ids}, changes_{changes} {}
+
+  /// @param undoes whether to keep values, so that a failure is undone
+  result<void> carry_out(const update_plan& plan, bool undoes) {
+    const auto had = static_cast<std::ptrdiff_t>(changes_.size());
+    for (const auto& own : plan.risky) {
+      if (auto done = update(own, undoes && &own != &plan.risky.back()); !done) {
+        for (const auto& old : kept_)
+          old->restore(state_);
+        return done;
+      }
+    }
+    auto next = plan.risky.begin();
+    for (auto rest = plan.all; !rest.empty();) {
+      const auto own = take_group(rest);
+      if (next != plan.risky.end() && next->data() == own.data()) {
+        ++next;
+        continue;
+      }
+      if (auto done = update(own, false); !done)
+        return done;
+    }
+    if (!plan.risky.empty())
+      std::sort(changes_.begin() + had, changes_.end());
+    return {};
+  }
+
+private:
+  result<void> update(group own, bool keeps) {
+    if (keeps) {
+      const auto& c = *table_.channels()[own.front()->channel];
+      try {
+        kept_.push_back(c.keep(state_));
+      } catch (...) {
+        return failed_update(c);
+      }
+    }
+    return update_channel(table_, state_, own, ids_, changes_);
+  }
+
+  const program& table_;
+  state_block& state_;
+  id_source& ids_;
+  std::vector<std::uint32_t>& changes_;
+  std::vector<std::unique_ptr<channel::kept_value>> kept_;
+};
+
+/// Applies writes to any number of channels. On an error the state is as it was before.
+[[gnu::noinline]] result<void> apply_planned(const program& table, state_ptr& state,
+                                             std::span<write*> writes, id_source& ids,
+                                             std::vector<std::uint32_t>& changes) {
+  const auto plan = plan_of(table, writes);
+  // Copy on write: a snapshot or a body that was given up may still read the old state.
+  auto before = state_ptr{};
+  if (plan.needs_copy || state->use_count() > 1) {
+    before = state;
+    state = before->clone();
+  }
+  auto applied = updater{table, *state, ids, changes}.carry_out(plan, before == nullptr);
+  if (!applied) {
+    if (before)
+      state = std::move(before);
+    changes.clear();
+  }
+  return applied;
+}
+
+} // namespace
+
+/// Applies `ordered_`. On an error the state is as it was before.
+result<void> run_state::apply_ordered() {
+  if (ordered_.empty())
+    return {};
+  if (is_of_one_channel(ordered_) && state_->use_count() == 1 &&
+      table_->channels()[ordered_.front()->channel]->is_undone()) // as most steps of most graphs
+    return update_channel(*table_, *state_, ordered_, ids_, changes_);
+  return apply_planned(*table_, state_, ordered_, ids_, changes_);
+}
+
+result<void> apply_in_order(const program& table, state_block& state, std::span<write*> writes,
+                            id_source& ids, std::vector<std::uint32_t>& changes) {
+  if (writes.empty())
+    return {};
+  return updater{table, state, ids, changes}.carry_out(plan_of(table, writes), false);
+}
+
+} // namespace superstep
