@@ -122,6 +122,8 @@ private:
 };
 
 result<batch_summary> batch_run::run() {
+  if (auto started = writer_.start(); !started)
+    return started.error();
   auto end = feed();
   if (!end)
     abort();

@@ -7,6 +7,7 @@
 #include <superstep/base/file_size_signal.hpp>
 
 #include <algorithm>
+#include <system_error>
 
 namespace superstep::detail {
 namespace {
@@ -56,11 +57,21 @@ row_writer::row_writer(row_table& table, job_files& files, const file& input,
   pending_.counts = files.content.counts;
   pending_.rows_with_failed_calls = files.content.rows_with_failed_calls;
   totals_ = pending_;
-  thread_ = std::thread{[this] { run(); }};
 }
 
 row_writer::~row_writer() {
   SUPERSTEP_ASSERT(!thread_.joinable());
+}
+
+result<void> row_writer::start() {
+  try {
+    thread_ = std::thread{[this] { run(); }};
+  } catch (const std::system_error& e) {
+    return error{e.code(), "the thread that writes the rows cannot be started (see the limit of "
+                           "processes, ulimit -u): " +
+                               e.code().message()};
+  }
+  return {};
 }
 
 void row_writer::join() {

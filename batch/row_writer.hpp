@@ -45,7 +45,9 @@ public:
   row_writer(const row_writer&) = delete;
   row_writer& operator=(const row_writer&) = delete;
 
-  /// Waits until all is written; the table is closed.
+  /// Starts the thread. An error: the system has none; nothing has been done then.
+  [[nodiscard]] result<void> start();
+  /// Waits until all is written; the table is closed. @pre start() has succeeded
   void join();
   /// Whether the files are still those that were opened, as long as they were left. The first call
   /// after join().

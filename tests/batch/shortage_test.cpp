@@ -5,6 +5,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <filesystem>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 BOOST_AUTO_TEST_SUITE(shortage)
 
@@ -125,6 +130,34 @@ BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {
   BOOST_TEST(summary->rows_with_failed_calls == 2U);
   BOOST_TEST(to_text(*summary).find("2 with failed tool calls") != std::string::npos);
   BOOST_TEST(to_json(*summary).at("rows").at("with_failed_tool_calls").as_uint64() == 2U);
+}
+
+/// A child becomes a user who may have no thread at all. Needs root.
+BOOST_AUTO_TEST_CASE(job_without_a_thread_ends_in_an_error) {
+  if (::geteuid() != 0)
+    return;
+  auto job = testing::job{chat_lines(3)};
+  const auto input = std::filesystem::path{job.options.input};
+  for (const auto& made : {input, input.parent_path()})
+    std::filesystem::permissions(made, std::filesystem::perms::all);
+  const auto child = ::fork();
+  if (child == 0) {
+    constexpr auto lonely_user = 54'322U;
+    const auto limit = rlimit{1, 1};
+    if (::setrlimit(RLIMIT_NPROC, &limit) != 0 || ::setuid(lonely_user) != 0)
+      ::_exit(77);
+    auto code = 2;
+    try {
+      const auto ended = job.run();
+      code = !ended && ended.error().text.find("ulimit -u") != std::string::npos ? 0 : 1;
+    } catch (...) { // an error of the job was wanted
+    }
+    ::_exit(code);
+  }
+  auto status = 0;
+  BOOST_REQUIRE(child > 0 && ::waitpid(child, &status, 0) == child);
+  BOOST_TEST_REQUIRE(WIFEXITED(status));
+  BOOST_TEST((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
