@@ -7,7 +7,7 @@
 // engines that are destroyed while all of this is under way. Each run must end once, its callback
 // be called once, no lease outlive its run, and no record of a run or a call stay behind. Prints the
 // seed of the round that fails.
-#include "graphs.hpp"
+#include "storm_bodies.hpp"
 
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/runtime/json_graph.hpp>
@@ -71,58 +71,15 @@ private:
   std::thread thread_;
 };
 
-void spin_for(std::chrono::microseconds length) {
-  const auto until = std::chrono::steady_clock::now() + length;
-  while (std::chrono::steady_clock::now() < until) {
-  }
-}
-
-ss::task<int> fork_body(int which, std::chrono::microseconds length) {
-  if (which == 0)
-    std::this_thread::sleep_for(length);
-  auto nap = ss::sleep_for{length / 4};
-  co_await nap;
-  if (which == 1) { // forks of a fork
-    auto inner = std::vector<ss::task<int>>{};
-    for (auto i = 2; i < 4; ++i)
-      inner.push_back(fork_body(i, length / 2));
-    const auto ended = co_await ss::when_all(std::move(inner));
-    static_cast<void>(ended);
-  }
-  co_return 1;
-}
-
 /// A body of 0 to 2 ms: in place, spinning, sleeping, suspended, forking, beating or throwing.
 ss::task<ss::update<numbers>> stormy(int kind, ss::runtime rt) {
-  const auto length = std::chrono::microseconds{(kind * 37) % 2'000};
-  switch (kind % 12) {
-  case 0:
-    std::this_thread::sleep_for(length);
-    break;
-  case 1:
-    spin_for(length);
-    break;
-  case 2: {
-    auto nap = ss::sleep_for{length};
-    co_await nap;
-    break;
+  const auto length = length_of_body(kind);
+  const auto way = kind % 12;
+  if (way < ways_to_pass_time) {
+    auto passing = pass_time(way, length);
+    co_await passing;
   }
-  case 3: {
-    auto nap = ss::sleep_for{300us};
-    co_await nap;
-    std::this_thread::sleep_for(length);
-    auto again = ss::sleep_for{100us};
-    co_await again;
-    break;
-  }
-  case 4: {
-    auto forks = std::vector<ss::task<int>>{};
-    for (auto i = 0; i < 3; ++i)
-      forks.push_back(fork_body(i, length));
-    const auto ended = co_await ss::when_all(std::move(forks));
-    static_cast<void>(ended);
-    break;
-  }
+  switch (way) {
   case 5: // blocks beyond the watcher's look, and beats from the thread that keeps its body
     for (auto i = 0; i < 4; ++i) {
       rt.heartbeat();
@@ -152,8 +109,6 @@ ss::task<ss::update<numbers>> stormy(int kind, ss::runtime rt) {
   co_return ss::update{ss::set<&numbers::total>(1)};
 }
 
-constexpr auto sends_of_a_run = 6;
-
 ss::node_options stormy_options() {
   auto options = ss::node_options{};
   options.timeout = ss::timeout_policy{.run = 40ms, .idle = 20ms};
@@ -175,26 +130,12 @@ ss::node_options stormy_options() {
   return options;
 }
 
-ss::compiled_graph<numbers> fan_graph(const ss::compile_options& options = {}) {
-  auto g = ss::graph<numbers>{};
-  g.add(
-      worker, [](const int& i, ss::runtime rt) { return stormy(i, std::move(rt)); },
-      stormy_options());
-  g.add(a, [](const numbers& x) { return ss::update{ss::set<&numbers::n>(x.n)}; });
-  g.branch(ss::start, [](const numbers& x) {
-    auto all = ss::destinations{};
-    for (auto i = 0; i < sends_of_a_run; ++i)
-      all.emplace_back(worker, x.n * sends_of_a_run + i);
-    return all;
-  });
-  g.edge(worker, a);
-  return g.compile(options);
-}
-
 /// The graphs of a storm: a fan, one below another, three deep, one that runs a graph in a body, one
 /// that asks, and those that keep threads.
 struct graphs {
-  ss::compiled_graph<numbers> fan = fan_graph();
+  ss::compiled_graph<numbers> fan =
+      make_fan([](const int& i, ss::runtime rt) { return stormy(i, std::move(rt)); },
+               stormy_options());
   ss::compiled_graph<numbers> below = wrap(fan);
   ss::compiled_graph<numbers> deep = wrap(wrap(below));
   ss::compiled_graph<numbers> in_body = make_in_body();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything at once: bodies of all kinds and lengths, exits and cancels from outside at any
 // moment. Each body runs once, each run ends once, the sums are right.
-#include "graphs.hpp"
+#include "storm_bodies.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,50 +15,12 @@ namespace {
 
 constexpr auto runs_of_a_storm = 300;
 
-/// A body of 0 to 2 ms: in place, spinning, sleeping, suspended, forking or throwing.
+/// A body of 0 to 2 ms: in place, spinning, sleeping, suspended or forking.
 ss::task<ss::update<numbers>> stormy(int kind, std::atomic<int>& bodies) {
   ++bodies;
-  const auto length = std::chrono::microseconds{(kind * 37) % 2'000};
-  switch (kind % 8) {
-  case 0:
-    std::this_thread::sleep_for(length);
-    break;
-  case 1: {
-    const auto until = std::chrono::steady_clock::now() + length;
-    while (std::chrono::steady_clock::now() < until) {
-    }
-    break;
-  }
-  case 2: {
-    auto nap = ss::sleep_for{length};
-    co_await nap;
-    break;
-  }
-  case 3: {
-    auto nap = ss::sleep_for{std::chrono::microseconds{300}};
-    co_await nap;
-    std::this_thread::sleep_for(length);
-    auto again = ss::sleep_for{std::chrono::microseconds{100}};
-    co_await again;
-    break;
-  }
-  case 4: {
-    auto forks = std::vector<ss::task<int>>{};
-    for (auto i = 0; i < 3; ++i) {
-      forks.push_back([](int which, std::chrono::microseconds l) -> ss::task<int> {
-        if (which == 0)
-          std::this_thread::sleep_for(l);
-        auto nap = ss::sleep_for{l / 4};
-        co_await nap;
-        co_return 1;
-      }(i, length));
-    }
-    const auto ended = co_await ss::when_all(std::move(forks));
-    static_cast<void>(ended);
-    break;
-  }
-  default:
-    break;
+  if (const auto way = kind % 8; way < ways_to_pass_time) {
+    auto passing = pass_time(way, length_of_body(kind));
+    co_await passing;
   }
   co_return ss::update{ss::set<&numbers::total>(1)};
 }
@@ -73,17 +35,7 @@ struct storm {
 void rage(std::uint32_t seed, std::size_t workers) {
   auto s = storm{};
   auto e = ss::engine{{.workers = workers}};
-  auto g = ss::graph<numbers>{};
-  g.add(worker, [&s](const int& i) { return stormy(i, s.bodies); });
-  g.add(a, [](const numbers& x) { return ss::update{ss::set<&numbers::n>(x.n)}; });
-  g.branch(ss::start, [](const numbers& x) {
-    auto all = ss::destinations{};
-    for (auto i = 0; i < 6; ++i)
-      all.emplace_back(worker, x.n * 6 + i);
-    return all;
-  });
-  g.edge(worker, a);
-  const auto compiled = g.compile();
+  const auto compiled = make_fan([&s](const int& i) { return stormy(i, s.bodies); });
   auto random = std::mt19937{seed};
   auto handles = std::vector<ss::run_handle>{};
   for (auto i = 0; i < runs_of_a_storm; ++i) {
@@ -92,7 +44,7 @@ void rage(std::uint32_t seed, std::size_t workers) {
       config.deadline = std::chrono::milliseconds{1};
     handles.push_back(e.submit(compiled, numbers{.n = i, .total = 0, .seen = {}}, config,
                                [&s](ss::run_result<numbers> r) {
-                                 if (!r.error && r.state->total == 6)
+                                 if (!r.error && r.state->total == sends_of_a_run)
                                    ++s.whole;
                                  if (++s.ended == runs_of_a_storm)
                                    s.over.set_value();
