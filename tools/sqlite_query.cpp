@@ -225,7 +225,7 @@ std::vector<std::string> column_names(sqlite3_stmt* s) {
 
 error ended(const end_of_query& end, const sqlite_query_options& options) {
   if (end.why == end_of_query::reason::memory)
-    return {errc::too_large, "the query takes more than " +
+    return {errc::too_large, "the queries that run now take more than " +
                                  std::to_string(options.memory_bytes_max) + " bytes of memory"};
   return {errc::timed_out,
           "the query took longer than " + std::to_string(options.timeout_ms) + " ms"};

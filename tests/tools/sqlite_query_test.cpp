@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <ostream>
 #include <random>
 #include <stop_token>
@@ -150,6 +151,23 @@ BOOST_AUTO_TEST_CASE(a_query_without_an_end_is_ended) {
   auto context = tool_context{};
   context.stop = source.get_token();
   BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(memory_bound_counts_all_of_sqlite) {
+  const auto endless = json::value(
+      "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
+  auto o = options();
+  o.timeout_ms = 30'000;
+  o.memory_bytes_max = 1024 * 1024;
+  auto out = std::async(std::launch::async, [&] { return ask({{"query", endless}}, o); });
+  auto others = std::vector<void*>{}; // as another query or a checkpoint would take it meanwhile
+  while (out.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready)
+    others.push_back(sqlite3_malloc(1024 * 1024));
+  const auto found = out.get().content;
+  BOOST_TEST(found.find("queries that run now take more than 1048576 bytes") != std::string::npos,
+             found);
+  std::ranges::for_each(others, sqlite3_free);
+  BOOST_TEST(ask({{"query", "SELECT 1 AS a"}}, o).content == R"([{"a":1}])");
 }
 
 #ifdef __SANITIZE_THREAD__

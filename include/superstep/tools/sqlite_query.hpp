@@ -16,7 +16,9 @@ struct sqlite_query_options {
   std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
   std::uint32_t timeout_ms = 5'000;    ///< of one query
   std::size_t value_bytes_max = 512 * 1024;         ///< of one value or row, also of those in between
-  std::size_t memory_bytes_max = 64 * 1024 * 1024; ///< that SQLite takes for one query
+  /// The bound on the memory that SQLite takes in this process while queries of the tool run. Queries
+  /// that run at the same time share it. What checkpoints take through SQLite meanwhile counts, too.
+  std::size_t memory_bytes_max = 64 * 1024 * 1024;
 };
 
 /// `sqlite_query`, with the arguments `query` (one SELECT) and, optionally, `parameters` (a list of
