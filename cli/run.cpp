@@ -9,13 +9,18 @@
 #include <superstep/base/malloc_arenas.hpp>
 #include <superstep/batch/batch.hpp>
 
+#include <boost/system/system_error.hpp>
+
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <new>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -52,6 +57,41 @@ void install_signal_handlers() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of the write, not the end
+}
+
+std::terminate_handler& terminate_before() {
+  static auto handler = std::terminate_handler{nullptr};
+  return handler;
+}
+
+/// Ends the process with the code of a shortage if memory or threads ran out inside the engine, where
+/// nothing can be undone. What is on the disk is that of a killed process, so the job can be resumed.
+[[noreturn]] void on_terminate() {
+  constexpr auto text = std::string_view{
+      "superstep run: the machine is out of memory or of another resource; rows that are done are "
+      "safe, the same command resumes the job\n"};
+  auto is_short = false;
+  if (const auto why = std::current_exception())
+    try {
+      std::rethrow_exception(why);
+    } catch (const std::bad_alloc&) {
+      is_short = true;
+    } catch (const std::system_error& e) {
+      is_short = is_shortage(e.code());
+    } catch (...) { // the handler before reports it
+    }
+  if (is_short) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    ::_exit(static_cast<int>(exit_code::shortage));
+  }
+  if (terminate_before() != nullptr)
+    terminate_before()();
+  std::abort();
+}
+
+void install_terminate_handler() {
+  terminate_before() = std::get_terminate();
+  std::set_terminate(on_terminate);
 }
 
 batch_options options_of(const run_arguments& given, const agent& a) {
@@ -130,6 +170,7 @@ exit_code code_of(std::error_code failed) {
 
 int run(const run_arguments& given) {
   install_signal_handlers();
+  install_terminate_handler();
   limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
@@ -186,6 +227,10 @@ int run_or_report(const run_arguments& given) {
   } catch (const std::bad_alloc&) {
     return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
   } catch (const std::system_error& e) {
+    if (!is_shortage(e.code()))
+      throw;
+    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+  } catch (const boost::system::system_error& e) { // of Asio
     if (!is_shortage(e.code()))
       throw;
     return fail_with(e.what() + std::string{resume}, exit_code::shortage);
