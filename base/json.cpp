@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/padded_json.hpp"
+
 #include <superstep/base/assert.hpp>
-#include <superstep/base/json.hpp>
+#include <superstep/base/malloc_arenas.hpp>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <simdjson.h>
@@ -318,8 +320,15 @@ void append_escaped(std::string& out, unsigned char c) {
 
 } // namespace
 
+static_assert(json_padding >= simdjson::SIMDJSON_PADDING);
+
 result<json::value> parse_json(std::string_view text, json_limits limits,
                                json::storage_ptr memory) {
+  return parse_padded_json(text, 0, limits, std::move(memory));
+}
+
+result<json::value> parse_padded_json(std::string_view text, std::size_t spare, json_limits limits,
+                                      json::storage_ptr memory) {
   if (text.data() == nullptr) // an empty view may point nowhere, which memcpy must not be given
     text = "";
   if (text.size() > limits.bytes_max)
@@ -333,9 +342,10 @@ result<json::value> parse_json(std::string_view text, json_limits limits,
     if (parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max))
       return error{errc::too_large,
                    "no memory for a JSON text of " + std::to_string(text.size()) + " bytes"};
+  prefer_huge_pages(parser.doc.string_buf.get(), text.size());
   auto root = simdjson::dom::element{};
   auto value = json::value(std::move(memory));
-  const auto code = parser.parse(text.data(), text.size()).get(root);
+  const auto code = parser.parse(text.data(), text.size(), spare < json_padding).get(root);
   const auto good = !code && convert(root, value);
   if (parser.capacity() > kept_max)
     parser = simdjson::dom::parser{};

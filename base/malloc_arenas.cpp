@@ -2,7 +2,10 @@
 #include <superstep/base/malloc_arenas.hpp>
 
 #include <cstdlib>
+#include <memory>
 #include <thread>
+
+#include <sys/mman.h>
 
 #ifdef __GLIBC__
 #  include <malloc.h>
@@ -12,11 +15,31 @@ namespace superstep {
 
 void limit_malloc_arenas([[maybe_unused]] std::size_t lanes) {
 #ifdef __GLIBC__
+  // Fixed: else the first large block that is freed raises the limit to 32 MB, and every arena keeps
+  // the room of the largest answer that it ever held.
+  constexpr auto mapped_from = 1 << 20;
+  constexpr auto kept_at_end = 8 << 20;
+  if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) {
+    mallopt(M_MMAP_THRESHOLD, mapped_from);
+    mallopt(M_TRIM_THRESHOLD, kept_at_end);
+  }
   if (std::getenv("MALLOC_ARENA_MAX") != nullptr)
     return;
   if (lanes == 0)
     lanes = std::thread::hardware_concurrency();
   mallopt(M_ARENA_MAX, static_cast<int>(lanes) + 1);
+#endif
+}
+
+void prefer_huge_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t size) noexcept {
+#ifdef MADV_HUGEPAGE
+  constexpr auto large = std::size_t{4} << 20U;
+  constexpr auto page = std::size_t{4096};
+  if (size < large)
+    return;
+  auto* first = begin;
+  if (std::align(page, large - page, first, size) != nullptr)
+    ::madvise(first, size / page * page, MADV_HUGEPAGE); // what cannot be is done without
 #endif
 }
 

@@ -2,6 +2,7 @@
 // Everything here is the slow path: an answer that parse_json() reads costs nothing more.
 #include "models/http/answer_json.hpp"
 
+#include "base/padded_json.hpp"
 #include "messages/argument_json.hpp"
 
 #include <algorithm>
@@ -101,9 +102,10 @@ private:
 
 } // namespace
 
-result<answer_json> parse_answer_json(std::string_view text, json::storage_ptr memory) {
+result<answer_json> parse_answer_json(std::string_view text, json::storage_ptr memory,
+                                      std::size_t spare) {
   text = without_bom(text);
-  auto strict = parse_json(text, {}, memory);
+  auto strict = parse_padded_json(text, spare, {}, memory);
   if (strict)
     return answer_json{*std::move(strict), {}};
   auto mender = surrogate_mender{text};

@@ -21,7 +21,8 @@ struct answer_json {
 /// becomes U+FFFD and an integer that does not fit 64 bits a double, which `loss` reports. In the
 /// text of a call's arguments a lone surrogate stays the escape that it was: its other half may
 /// come with the next piece, and the reader of the arguments reports it otherwise.
-[[nodiscard]] result<answer_json> parse_answer_json(std::string_view text,
-                                                    json::storage_ptr memory = {});
+/// @param spare readable bytes behind the text; see parse_padded_json()
+[[nodiscard]] result<answer_json>
+parse_answer_json(std::string_view text, json::storage_ptr memory = {}, std::size_t spare = 0);
 
 } // namespace superstep::models

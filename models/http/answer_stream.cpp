@@ -144,11 +144,12 @@ void refuse_calls(message& m, const std::string& loss) {
 
 } // namespace
 
-result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max) {
-  if (calls_max != 0 && has_more_calls(api, body, calls_max))
+result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max,
+                            std::size_t spare) {
+  if (calls_max != 0 && has_more_calls(api, body, calls_max, spare))
     return error{model_errc::bad_answer, too_many_calls(calls_max)};
   auto memory = loan{};
-  const auto parsed = parse_answer_json(body, memory.to(api));
+  const auto parsed = parse_answer_json(body, memory.to(api), spare);
   if (!parsed)
     return error{errc::parse_failed, bad_body("the answer is " + parsed.error().text, body).text};
   const auto* answer = parsed->value.if_object();

@@ -21,8 +21,9 @@ namespace superstep::models {
 /// The message of an answer that came whole. An answer with more than `calls_max` tool calls is an
 /// error; 0 = no limit. Errors: errc::parse_failed for what is not JSON, the error that the server
 /// reports, model_errc::bad_answer for anything else; see judge_answer().
+/// @param spare readable bytes behind the body: they save a copy of a large one
 [[nodiscard]] result<message> read_answer(provider_api api, std::string_view body,
-                                          std::size_t calls_max = 0);
+                                          std::size_t calls_max = 0, std::size_t spare = 0);
 
 /// Puts together an answer that is streamed, from bytes in pieces of any size.
 class answer_stream {

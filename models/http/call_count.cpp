@@ -40,6 +40,15 @@ simdjson::error_code find_calls(provider_api api, ondemand::document& in, ondema
   return holder["tool_calls"].get(out);
 }
 
+/// Whether the text has more than `most` opening braces.
+bool has_more_objects(std::string_view text, std::size_t most) {
+  auto at = text.find('{');
+  for (auto count = std::size_t{0}; at != std::string_view::npos; at = text.find('{', at + 1))
+    if (++count > most)
+      return true;
+  return false;
+}
+
 } // namespace
 
 std::size_t count_calls(provider_api api, const json::object& answer) {
@@ -64,10 +73,19 @@ std::size_t count_calls(provider_api api, const json::object& answer) {
   return said ? size_of(array_in(*said, "tool_calls")) : 0;
 }
 
-bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_max) {
+bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_max,
+                    std::size_t spare) {
   if (text.size() < long_text)
     return false;
-  const auto padded = simdjson::padded_string{text};
+  // Each call is an object, so most long texts need no parser.
+  if (!has_more_objects(text, calls_max))
+    return false;
+  auto copy = simdjson::padded_string{};
+  auto padded = simdjson::padded_string_view{text.data(), text.size(), text.size() + spare};
+  if (spare < simdjson::SIMDJSON_PADDING) {
+    copy = simdjson::padded_string{text};
+    padded = copy;
+  }
   auto parser = ondemand::parser{};
   auto document = ondemand::document{};
   auto calls = ondemand::array{};

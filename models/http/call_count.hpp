@@ -16,6 +16,8 @@ namespace superstep::models {
 /// Whether a long text has more than `calls_max` tool calls; false for shorter ones and for texts
 /// that are not JSON up to that call. Makes no value of any of them: an answer with 100,000 calls takes
 /// its thread a sixth of the time of reading it.
-[[nodiscard]] bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_max);
+/// @param spare readable bytes behind the text: they save a copy
+[[nodiscard]] bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_max,
+                                  std::size_t spare = 0);
 
 } // namespace superstep::models
