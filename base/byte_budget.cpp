@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace superstep {
@@ -25,10 +26,10 @@ struct byte_budget::state {
   std::size_t bytes_max = 0; // 0 = no limit
   std::size_t used = 0;
   std::size_t used_max = 0;
-  std::size_t waiting = 0;
   std::uint64_t next_ticket = 1;
   std::uint64_t exempt = 0; // the one reader that may exceed the bound; 0 = none yet
   std::map<std::uint64_t, reader> readers; // that hold something or wait; bounded by their leases
+  std::set<std::uint64_t> waiting;         // tickets of those that wait
 
   [[nodiscard]] bool fits(std::uint64_t ticket, std::size_t bytes) const {
     return bytes_max == 0 || ticket == exempt || used + bytes <= bytes_max;
@@ -37,28 +38,28 @@ struct byte_budget::state {
     by.held += bytes;
     used_max = std::max(used_max, used += bytes);
   }
-  void stop_waiting(reader& one) {
+  void grant(std::uint64_t ticket, std::vector<completer<bool>>& into) {
+    auto& one = readers.at(ticket);
+    take(one, one.wanted);
+    into.push_back(std::move(*one.waits));
     one.waits.reset();
-    --waiting;
+    waiting.erase(ticket);
   }
-  /// The waits that may end now, in order.
+  /// The waits that may end now, in order. Takes O(log n) for each of them.
   std::vector<completer<bool>> let_go_on() {
     auto out = std::vector<completer<bool>>{};
-    auto is_full = false; // only the exempt one overtakes the first without room
-    for (auto at = readers.begin(); waiting > 0 && at != readers.end(); ++at) {
-      auto& one = at->second;
-      if (!one.waits)
-        continue;
-      // A reader that waits has bytes to read. One that does not may wait for its server, so it
-      // would be a bad choice.
-      if (exempt == 0 && !fits(at->first, one.wanted))
-        exempt = at->first;
-      is_full = is_full || !fits(at->first, one.wanted);
-      if (is_full && at->first != exempt)
-        continue;
-      take(one, one.wanted);
-      out.push_back(std::move(*one.waits));
-      stop_waiting(one);
+    if (waiting.contains(exempt)) // it overtakes those without room
+      grant(exempt, out);
+    while (!waiting.empty()) {
+      const auto first = *waiting.begin();
+      if (!fits(first, readers.at(first).wanted)) {
+        if (exempt != 0)
+          break;
+        // A reader that waits has bytes to read. One that does not may wait for its server, so it
+        // would be a bad choice.
+        exempt = first;
+      }
+      grant(first, out);
     }
     return out;
   }
@@ -78,7 +79,7 @@ bool byte_budget::lease::try_grow(std::size_t bytes) {
     ticket_ = from_->next_ticket++;
   auto& mine = from_->readers[ticket_];
   // No reader overtakes those that wait.
-  const auto is_next = from_->waiting == 0 || from_->exempt == ticket_;
+  const auto is_next = from_->waiting.empty() || from_->exempt == ticket_;
   if (!is_next || !from_->fits(ticket_, bytes))
     return false;
   from_->take(mine, bytes);
@@ -103,7 +104,7 @@ task<void> byte_budget::wait_for_room(std::shared_ptr<state> in, std::uint64_t t
       auto& mine = in->readers[ticket];
       mine.wanted = bytes;
       mine.waits = done;
-      ++in->waiting;
+      in->waiting.insert(ticket);
       ready = in->let_go_on();
     }
     for (const auto& one : ready)
@@ -125,8 +126,7 @@ void byte_budget::lease::release() noexcept {
     if (found == from->readers.end())
       return;
     from->used -= found->second.held;
-    if (found->second.waits)
-      from->stop_waiting(found->second);
+    from->waiting.erase(ticket);
     from->readers.erase(found);
     if (from->exempt == ticket)
       from->exempt = 0;
@@ -148,7 +148,7 @@ std::size_t byte_budget::used_max() const {
 
 std::size_t byte_budget::waiting() const {
   const auto lock = std::scoped_lock{state_->mutex};
-  return state_->waiting;
+  return state_->waiting.size();
 }
 
 } // namespace superstep

@@ -33,6 +33,9 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
       break;
     if (failed)
       continue;
+    // Before it is connected, for the window to follow. Without it the system gives a connection that
+    // read a large answer several megabytes, which the answers that wait for their turn then fill.
+    socket.set_option(asio::socket_base::receive_buffer_size{receive_buffer}, ignored);
     co_await plain_.async_connect(endpoint, asio::redirect_error(asio::use_awaitable, failed));
     if (!failed || !socket.is_open()) // or close() was called meanwhile
       break;
@@ -134,6 +137,13 @@ asio::awaitable<net_error> connection::read_some(answer_parser& into,
   if (failed == http::error::need_buffer) // the caller's buffer is full: that is what it is for
     failed = {};
   co_return failed;
+}
+
+void connection::release_memory() {
+  if (buffer_.capacity() <= buffer_size)
+    return;
+  buffer_.shrink_to_fit();
+  buffer_.reserve(buffer_size);
 }
 
 void connection::close() noexcept {

@@ -36,7 +36,7 @@ public:
   using endpoints = std::vector<asio::ip::tcp::endpoint>;
 
   /// Room for a small answer whole: head and body then come by one call of the system.
-  explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(8 * 1024); }
+  explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(buffer_size); }
 
   asio::awaitable<net_error> connect(endpoints where);
   /// After connect() to a proxy: asks it to pass everything on. The status of its answer.
@@ -55,6 +55,10 @@ public:
   /// Reads into the parser's body buffer; may come back with nothing read.
   asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);
 
+  /// One call of the system then reads up to `bytes`; by default 8 KiB.
+  void expect_large_body(std::size_t bytes) { buffer_.reserve(bytes); }
+  /// An unused connection keeps no memory of a large body. @pre no unread bytes
+  void release_memory();
   /// What is under way ends with an error.
   void close() noexcept;
   /// False when the other side has closed, or has sent bytes that no request asked for: they would
@@ -69,6 +73,9 @@ public:
   std::chrono::steady_clock::time_point idle_since{};
 
 private:
+  static constexpr auto receive_buffer = 192 * 1024; ///< of the system; it doubles it
+  static constexpr auto buffer_size = std::size_t{8} * 1024;
+
   // The stream without TLS is moved into the one with it.
   [[nodiscard]] beast::tcp_stream& lowest() noexcept { return tls_ ? tls_->next_layer() : plain_; }
 

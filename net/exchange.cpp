@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/exchange.hpp"
 
+#include <superstep/base/malloc_arenas.hpp>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -19,6 +21,9 @@ namespace {
 
 /// A server sends few "100 Continue" and "103 Early Hints"; one that sends nothing else is broken.
 constexpr auto interim_answers_max = 8;
+
+constexpr auto large_piece = std::size_t{64} * 1024;
+constexpr auto parser_room = std::size_t{64}; // parsers of JSON read beyond the end of a text
 
 constexpr auto shortage_wait_first = std::chrono::milliseconds{20};
 constexpr auto shortage_wait_max = std::chrono::milliseconds{1'000};
@@ -335,8 +340,8 @@ std::string http_stream::exchange::make_request_head() {
   return out.append("\r\n");
 }
 
-result<std::size_t> http_stream::exchange::unpack() {
-  auto got = unpack_->read(connection_->piece.data(), connection_->piece.size());
+result<std::size_t> http_stream::exchange::unpack(std::span<char> room) {
+  auto got = unpack_->read(room.data(), room.size());
   if (!got)
     return error{errc::io_failed, where_.authority() + ": " + got.error().text};
   if (*got == 0 && parser_->is_done() && unpack_->is_cut())
@@ -345,8 +350,44 @@ result<std::size_t> http_stream::exchange::unpack() {
 }
 
 asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more() {
+  // Without a connection only an error or the end is left to report.
+  auto room = connection_ ? std::span<char>{connection_->piece} : std::span<char>{};
+  auto got = co_await read_body(room);
+  if (!got)
+    co_return got.error();
+  if (*got == 0)
+    co_return std::optional<std::string>{};
+  co_return std::optional<std::string>{std::in_place, room.data(), *got};
+}
+
+asio::awaitable<http_stream::exchange::piece_result>
+http_stream::exchange::more_of(std::size_t bytes) {
+  const auto left = parser_->content_length_remaining(); // of a packed body: before unpacking
+  const auto expected = left && !unpack_ ? std::min<std::uint64_t>(bytes, *left) : bytes;
+  const auto size = std::clamp(static_cast<std::size_t>(expected), std::size_t{1}, large_piece);
+  const auto memory = std::make_unique_for_overwrite<char[]>(size);
+  auto out = std::string{};
+  out.reserve((left && !unpack_ ? static_cast<std::size_t>(expected) : size) + parser_room);
+  prefer_huge_pages(out.data(), out.capacity());
+  if (connection_)
+    connection_->expect_large_body(size);
+  while (out.size() < bytes) {
+    auto room = std::span<char>{memory.get(), std::min(size, bytes - out.size())};
+    auto got = co_await read_body(room);
+    if (!got)
+      co_return got.error();
+    if (*got == 0)
+      break;
+    out.append(room.data(), *got);
+  }
+  if (out.empty())
+    co_return std::optional<std::string>{};
+  co_return std::optional<std::string>{std::move(out)};
+}
+
+asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<char> room) {
   while (!stopped_ && !is_finished_) {
-    auto got = unpack_ ? unpack() : result<std::size_t>{std::size_t{0}};
+    auto got = unpack_ ? unpack(room) : result<std::size_t>{std::size_t{0}};
     if (!got) {
       stop(std::move(got).error());
       break;
@@ -356,7 +397,6 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
       break;
     }
     if (*got == 0) {
-      auto& room = connection_->piece;
       auto& body = parser_->get().body();
       body.data = room.data();
       body.size = room.size();
@@ -378,14 +418,14 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
       break;
     }
     if (*got > 0)
-      co_return std::optional<std::string>{std::in_place, connection_->piece.data(), *got};
+      co_return *got;
   }
   if (stopped_) {
     connection_.reset();
     lease_.end();
     co_return *stopped_;
   }
-  co_return std::optional<std::string>{};
+  co_return std::size_t{0};
 }
 
 bool http_stream::exchange::has_whole_body() const {
@@ -406,6 +446,7 @@ void http_stream::exchange::finish_body() {
 }
 
 void http_stream::exchange::give_back_connection() {
+  connection_->release_memory();
   lease_.host().put_idle(std::move(connection_));
   lease_.end();
 }

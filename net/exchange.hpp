@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace superstep {
@@ -64,6 +65,8 @@ public:
   asio::awaitable<head_result> start();
   /// Nothing at the end of the body, where the connection goes back to the pool.
   asio::awaitable<piece_result> more();
+  /// The next `bytes` bytes, fewer only at the end of the body.
+  asio::awaitable<piece_result> more_of(std::size_t bytes);
   /// After start(): more() will not have to wait for any piece, they are small together, and within
   /// the limit.
   [[nodiscard]] bool has_whole_body() const;
@@ -89,7 +92,9 @@ private:
   asio::awaitable<net_error> look_up(connection::endpoints& into);
   asio::awaitable<std::optional<error>> open_tunnel();
   asio::awaitable<net_error> read_answer_head();
-  [[nodiscard]] result<std::size_t> unpack();
+  /// Reads some bytes of the body; 0 at its end.
+  asio::awaitable<result<std::size_t>> read_body(std::span<char> room);
+  [[nodiscard]] result<std::size_t> unpack(std::span<char> room);
   [[nodiscard]] head_result make_head();
   [[nodiscard]] std::string make_request_head();
   void finish_body();

@@ -95,6 +95,11 @@ asio::awaitable<http_stream::exchange::piece_result> piece_of_answer(exchange_pt
   co_return co_await with->more();
 }
 
+asio::awaitable<http_stream::exchange::piece_result> pieces_of_answer(exchange_ptr with,
+                                                                      std::size_t bytes) {
+  co_return co_await with->more_of(bytes);
+}
+
 // Parameters, not captures: the coroutines outlive the calls that start them. While they wait they
 // hold neither client nor exchange: an io_runtime that goes away ends the wait, and nothing of it
 // may be left in a frame that is destroyed later.
@@ -140,6 +145,15 @@ task<http_stream::exchange::piece_result> next_of(exchange_ptr with) {
   co_return co_await wait;
 }
 
+task<http_stream::exchange::piece_result> next_of(exchange_ptr with, std::size_t bytes) {
+  auto wait = await_callback<http_stream::exchange::piece_result>(
+      [with, bytes](completer<http_stream::exchange::piece_result> done) {
+        with->run(std::move(done),
+                  [bytes](exchange_ptr self) { return pieces_of_answer(std::move(self), bytes); });
+      });
+  co_return co_await wait;
+}
+
 } // namespace
 
 template <class T, class Step>
@@ -181,6 +195,14 @@ http_stream::http_stream(http_response head, std::string body) noexcept
 
 task<result<std::optional<std::string>>> http_stream::next() {
   return body_ ? next_of(body_) : at_once(std::exchange(rest_, {}));
+}
+
+task<result<std::optional<std::string>>> http_stream::next(std::size_t bytes) {
+  if (body_)
+    return next_of(body_, bytes);
+  auto out = rest_.substr(0, bytes);
+  rest_.erase(0, out.size());
+  return at_once(std::move(out));
 }
 
 result<http_client> http_client::make(io_runtime& io, http_client_options options) {

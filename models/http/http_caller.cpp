@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace superstep::models {
@@ -22,29 +23,45 @@ constexpr auto media_type_max = std::size_t{100};
 
 /// Counts what one answer holds against the budget of all. The first bytes of each are free: small
 /// answers take no lock and never wait for large ones.
+///
+/// An answer of known length reserves it at once and holds nothing before. Others double what they
+/// hold, so that few of them hold much.
 class answer_room {
 public:
   explicit answer_room(const byte_budget& of) : lease_{of.open()} {}
 
-  /// Whether the answer may hold that many bytes now; otherwise wait_for() it.
+  [[nodiscard]] std::size_t bytes() const noexcept { return granted_; }
+  /// Whether the answer may hold that many bytes now; otherwise wait_for() them.
   [[nodiscard]] bool has(std::size_t bytes) {
-    while (bytes > granted_) {
-      if (!lease_.try_grow(step))
-        return false;
-      granted_ += step;
-    }
+    if (bytes <= granted_)
+      return true;
+    if (!lease_.try_grow(bytes - granted_))
+      return false;
+    granted_ = bytes;
     return true;
   }
-  [[nodiscard]] task<void> wait_for_more() {
-    granted_ += step;
-    return lease_.grow(step);
+  [[nodiscard]] task<void> wait_for(std::size_t bytes) {
+    const auto more = bytes - granted_;
+    granted_ = bytes;
+    return lease_.grow(more);
   }
+  [[nodiscard]] std::size_t doubled() const noexcept { return 2 * granted_; }
 
 private:
-  static constexpr auto step = std::size_t{64} * 1024;
   byte_budget::lease lease_;
-  std::size_t granted_ = step;
+  std::size_t granted_ = std::size_t{64} * 1024;
 };
+
+/// The bytes of a body if its head has them. A packed body has another length.
+std::optional<std::size_t> length_of(const http_response& head) {
+  const auto* length = find_header(head.headers, "content-length");
+  if (length == nullptr || find_header(head.headers, "content-encoding") != nullptr)
+    return std::nullopt;
+  auto out = std::size_t{0};
+  const auto* end = length->data() + length->size();
+  const auto read = std::from_chars(length->data(), end, out);
+  return read.ec == std::errc{} && read.ptr == end ? std::optional{out} : std::nullopt;
+}
 
 std::string_view media_type(const http_response& head) {
   const auto* type = find_header(head.headers, "content-type");
@@ -120,10 +137,11 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
   auto wrong = std::optional<fault>{};
   auto room = answer_room{limits_->answers()};
   for (;;) {
-    while (!room.has(answer.held_bytes())) {
-      auto waiting = room.wait_for_more();
-      co_await waiting;
-    }
+    while (answer.held_bytes() > room.bytes())
+      if (!room.has(room.doubled())) {
+        auto waiting = room.wait_for(room.doubled());
+        co_await waiting;
+      }
     auto reading = stream.next();
     auto piece = co_await reading;
     if (!piece) {
@@ -149,18 +167,25 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
 task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& on_chunk) const {
   auto text = std::string{};
   auto room = answer_room{limits_->answers()};
+  auto wanted = std::min(length_of(stream.head()).value_or(0), answer_bytes_max_);
   for (;;) {
-    while (!room.has(text.size())) {
-      auto waiting = room.wait_for_more();
+    if (!room.has(wanted)) {
+      auto waiting = room.wait_for(wanted);
       co_await waiting;
     }
-    auto reading = stream.next();
+    const auto asked = room.bytes() - text.size() + 1; // one more than expected: it shows the end
+    auto reading = stream.next(asked);
     auto piece = co_await reading;
     if (!piece)
       co_return broken(piece.error());
-    if (!*piece)
+    const auto is_end = !*piece || (*piece)->size() < asked;
+    if (*piece && text.empty())
+      text = **std::move(piece);
+    else if (*piece)
+      text += **piece;
+    if (is_end)
       break;
-    text += **piece;
+    wanted = room.doubled();
   }
   auto out = judge_answer(stream.head(), text);
   if (out.answer && on_chunk)
@@ -175,7 +200,7 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
     return failed(judge(head.status, said.code),
                   fmt::format("status {}: {}", head.status, said.text));
   }
-  auto answer = read_answer(api_, body, tool_calls_max_);
+  auto answer = read_answer(api_, body, tool_calls_max_, body.capacity() - body.size());
   if (!answer) // and so that no excerpt ends inside the key
     if (const auto shown = without_secrets(body, secrets_); shown != body)
       if (auto again = read_answer(api_, shown, tool_calls_max_); !again)

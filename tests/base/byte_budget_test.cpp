@@ -5,7 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -134,6 +136,60 @@ BOOST_AUTO_TEST_CASE(many_readers_all_end_within_the_bound) {
   }
   BOOST_TEST(budget.used() == 0u);
   BOOST_TEST(budget.used_max() <= most + largest);
+}
+
+BOOST_AUTO_TEST_CASE(many_large_readers_proceed_in_order) {
+  auto run = manual_execution{};
+  constexpr auto most = std::size_t{64};
+  constexpr auto size = std::size_t{15};
+  constexpr auto count = std::size_t{1'000};
+  const auto budget = byte_budget{most};
+  auto leases = std::deque<byte_budget::lease>{};
+  auto done = std::deque<int>(count);
+  auto reading = std::deque<task<void>>{};
+  for (auto i = std::size_t{0}; i < count; ++i) {
+    leases.push_back(budget.open());
+    reading.push_back(read_pieces(leases[i], 1, size, done[i]));
+    run.start(reading[i]);
+  }
+  // Those that wait hold nothing: as many proceed as fit, and one that is exempt.
+  for (auto next = std::size_t{0}; next < count; ++next) {
+    const auto proceeding = std::min(count - next, most / size + 1);
+    BOOST_TEST_REQUIRE(budget.used() >= (proceeding - 1) * size);
+    BOOST_TEST_REQUIRE(done[next] == 1, "reader " << next << " starves");
+    BOOST_TEST_REQUIRE((next + proceeding == count || done[next + proceeding] == 0));
+    leases[next].release();
+    run.run_ready();
+  }
+  BOOST_TEST(budget.used() == 0u);
+  BOOST_TEST(budget.used_max() <= most + size);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_readers_leave_the_line) {
+  auto run = manual_execution{};
+  const auto budget = byte_budget{100};
+  auto leases = std::deque<std::optional<byte_budget::lease>>{};
+  auto done = std::deque<int>(20);
+  auto reading = std::deque<task<void>>{};
+  for (auto i = std::size_t{0}; i < done.size(); ++i) {
+    leases.emplace_back(budget.open());
+    reading.push_back(read_pieces(*leases[i], 1, 60, done[i]));
+    run.start(reading[i]);
+  }
+  BOOST_TEST(done[1] == 1); // one fits, one is exempt
+  BOOST_TEST(budget.waiting() == 18u);
+  for (auto i = std::size_t{2}; i < 19; ++i) {
+    reading[i] = task<void>{};
+    leases[i].reset();
+  }
+  BOOST_TEST(budget.waiting() == 1u);
+  BOOST_TEST(budget.used() == 120u);
+  leases[0].reset();
+  leases[1].reset();
+  run.run_ready();
+  BOOST_TEST(done[19] == 1);
+  leases[19].reset();
+  BOOST_TEST(budget.used() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_bound_nothing_waits) {

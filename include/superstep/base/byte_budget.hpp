@@ -16,6 +16,10 @@ namespace superstep {
 /// that would have to wait is exempt from the bound until it has returned what it holds: the bound
 /// may be exceeded by one reader, and there is no deadlock.
 ///
+/// Readers that know their size reserve it at once and hold nothing while they wait: as many of them
+/// continue as fit. Readers that grow step by step keep what they hold while they wait for more, so
+/// many of them may leave room for the exempt one alone.
+///
 /// @par Threads
 /// Every member from any thread. Copies share one budget; leases keep it alive.
 class byte_budget {

@@ -82,6 +82,10 @@ public:
   /// The next bytes (never empty, at most 16 KiB), or nothing at the end of the body. A connection
   /// that ends before the body does is an error, and after an error every call gives one.
   [[nodiscard]] task<result<std::optional<std::string>>> next();
+  /// Waits for the next `bytes` bytes (at least 1), or for what is left of a shorter body; nothing
+  /// at the end. For large bodies: pieces are put together on the I/O thread, without one change of
+  /// threads for each.
+  [[nodiscard]] task<result<std::optional<std::string>>> next(std::size_t bytes);
 
 private:
   http_response head_;
