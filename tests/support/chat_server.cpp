@@ -178,6 +178,9 @@ public:
       auto socket = co_await acceptor_.async_accept(asio::use_awaitable);
       ++seen_.connections;
       socket.set_option(tcp::no_delay{true});
+      // On loopback both ends share the system's memory for TCP: large answers that wait for their
+      // reader would use it up at 4 MB each, and then every connection loses segments.
+      socket.set_option(tcp::socket::send_buffer_size{128 * 1024});
       auto plain = beast::tcp_stream{std::move(socket)};
       if (options_.cert.empty())
         asio::co_spawn(io_, talk(std::move(plain)), asio::detached);
