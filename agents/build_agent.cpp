@@ -4,8 +4,8 @@
 
 #include <superstep/agents/agent.hpp>
 #include <superstep/agents/conversation.hpp>
-#include <superstep/models/protocols/make_protocol.hpp>
-#include <superstep/models/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/tools/effects.hpp>
 #include <superstep/tools/time_limit.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "agents/overrides.hpp"
 
-#include <superstep/models/protocols/make_protocol.hpp>
+#include <superstep/protocols/make_protocol.hpp>
 
 #include <fmt/format.h>
 

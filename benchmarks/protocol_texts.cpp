@@ -2,7 +2,7 @@
 #include "benchmarks/protocol_texts.hpp"
 
 #include <superstep/base/assert.hpp>
-#include <superstep/models/protocols/make_protocol.hpp>
+#include <superstep/protocols/make_protocol.hpp>
 
 namespace superstep::bench {
 

@@ -6,8 +6,8 @@
 #include <superstep/agents/agent.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/base/sync_wait.hpp>
-#include <superstep/models/protocols/make_protocol.hpp>
-#include <superstep/models/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -4,9 +4,9 @@
 #include "conformance/protocol_stream_cases.hpp"
 #include "conformance/written_call.hpp"
 
-#include <superstep/models/protocols/make_protocol.hpp>
-#include <superstep/models/protocols/parse_answer.hpp>
-#include <superstep/models/protocols/relaxed_json.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/parse_answer.hpp>
+#include <superstep/protocols/relaxed_json.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -2,13 +2,13 @@
 #include "cases.hpp"
 #include "protocol_stream_cases.hpp"
 
-#include <superstep/models/protocols/coerce.hpp>
-#include <superstep/models/protocols/make_protocol.hpp>
-#include <superstep/models/protocols/parse_answer.hpp>
-#include <superstep/models/protocols/relaxed_json.hpp>
-#include <superstep/models/protocols/tool_choice.hpp>
-#include <superstep/models/protocols/tool_xml.hpp>
-#include <superstep/models/protocols/transform.hpp>
+#include <superstep/protocols/coerce.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/parse_answer.hpp>
+#include <superstep/protocols/relaxed_json.hpp>
+#include <superstep/protocols/tool_choice.hpp>
+#include <superstep/protocols/tool_xml.hpp>
+#include <superstep/protocols/transform.hpp>
 
 #include <stdexcept>
 #include <utility>

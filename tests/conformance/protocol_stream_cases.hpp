@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/models/protocols/tool_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <string>
 #include <string_view>

@@ -3,8 +3,8 @@
 
 #include "fuzz_input.hpp"
 
-#include <superstep/models/protocols/make_protocol.hpp>
-#include <superstep/models/protocols/parse_answer.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/parse_answer.hpp>
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/models/model_journal.hpp>
-#include <superstep/models/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 #include <superstep/models/scripted_model.hpp>

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/protocols/tool_protocol.hpp>
+
+namespace superstep {
+
+/// A call is an element named after the tool; its arguments are a YAML mapping in it.
+[[nodiscard]] tool_protocol_ptr make_yaml_xml();
+
+} // namespace superstep

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocols/argument_progress.hpp"
+
+#include "protocols/coerce_text.hpp"
+#include "protocols/string_progress.hpp"
+
+#include <superstep/protocols/coerce.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// Whether a text that begins so comes out as one that begins so: blanks in it may be dropped to
+/// make it one of the choices.
+bool begins_choice(const json::array& choices, std::string_view begin) {
+  const auto dense = text::without_spaces(begin);
+  auto found = false;
+  for (const auto& choice : choices) {
+    const auto each = text::view(choice.get_string());
+    if (!std::string_view{text::without_spaces(each)}.starts_with(dense))
+      continue;
+    found = true;
+    if (!each.starts_with(begin))
+      return false;
+  }
+  return found;
+}
+
+} // namespace
+
+bool argument_progress::has_stood(std::string_view key, const parameter* p) const {
+  if (p != nullptr && shape_->index_of(*p) < 64)
+    return (known_ >> shape_->index_of(*p) & 1U) != 0;
+  return keys_.contains(key);
+}
+
+void argument_progress::note(std::string_view key, const parameter* p) {
+  if (p != nullptr && shape_->index_of(*p) < 64)
+    known_ |= std::uint64_t{1} << shape_->index_of(*p);
+  else
+    keys_.emplace(key);
+}
+
+bool argument_progress::is_next(std::string_view key, const parameter* p) {
+  // What has been shown cannot be changed any more, except at its end.
+  if (key != last_key_ && has_stood(key, p))
+    settle();
+  if (!output_.progress().may_show())
+    settle();
+  return !is_settled_;
+}
+
+bool argument_progress::open_string(std::string_view key, const parameter* p) {
+  if (key != held_key_)
+    release();
+  const auto is_shown = can_grow(p) || (p != nullptr && p->texts != nullptr);
+  if (!is_shown || has_stood(key, p) || !held_key_.empty() || !is_next(key, p))
+    return false;
+  open_ = p;
+  choice_.clear();
+  is_choice_held_ = false;
+  last_key_ = key;
+  note(key, p);
+  return output_.progress().begin_string(key);
+}
+
+void argument_progress::append_string(std::string_view text) {
+  if (!is_choice())
+    return output_.progress().append_string(text);
+  is_choice_held_ = is_choice_held_ || !begins_choice(*open_->texts, choice_ + std::string{text});
+  if (is_choice_held_)
+    return;
+  choice_ += text;
+  output_.progress().append_string(text);
+}
+
+void argument_progress::end_string(std::string_view text) {
+  if (is_choice()) {
+    const auto read = bent(last_key_, json::value(json::string_view{text.data(), text.size()}));
+    const auto* whole = read ? read->if_string() : nullptr;
+    if (whole == nullptr || !whole->starts_with(choice_))
+      return settle();
+    output_.progress().append_string(text::view(*whole).substr(choice_.size()));
+    check_text(open_, text::view(*whole));
+  } else {
+    check_text(open_, text);
+  }
+  output_.progress().end_string();
+}
+
+void argument_progress::check_text(const parameter* p, std::string_view text) {
+  if (tool_ != nullptr)
+    is_exact_ = is_exact_ && p != nullptr && takes_text(*p, text);
+}
+
+void argument_progress::hold(std::string_view key, const parameter* p, json::value value,
+                             bool is_final) {
+  held_key_ = key;
+  held_parameter_ = p;
+  held_ = std::move(value);
+  if (is_final)
+    release();
+}
+
+void argument_progress::close_text(std::string_view key, const parameter* p,
+                                   std::string_view text) {
+  auto bent = p != nullptr ? bend_text(text, *p) : std::nullopt;
+  if (!bent || !shape_->is_memberwise())
+    return close(key, p, json::value(json::string_view{text.data(), text.size()}));
+  if (key != held_key_)
+    release();
+  if (is_next(key, p))
+    hold(key, p, std::move(*bent), p->is_plain_string);
+}
+
+std::optional<json::value> argument_progress::bent(std::string_view key, json::value value) const {
+  if (tool_ == nullptr)
+    return value;
+  auto one = json::object{};
+  one.emplace(key, std::move(value));
+  auto whole = coerce(json::value(std::move(one)), tool_->schema);
+  auto* members = whole.if_object();
+  if (members == nullptr || members->size() != 1 || !members->contains(key))
+    return {};
+  return std::move(members->begin()->value());
+}
+
+void argument_progress::close(std::string_view key, const parameter* p, json::value value,
+                              form as) {
+  if (key != held_key_)
+    release();
+  if (!is_next(key, p))
+    return;
+  if (const auto* text = value.if_string(); text != nullptr && can_grow(p)) {
+    check_text(p, text::view(*text));
+    return hold(key, p, std::move(value), true);
+  }
+  if (tool_ != nullptr && p == nullptr)
+    is_exact_ = false; // the whole may rename it
+  const auto may_be_first =
+      as == form::single && (p == nullptr || p->kind == schema::kind::array);
+  auto first = may_be_first ? json::value(json::array(1, value)) : json::value{};
+  auto read = bent(key, std::move(value));
+  const auto* list = read ? read->if_array() : nullptr;
+  // Texts for objects are looked into once more when the whole is read.
+  const auto is_text = [](const json::value& item) { return item.is_string(); };
+  if (!read || (list != nullptr && p != nullptr && p->has_closed_items &&
+                std::ranges::any_of(*list, is_text)))
+    return settle();
+  auto is_final = is_plain_string(p);
+  if (list != nullptr && !is_final)
+    // The list that one argument makes is the beginning of what more of them make.
+    is_final = as == form::list || (may_be_first && bent(key, std::move(first)) == read);
+  hold(key, p, std::move(*read), is_final);
+}
+
+void argument_progress::release() {
+  if (held_key_.empty() || is_settled_)
+    return;
+  last_key_ = std::exchange(held_key_, {});
+  note(last_key_, held_parameter_);
+  output_.progress().show_member(last_key_, held_);
+}
+
+std::optional<std::string> argument_progress::whole() {
+  if (is_settled_ || !is_exact_ || (tool_ != nullptr && !shape_->is_memberwise()))
+    return {};
+  release();
+  return output_.progress().whole();
+}
+
+} // namespace superstep

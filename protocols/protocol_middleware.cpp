@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocols/answer_end.hpp"
+#include "protocols/coerce_text.hpp"
+#include "protocols/protocol_request.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/protocols/parse_answer.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/relaxed_json.hpp>
+#include <superstep/protocols/tool_choice.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// 64 bits of which each depends on all of both.
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  auto x = a + 0x9e3779b97f4a7c15U * (b + 1);
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+/// Ids of calls: no two alike within a run, the same when the run is replayed.
+class call_ids {
+public:
+  explicit call_ids(const model_request& request) {
+    for (const auto c : request.run_key)
+      seed_ = mixed(seed_, static_cast<unsigned char>(c));
+    seed_ = mixed(mixed(seed_, request.turn), request.messages.size());
+  }
+  std::string next() {
+    constexpr auto letters = std::string_view{"0123456789abcdefghijklmnopqrstuvwxyz"};
+    auto id = std::string{"call_"};
+    for (auto half = 0; half < 2; ++half) {
+      auto bits = mixed(seed_, count_++);
+      for (auto i = 0; i < 12; ++i, bits /= letters.size())
+        id += letters[bits % letters.size()];
+    }
+    return id;
+  }
+
+private:
+  std::uint64_t seed_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+void add_call(message& into, parsed_call call, call_ids& ids) {
+  auto arguments = parse_lenient_json(call.arguments);
+  if (arguments && arguments->is_object())
+    into.tool_calls.push_back(
+        {ids.next(), std::move(call.name), std::move(arguments->get_object())});
+  else
+    into.invalid_tool_calls.push_back({ids.next(), std::move(call.name), std::move(call.arguments),
+                                       "the arguments are no JSON object"});
+}
+
+bool is_unfinished(const protocol_error& e) {
+  return e.code == "unfinished-tool-call" && !e.tool_name.empty();
+}
+
+/// Bounds the invalid calls of one answer, because each gets a message of its own.
+constexpr auto unreadable_calls_max = std::size_t{100};
+
+std::string why_unreadable(const protocol_error& e, std::string_view cut) {
+  if (e.code != "unfinished-tool-call")
+    return "the call cannot be read (" + e.code +
+           "); write it once more, exactly in the form that was described";
+  if (cut.empty())
+    return "the call has no end";
+  return "the answer was cut (" + std::string{cut} +
+         ") before the call was complete; nothing was run";
+}
+
+/// Adds invalid calls for these errors. The agent answers each with an error, so that the model can
+/// write it again.
+void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids& ids) {
+  if (errors.empty())
+    return;
+  const auto cut = std::string{cut_reason(into)};
+  const auto count = std::min(errors.size(), unreadable_calls_max);
+  for (auto& e : std::span{errors}.first(count)) {
+    auto why = why_unreadable(e, cut);
+    into.invalid_tool_calls.push_back(
+        {ids.next(), std::move(e.tool_name), std::move(e.segment), std::move(why)});
+  }
+  if (const auto more = errors.size() - count; more > 0)
+    into.invalid_tool_calls.back().error +=
+        "; the same holds for " + std::to_string(more) + " calls behind it";
+  if (cut.empty())
+    into.response_metadata["finish_reason"] = "tool_calls";
+}
+
+/// The answer with these texts and calls in place of its text.
+message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids) {
+  answer.content.clear();
+  answer.blocks.reset();
+  for (auto& part : parts)
+    if (auto* text = std::get_if<parsed_text>(&part))
+      answer.content += text->text;
+    else
+      add_call(answer, std::move(std::get<parsed_call>(part)), ids);
+  const auto has_calls = !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
+  if (has_calls && cut_reason(answer).empty())
+    answer.response_metadata["finish_reason"] = "tool_calls";
+  return answer;
+}
+
+void add_usage(std::optional<token_usage>& sum, const boxed<token_usage>& more) {
+  if (!sum || !more) {
+    if (!sum)
+      sum = more;
+    return;
+  }
+  auto total = *more; // the details are those of the last answer
+  total.input_tokens += sum->input_tokens;
+  total.output_tokens += sum->output_tokens;
+  total.total_tokens += sum->total_tokens;
+  sum = std::move(total);
+}
+
+std::string feedback(const protocol_error& e) {
+  return "Your last answer holds a tool call" +
+         (e.tool_name.empty() ? std::string{} : " of " + e.tool_name) + " that cannot be read (" +
+         e.code + "). Write it once more, complete and exactly in the form that was described.";
+}
+
+class protocol_middleware final : public model_middleware {
+public:
+  explicit protocol_middleware(protocol_options options)
+      : options_{std::move(options)}, describer_{options_.protocol} {
+    SUPERSTEP_ASSERT(options_.protocol != nullptr);
+  }
+
+  std::string fingerprint() const override {
+    auto out = json::object{};
+    out["protocol"] = options_.protocol->name();
+    out["retries"] = options_.retries;
+    if (options_.unclosed == unclosed_calls::refuse)
+      out["unclosed"] = "refuse";
+    // Prompts of one's own are code; a sample shows that they changed.
+    const auto sample = std::vector<protocol_tool>{};
+    if (options_.prompt)
+      out["prompt"] = options_.prompt(*options_.protocol, sample);
+    return to_canonical_text(out);
+  }
+  result<model_request> transform(model_request request) const override {
+    const auto described = describer_.describe(request.tools);
+    request.on_chunk = nullptr; // it would hear the text of calls: the whole answer is told instead
+    return protocol_request(std::move(request), *described, options_);
+  }
+  task<result<message>> wrap_generate(model_request asked, model_request request,
+                                      generate_function next) const override;
+  task<result<message>> wrap_stream(model_request asked, model_request request,
+                                    stream_function next,
+                                    protocol_event_handler on_event) const override;
+
+private:
+  struct reading {
+    message answer;
+    call_ids ids;
+    std::vector<protocol_error> errors;
+    bool refuses = false; // calls that have no end
+  };
+  /// Answers with calls of their own are left alone: the model has learned it meanwhile.
+  static bool is_native(const message& answer) {
+    return !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
+  }
+  reading read(message answer, const model_request& asked,
+               const std::vector<protocol_tool>& tools) const;
+  [[nodiscard]] error too_many_calls() const {
+    return error{model_errc::bad_answer, "the answer has more than " +
+                                             std::to_string(options_.calls_max) +
+                                             " tool calls (limits.calls_per_answer)"};
+  }
+  /// Returns the answer, or an error if it has more calls than the options allow.
+  [[nodiscard]] result<message> limited(message answer) const {
+    const auto calls = answer.tool_calls.size() + answer.invalid_tool_calls.size();
+    if (options_.calls_max != 0 && calls > options_.calls_max)
+      return too_many_calls();
+    return answer;
+  }
+  /// Whether a call of this answer that has no end is refused.
+  bool refuses_unclosed(const message& answer) const {
+    return options_.unclosed == unclosed_calls::refuse || !cut_reason(answer).empty();
+  }
+  std::vector<parsed_part> parse_closed(std::string_view text,
+                                        const std::vector<protocol_tool>& tools,
+                                        const protocol_error_handler& on_error) const;
+  protocol_error_handler collect(std::vector<protocol_error>& into) const {
+    return [this, &into](const protocol_error& e) {
+      into.push_back(e);
+      if (options_.on_error)
+        options_.on_error(e);
+    };
+  }
+
+  protocol_options options_;
+  tool_describer describer_;
+};
+
+/// The parts of a whole text without calls that have no end. Streams know which do: a whole text is
+/// also searched for JSON and for elements behind a tool's name, which nothing closes.
+std::vector<parsed_part>
+protocol_middleware::parse_closed(std::string_view text, const std::vector<protocol_tool>& tools,
+                                  const protocol_error_handler& on_error) const {
+  auto parts = std::vector<parsed_part>{};
+  const auto reader = options_.protocol->stream(
+      tools, {},
+      [&](const protocol_event& e) {
+        if (const auto* said = std::get_if<stream_text>(&e))
+          parts.emplace_back(parsed_text{said->text});
+        else if (const auto* call = std::get_if<stream_call>(&e))
+          parts.emplace_back(call->parsed);
+      },
+      [&](const protocol_error& e) {
+        if (!is_unfinished(e))
+          parts.emplace_back(parsed_text{e.segment}); // the others become invalid calls
+        on_error(e);
+      });
+  reader->refuse_unclosed();
+  reader->write(text);
+  reader->finish();
+  return parts;
+}
+
+protocol_middleware::reading
+protocol_middleware::read(message answer, const model_request& asked,
+                          const std::vector<protocol_tool>& tools) const {
+  auto out = reading{{}, call_ids{asked}, {}};
+  const auto choice = tool_choice_of(asked).value(); // transform() has refused a bad one
+  const auto type = text::view(choice.at("type").get_string());
+  if (tools.empty() || type == "none" || is_native(answer)) {
+    out.answer = std::move(answer);
+    return out;
+  }
+  const auto text = text_of(answer);
+  const auto on_error = collect(out.errors);
+  auto parts = std::vector<parsed_part>{};
+  out.refuses = type == "auto" && refuses_unclosed(answer);
+  if (type != "auto")
+    parts.emplace_back(parse_forced_call(text, tools, on_error));
+  else if (out.refuses)
+    parts = parse_closed(text, tools, on_error);
+  else
+    parts = parse_answer(*options_.protocol, text, tools, on_error);
+  out.answer = with_parts(std::move(answer), std::move(parts), out.ids);
+  return out;
+}
+
+task<result<message>> protocol_middleware::wrap_generate(model_request asked, model_request request,
+                                                         generate_function next) const {
+  const auto described = describer_.describe(asked.tools);
+  const auto& tools = described->tools;
+  auto usage = std::optional<token_usage>{};
+  for (auto tries_left = options_.retries;; --tries_left) {
+    auto asking = next(request);
+    auto answer = co_await asking;
+    if (!answer)
+      co_return answer;
+    add_usage(usage, answer->usage);
+    auto said = text_of(*answer);
+    auto read = this->read(std::move(*answer), asked, tools);
+    if (tries_left == 0 || read.errors.empty() || is_native(read.answer)) {
+      read.answer.usage = std::move(usage);
+      // The others are in the text.
+      std::erase_if(read.errors, [&](const auto& e) { return !read.refuses || !is_unfinished(e); });
+      add_unreadable(read.answer, std::move(read.errors), read.ids);
+      co_return limited(std::move(read.answer));
+    }
+    request.messages.push_back(ai_message(std::move(said)));
+    request.messages.push_back(human_message(feedback(read.errors.front())));
+  }
+}
+
+task<result<message>> protocol_middleware::wrap_stream(model_request asked, model_request request,
+                                                       stream_function next,
+                                                       protocol_event_handler on_event) const {
+  const auto described = describer_.describe(asked.tools);
+  const auto& tools = described->tools;
+  const auto choice = tool_choice_of(asked).value();
+  if (tools.empty() || choice.at("type") != "auto") {
+    // A forced call is one JSON value: there is nothing to show before its end.
+    auto asking = next(std::move(request), [](const protocol_event&) {});
+    auto answer = co_await asking;
+    if (!answer)
+      co_return answer;
+    auto read = this->read(std::move(*answer), asked, tools);
+    if (!read.answer.content.empty())
+      on_event(stream_text{read.answer.content});
+    auto number = std::size_t{0};
+    for (const auto& call : read.answer.tool_calls) {
+      const auto arguments = to_text(call.args);
+      on_event(tool_input_start{number, call.name});
+      on_event(tool_input_delta{number, arguments});
+      on_event(tool_input_end{number});
+      on_event(stream_call{number++, {call.name, arguments}});
+    }
+    co_return std::move(read.answer);
+  }
+  auto parts = std::vector<parsed_part>{};
+  auto errors = std::vector<protocol_error>{};
+  auto calls = std::size_t{0};
+  auto is_over = false; // the answer has more calls than allowed: the rest is not read
+  const auto reader = options_.protocol->stream(
+      tools, options_.stream,
+      [&](protocol_event e) {
+        const auto* call = std::get_if<stream_call>(&e);
+        is_over = is_over || (call != nullptr && options_.calls_max != 0 &&
+                              ++calls > options_.calls_max);
+        if (is_over)
+          return;
+        if (const auto* text = std::get_if<stream_text>(&e))
+          parts.emplace_back(parsed_text{text->text});
+        else if (call != nullptr)
+          parts.emplace_back(call->parsed);
+        on_event(std::move(e));
+      },
+      collect(errors));
+  auto asking = next(std::move(request), [&](const protocol_event& e) {
+    if (is_over)
+      return;
+    if (const auto* text = std::get_if<stream_text>(&e))
+      reader->write(text->text);
+    else
+      on_event(e);
+  });
+  auto answer = co_await asking;
+  if (!answer)
+    co_return answer;
+  const auto refuses = refuses_unclosed(*answer);
+  if (refuses)
+    reader->refuse_unclosed();
+  reader->finish();
+  if (is_over)
+    co_return too_many_calls();
+  if (is_native(*answer))
+    co_return limited(std::move(*answer));
+  auto ids = call_ids{asked};
+  auto read = with_parts(std::move(*answer), std::move(parts), ids);
+  if (options_.stream.emit_raw_on_error) // the others are in the text
+    std::erase_if(errors, [&](const auto& e) { return !refuses || !is_unfinished(e); });
+  add_unreadable(read, std::move(errors), ids);
+  co_return limited(std::move(read));
+}
+
+} // namespace
+
+model_middleware_ptr make_protocol_middleware(protocol_options options) {
+  return std::make_shared<const protocol_middleware>(std::move(options));
+}
+
+task<result<message>> complete_with_protocol(chat_model_ptr model, protocol_options options,
+                                             model_request request) {
+  const auto wrapped = wrap_model(std::move(model), {make_protocol_middleware(std::move(options))});
+  auto asking = wrapped->complete(std::move(request));
+  auto answer = co_await asking;
+  co_return answer;
+}
+
+} // namespace superstep

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocols/protocol_request.hpp"
+
+#include "protocols/coerce_text.hpp"
+
+#include <superstep/protocols/tool_choice.hpp>
+#include <superstep/protocols/transform.hpp>
+
+#include <map>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+message_ptr with_text(const message& of, std::string_view more) {
+  auto out = of;
+  auto text = text_of(of);
+  text += text.empty() ? "" : "\n\n";
+  text += more;
+  out.content = std::move(text);
+  out.blocks.reset();
+  return std::make_shared<const message>(std::move(out));
+}
+
+void add_system_text(model_request& request, const std::string& prompt) {
+  if (prompt.empty())
+    return;
+  if (request.system) {
+    request.system = with_text(*request.system, prompt);
+    return;
+  }
+  for (auto i = std::size_t{0}; i < request.messages.size(); ++i)
+    if (request.messages[i].type == message_type::system) {
+      request.messages.replace(i, with_text(request.messages[i], prompt));
+      return;
+    }
+  request.system = std::make_shared<const message>(system_message(prompt));
+}
+
+/// What the model once wrote, or would have written.
+message answer_text(const message& answer, const tool_protocol& protocol) {
+  auto text = text_of(answer);
+  const auto add = [&](std::string_view call) {
+    text += text.empty() ? "" : "\n";
+    text += call;
+  };
+  for (const auto& call : answer.tool_calls)
+    add(protocol.format_call(call.name, to_text(call.args)));
+  // What a protocol could not read is kept with its tags, which no arguments begin with.
+  for (const auto& call : answer.invalid_tool_calls) {
+    const auto is_whole = call.name.empty() || call.args.starts_with('<');
+    add(is_whole ? call.args : protocol.format_call(call.name, call.args));
+  }
+  return ai_message(std::move(text));
+}
+
+/// History as text. Results name their tool, because text has no ids.
+class history_writer {
+public:
+  explicit history_writer(const tool_protocol& protocol) : protocol_{protocol} {}
+
+  message_list write(const message_list& messages) {
+    for (auto i = std::size_t{0}; i < messages.size(); ++i)
+      add(messages.at_ptr(i));
+    return message_list{std::move(out_)};
+  }
+
+private:
+  void add(const message_ptr& m) {
+    if (m->type == message_type::ai) {
+      for (const auto& call : m->tool_calls)
+        names_[call.id] = call.name;
+      for (const auto& call : m->invalid_tool_calls)
+        names_[call.id] = call.name;
+      const auto is_text = m->tool_calls.empty() && m->invalid_tool_calls.empty();
+      out_.push_back(is_text ? *m : answer_text(*m, protocol_));
+    } else if (m->type == message_type::tool) {
+      const auto found = names_.find(m->tool_call_id);
+      const auto name = m->name.empty() && found != names_.end() ? found->second : m->name;
+      auto output = json::object{{"type", m->is_error ? "error-text" : "text"}};
+      output["value"] = text_of(*m);
+      add_user(human_message(protocol_.format_result(name, tool_result_value(output))));
+    } else if (m->type == message_type::human) {
+      add_user(*m);
+    } else {
+      out_.push_back(*m);
+    }
+  }
+  /// Models expect user and assistant in turn.
+  void add_user(message m) {
+    if (!out_.empty() && out_.back().type == message_type::human && !out_.back().blocks &&
+        !m.blocks) {
+      out_.back().content += '\n' + m.content;
+      return;
+    }
+    out_.push_back(std::move(m));
+  }
+
+  const tool_protocol& protocol_;
+  std::vector<message> out_;
+  std::map<std::string, std::string> names_; // of calls, by id
+};
+
+error bad_choice(std::string_view what) {
+  return error{errc::invalid_argument,
+               "tool_choice " + std::string{what} +
+                   "; it is none, auto, required or {type: function, function: {name: …}}"};
+}
+
+} // namespace
+
+result<json::object> tool_choice_of(const model_request& request) {
+  const auto* choice = request.parameters.if_contains("tool_choice");
+  if (choice == nullptr || choice->is_null())
+    return json::object{{"type", "auto"}};
+  if (const auto* word = choice->if_string()) {
+    const auto known = *word == "none" || *word == "auto" || *word == "required";
+    if (!known)
+      return bad_choice("is \"" + std::string{text::view(*word)} + '"');
+    return json::object{{"type", *word}};
+  }
+  const auto* object = choice->if_object();
+  const auto* function = object != nullptr ? object->if_contains("function") : nullptr;
+  const auto* name = function != nullptr && function->is_object()
+                         ? function->get_object().if_contains("name")
+                         : nullptr;
+  if (name == nullptr || !name->is_string())
+    return bad_choice("names no function");
+  return json::object{{"type", "tool"}, {"toolName", *name}};
+}
+
+result<model_request> protocol_request(model_request request, const described_tools& described,
+                                       const protocol_options& options) {
+  const auto& tools = described.tools;
+  const auto choice = tool_choice_of(request);
+  if (!choice)
+    return choice.error();
+  request.parameters.erase("tool_choice");
+  request.parameters.erase("parallel_tool_calls");
+  request.tools.reset();
+  request.messages = history_writer{*options.protocol}.write(request.messages);
+  const auto type = text::view(choice->at("type").get_string());
+  if (tools.empty() || type == "none")
+    return request;
+  if (type != "auto") {
+    const auto format = forced_response_format(tools, *choice);
+    if (!format)
+      return format.error();
+    auto schema = json::object{{"name", "tool_call"}};
+    schema["schema"] = format->at("schema");
+    request.parameters["response_format"] = {{"type", "json_schema"},
+                                             {"json_schema", std::move(schema)}};
+  }
+  auto prompt = options.prompt ? options.prompt(*options.protocol, tools) : described.prompt;
+  if (!described.examples.empty())
+    prompt += "\n\n" + described.examples;
+  add_system_text(request, prompt);
+  return request;
+}
+
+} // namespace superstep

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocols/coerce_text.hpp"
+#include "protocols/json_string.hpp"
+#include "protocols/relaxed_json_impl.hpp"
+
+#include <superstep/protocols/relaxed_json.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace superstep {
+
+namespace {
+
+constexpr auto word_chars = [] {
+  auto table = std::array<bool, 256>{};
+  for (const auto c : std::string_view{"$ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                       "0123456789_+.*?!|&%^/#-\\"})
+    table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
+
+/// One document, read by recursive descent; the depth is bounded by json_limits. What is a token is
+/// tried in a fixed order (space, punctuation, comment, keyword, number, string, word), so a word
+/// that begins like a keyword or a number falls apart in two and fails where it stands.
+class reader {
+public:
+  reader(std::string_view text, json_dialect dialect) : text_{text}, dialect_{dialect} {}
+
+  result<json::value> document() {
+    auto v = json::value{};
+    skip();
+    if (read_value(v, 0)) {
+      skip();
+      if (at_ < text_.size())
+        fail("something follows the end of the value");
+    }
+    if (why_ != nullptr)
+      return error{errc::parse_failed,
+                   std::string{"not valid JSON: "} + why_ + " at byte " + std::to_string(at_)};
+    return v;
+  }
+
+private:
+  bool fail(const char* why) {
+    if (why_ == nullptr)
+      why_ = why;
+    return false;
+  }
+  bool at(char c) const { return at_ < text_.size() && text_[at_] == c; }
+  bool take(char c) {
+    if (!at(c))
+      return false;
+    ++at_;
+    return true;
+  }
+
+  void skip() {
+    for (;;) {
+      if (!dialect_.relaxed) {
+        while (at(' ') || at('\n') || at('\t') || at('\r'))
+          ++at_;
+        return;
+      }
+      if (at_ < text_.size() && text_[at_] > ' ' && text_[at_] != '/')
+        return;
+      while (const auto length = text::space_at(text_, at_))
+        at_ += length;
+      if (!at('/'))
+        return;
+      const auto rest = text_.substr(at_);
+      // A comment without an end is not one: its text is read as words, and fails as such.
+      const auto end = rest.starts_with("//")   ? text_.find('\n', at_)
+                       : rest.starts_with("/*") ? text_.find("*/", at_ + 2)
+                                                : std::string_view::npos;
+      if (end == std::string_view::npos)
+        return;
+      at_ = end + (rest[1] == '/' ? 1 : 2);
+    }
+  }
+
+  bool read_value(json::value& into, std::size_t depth) {
+    if (at_ >= text_.size())
+      return fail("a value is missing");
+    const auto c = text_[at_];
+    if (c == '{' || c == '[') {
+      if (depth >= json_limits{}.depth_max)
+        return fail("too deeply nested");
+      return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
+    }
+    if (c == '"' || (c == '\'' && dialect_.relaxed)) {
+      // Most strings hold no escape and are taken as they stand.
+      if (const auto s = plain_string()) {
+        into.emplace_string().assign(s->data(), s->size());
+        return true;
+      }
+      auto s = std::string{};
+      if (!read_string(s))
+        return false;
+      into.emplace_string().assign(s.data(), s.size());
+      return true;
+    }
+    const auto rest = text_.substr(at_);
+    if (rest.starts_with("true") || rest.starts_with("null")) {
+      into = c == 't' ? json::value(true) : json::value(nullptr);
+      at_ += 4;
+      return true;
+    }
+    if (rest.starts_with("false")) {
+      into = false;
+      at_ += 5;
+      return true;
+    }
+    if (read_number(into))
+      return true;
+    if (why_ != nullptr || !dialect_.relaxed)
+      return fail("no value begins like this");
+    const auto word = read_word();
+    if (word.empty())
+      return fail("no value begins like this");
+    into.emplace_string().assign(word.data(), word.size());
+    return true;
+  }
+
+  std::string_view read_word() {
+    const auto from = at_;
+    while (at_ < text_.size() && word_chars[static_cast<unsigned char>(text_[at_])])
+      ++at_;
+    return text_.substr(from, at_ - from);
+  }
+
+  /// False without why_: no number begins here.
+  bool read_number(json::value& into) {
+    auto i = at_;
+    const auto digits = [&] {
+      const auto from = i;
+      while (i < text_.size() && text::is_digit(text_[i]))
+        ++i;
+      return i > from;
+    };
+    if (i < text_.size() && text_[i] == '-')
+      ++i;
+    const auto first = i;
+    if (!digits())
+      return false;
+    if (!dialect_.relaxed && text_[first] == '0' && i > first + 1)
+      return fail("a number begins with 0");
+    if (const auto point = i; i < text_.size() && text_[i] == '.') {
+      ++i;
+      if (!digits())
+        i = point;
+    }
+    if (const auto mark = i; i < text_.size() && (text_[i] == 'e' || text_[i] == 'E')) {
+      ++i;
+      if (i < text_.size() && (text_[i] == '+' || text_[i] == '-'))
+        ++i;
+      if (!digits())
+        i = mark;
+    }
+    const auto d = text::number_of(text_.substr(at_, i - at_));
+    // What is too large for a double is written as null later on; say so now.
+    if (!d)
+      return fail("a number is out of range");
+    into = text::number_value(*d);
+    at_ = i;
+    return true;
+  }
+
+  /// The string that begins here, if it is what stands between its quotes; nothing: it is
+  /// not, and nothing has been read.
+  std::optional<std::string_view> plain_string() {
+    const auto quote = text_[at_];
+    const auto end = end_of_plain(text_, at_ + 1, quote);
+    if (end >= text_.size() || text_[end] != quote)
+      return {};
+    const auto inside = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return inside;
+  }
+
+  bool read_string(std::string& out) {
+    const auto* why = read_json_string(text_, at_, out);
+    return why == nullptr || fail(why);
+  }
+
+  bool read_array(json::value& into, std::size_t depth) {
+    auto& items = into.emplace_array();
+    ++at_;
+    skip();
+    while (!take(']')) {
+      if (!read_value(items.emplace_back(nullptr), depth))
+        return false;
+      skip();
+      if (!next(']'))
+        return false;
+    }
+    return true;
+  }
+
+  bool read_object(json::value& into, std::size_t depth) {
+    auto& members = into.emplace_object();
+    ++at_;
+    skip();
+    while (!take('}')) {
+      auto key = std::string{};
+      if (!read_key(key))
+        return false;
+      skip();
+      if (!take(':'))
+        return fail("a colon is missing");
+      skip();
+      auto value = json::value{};
+      if (!read_value(value, depth))
+        return false;
+      if (!add(members, key, std::move(value)))
+        return false;
+      skip();
+      if (!next('}'))
+        return false;
+    }
+    return true;
+  }
+
+  bool add(json::object& members, const std::string& key, json::value value) {
+    if (key == "__proto__" && !dialect_.keep_proto)
+      return true;
+    const auto [place, is_new] = members.emplace(key, std::move(value));
+    if (is_new)
+      return true;
+    if (dialect_.relaxed)
+      return fail("a key stands twice in one object");
+    place->value() = std::move(value); // which emplace() has left alone
+    return true;
+  }
+
+  bool read_key(std::string& key) {
+    if (at('"') || (at('\'') && dialect_.relaxed)) {
+      const auto plain = plain_string();
+      if (plain)
+        key = *plain;
+      return plain || read_string(key);
+    }
+    if (!dialect_.relaxed || at_ >= text_.size() || text::is_digit(text_[at_]))
+      return fail("a key is missing");
+    const auto rest = text_.substr(at_);
+    for (const auto* keyword : {"true", "false", "null"})
+      if (rest.starts_with(keyword))
+        return fail("a keyword is no key");
+    if (rest.size() > 1 && rest[0] == '-' && text::is_digit(rest[1]))
+      return fail("a number is no key");
+    key = read_word();
+    return !key.empty() || fail("a key is missing");
+  }
+
+  /// After an element: its comma, or the end that is left for the loop to take.
+  bool next(char end) {
+    if (at(end))
+      return true;
+    if (!take(','))
+      return fail("a comma is missing");
+    skip();
+    return !at(end) || dialect_.relaxed || fail("a comma before the end");
+  }
+
+  std::string_view text_;
+  json_dialect dialect_;
+  std::size_t at_ = 0;
+  const char* why_ = nullptr;
+};
+
+} // namespace
+
+result<json::value> read_json(std::string_view text, json_dialect dialect) {
+  return reader{text, dialect}.document();
+}
+
+result<json::value> parse_relaxed_json(std::string_view text) {
+  return read_json(text, {.relaxed = true});
+}
+
+result<json::value> parse_lenient_json(std::string_view text) {
+  return read_json(text, {.keep_proto = true});
+}
+
+} // namespace superstep

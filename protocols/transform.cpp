@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocols/coerce_text.hpp"
+
+#include <superstep/protocols/transform.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+std::string_view string_in(const json::object& o, std::string_view key) {
+  const auto* s = o.if_contains(key);
+  return s && s->is_string() ? text::view(s->get_string()) : std::string_view{};
+}
+
+bool is_a(const json::value& part, std::string_view type) {
+  return part.is_object() && string_in(part.get_object(), "type") == type;
+}
+
+json::value text_part(std::string_view text) {
+  auto part = json::object{{"type", "text"}};
+  part["text"] = json::string_view{text.data(), text.size()};
+  return part;
+}
+
+bool is_all_text(const json::array& parts) {
+  return std::ranges::all_of(parts, [](const auto& part) { return is_a(part, "text"); });
+}
+
+std::string joined(const json::array& parts) {
+  auto out = std::string{};
+  for (const auto& part : parts) {
+    if (&part != parts.data())
+      out += '\n';
+    out += string_in(part.get_object(), "text");
+  }
+  return out;
+}
+
+std::string_view role_of(const json::value& message) {
+  return message.is_object() ? string_in(message.get_object(), "role") : std::string_view{};
+}
+
+json::array* parts_of(json::value& message) {
+  auto* content = message.is_object() ? message.get_object().if_contains("content") : nullptr;
+  return content ? content->if_array() : nullptr;
+}
+
+json::array assistant_parts(const tool_protocol& protocol, json::array parts,
+                            const protocol_error_handler& on_error) {
+  auto out = json::array{};
+  for (auto& part : parts) {
+    if (is_a(part, "text") || is_a(part, "reasoning")) {
+      out.push_back(std::move(part));
+    } else if (is_a(part, "tool-call")) {
+      const auto& call = part.get_object();
+      const auto* input = call.if_contains("input");
+      const auto arguments = input == nullptr     ? std::string{"{}"}
+                             : input->is_string() ? std::string{text::view(input->get_string())}
+                                                  : to_text(*input);
+      out.push_back(text_part(protocol.format_call(string_in(call, "toolName"), arguments)));
+    } else {
+      out.push_back(text_part(to_text(part)));
+      if (on_error)
+        on_error({"unknown-assistant-content", "", to_text(part)});
+    }
+  }
+  return out;
+}
+
+std::string approval(const json::object& part) {
+  const auto* approved = part.if_contains("approved");
+  if (approved && approved->is_bool() && approved->get_bool())
+    return "[Tool Approval Approved]";
+  const auto reason = std::string{string_in(part, "reason")};
+  return "[Tool Approval Denied" + (reason.empty() ? reason : ": " + reason) + ']';
+}
+
+/// Results first, then what the user said to calls that needed leave.
+json::array tool_parts(const tool_protocol& protocol, const json::array& parts) {
+  auto sections = json::array{};
+  for (const auto& part : parts) {
+    if (!is_a(part, "tool-result"))
+      continue;
+    const auto& found = part.get_object();
+    const auto* output = found.if_contains("output");
+    const auto value =
+        output && output->is_object() ? tool_result_value(output->get_object()) : json::value{};
+    sections.push_back(text_part(protocol.format_result(string_in(found, "toolName"), value)));
+  }
+  for (const auto& part : parts)
+    if (is_a(part, "tool-approval-response"))
+      sections.push_back(text_part(approval(part.get_object())));
+  return sections;
+}
+
+void add_system_text(json::array& messages, std::string_view prompt) {
+  if (prompt.empty())
+    return;
+  for (auto& message : messages) {
+    if (role_of(message) != "system")
+      continue;
+    auto content = std::string{string_in(message.get_object(), "content")};
+    if (const auto* parts = parts_of(message); parts && is_all_text(*parts))
+      content = joined(*parts);
+    content += content.empty() ? "" : "\n\n";
+    content += prompt;
+    message.get_object()["content"] = content;
+    return;
+  }
+  auto system = json::object{{"role", "system"}};
+  system["content"] = json::string_view{prompt.data(), prompt.size()};
+  messages.push_back(std::move(system));
+}
+
+/// From the end backwards, so that each message is moved once.
+json::array merge_user_messages(json::array messages) {
+  const auto is_user_text = [](json::value& message) {
+    const auto* parts = parts_of(message);
+    return role_of(message) == "user" && parts && is_all_text(*parts);
+  };
+  auto out = json::array{};
+  for (auto& message : messages) {
+    if (!out.empty() && is_user_text(message) && is_user_text(out.back())) {
+      auto& parts = *parts_of(out.back());
+      auto more = std::move(*parts_of(message));
+      parts.insert(parts.end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+      continue;
+    }
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+void join_text(json::value& message) {
+  auto* parts = parts_of(message);
+  if (parts && parts->size() > 1 && is_all_text(*parts)) {
+    auto text = joined(*parts);
+    *parts = json::array{text_part(text)};
+  }
+}
+
+std::string id_text(const json::object& part) {
+  const auto* id = part.if_contains("fileId");
+  if (id == nullptr)
+    return "";
+  return id->is_string() ? std::string{text::view(id->get_string())} : to_text(*id);
+}
+
+/// What stands for a part of a result that is not text.
+std::string placeholder(const json::object& part) {
+  const auto type = string_in(part, "type");
+  const auto in = [&](const char* key) { return std::string{string_in(part, key)}; };
+  if (type == "text")
+    return in("text");
+  if (type == "image-data")
+    return "[Image: " + in("mediaType") + ']';
+  if (type == "image-url")
+    return "[Image URL: " + in("url") + ']';
+  if (type == "image-file-id" || type == "image-id")
+    return "[Image ID: " + id_text(part) + ']';
+  if (type == "file-data") {
+    const auto name = in("filename");
+    return name.empty() ? "[File: " + in("mediaType") + ']'
+                        : "[File: " + name + " (" + in("mediaType") + ")]";
+  }
+  if (type == "file-url")
+    return "[File URL: " + in("url") + ']';
+  if (type == "file-id")
+    return "[File ID: " + id_text(part) + ']';
+  if (type == "media")
+    return "[Media: " + in("mediaType") + ']';
+  return type == "custom" ? "[Custom content]" : "[Unknown content]";
+}
+
+} // namespace
+
+std::string example_section(const tool_protocol& protocol,
+                            const std::vector<protocol_tool>& tools) {
+  auto out = std::string{};
+  for (const auto& tool : tools) {
+    for (auto i = std::size_t{0}; i < tool.examples.size(); ++i) {
+      out += out.empty() ? "" : "\n\n";
+      out += i == 0 ? "Tool: " + tool.name + '\n' : "";
+      out += "Example " + std::to_string(i + 1) + ":\n";
+      out += protocol.example_call(tool.name, tool.examples[i]);
+    }
+  }
+  if (out.empty())
+    return out;
+  return "# Sample calls\nThey show the form of a call. Take the values from the conversation, "
+         "never from here.\n\n" +
+         out;
+}
+
+json::value tool_result_value(const json::object& output) {
+  const auto type = string_in(output, "type");
+  const auto* found = output.if_contains("value");
+  const auto value = found ? *found : json::value{};
+  const auto as_text =
+      value.is_string() ? std::string{text::view(value.get_string())} : to_text(value);
+  if (type == "error-text" || type == "error-json")
+    return json::value("[Error: " + (type == "error-text" ? as_text : to_text(value)) + ']');
+  if (type == "execution-denied") {
+    const auto reason = std::string{string_in(output, "reason")};
+    return json::value("[Execution Denied" + (reason.empty() ? "" : ": " + reason) + ']');
+  }
+  if (type != "content" || !value.is_array())
+    return value;
+  auto lines = std::string{};
+  for (const auto& part : value.get_array()) {
+    if (&part != value.get_array().data())
+      lines += '\n';
+    lines += part.is_object() ? placeholder(part.get_object()) : "[Unknown content]";
+  }
+  return json::value(lines);
+}
+
+json::array transform_prompt(const tool_protocol& protocol, json::array messages,
+                             std::string_view tools_prompt,
+                             const protocol_error_handler& on_error) {
+  for (auto& message : messages) {
+    auto* parts = parts_of(message);
+    if (parts == nullptr)
+      continue;
+    if (role_of(message) == "assistant") {
+      *parts = assistant_parts(protocol, std::move(*parts), on_error);
+    } else if (role_of(message) == "tool") {
+      auto sections = tool_parts(protocol, *parts);
+      message = json::object{{"role", "user"}};
+      message.get_object()["content"] = std::move(sections);
+    }
+  }
+  messages = merge_user_messages(std::move(messages));
+  for (auto& message : messages)
+    if (role_of(message) != "system")
+      join_text(message);
+  add_system_text(messages, tools_prompt);
+  return messages;
+}
+
+} // namespace superstep

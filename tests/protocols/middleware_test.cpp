@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <superstep/base/sync_wait.hpp>
+#include <superstep/models/model_error.hpp>
+#include <superstep/protocols/common_middleware.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <utility>
+
+using namespace superstep;
+
+BOOST_AUTO_TEST_SUITE(middleware)
+
+namespace {
+
+/// Answers with one text after the other and keeps what it was asked.
+class text_model final : public chat_model {
+public:
+  explicit text_model(std::vector<std::string> texts) : texts_{std::move(texts)} {}
+  task<result<message>> complete(model_request request) const override {
+    asked.push_back(std::move(request));
+    if (asked.size() > texts_.size())
+      co_return error{model_errc::missing_turn, "there is no more"};
+    auto answer = ai_message(texts_[asked.size() - 1]);
+    answer.usage = token_usage{};
+    answer.usage->total_tokens = 10;
+    co_return answer;
+  }
+  std::string fingerprint() const override { return "text"; }
+
+  mutable std::vector<model_request> asked;
+
+private:
+  std::vector<std::string> texts_;
+};
+
+/// Tells its text byte by byte.
+class slow_model final : public streaming_chat_model {
+public:
+  explicit slow_model(std::string text) : text_{std::move(text)} {}
+  task<result<message>> complete(model_request) const override {
+    auto answer = ai_message(text_);
+    co_return answer;
+  }
+  task<result<message>> stream(model_request, protocol_event_handler on_event) const override {
+    for (const auto c : text_)
+      on_event(stream_text{std::string(1, c)});
+    auto answer = ai_message(text_);
+    co_return answer;
+  }
+  std::string fingerprint() const override { return "slow"; }
+
+private:
+  std::string text_;
+};
+
+model_request weather_request() {
+  auto weather = tool_definition{"get_weather", "Weather for a place", {}};
+  weather.parameters =
+      json::parse(
+          R"({"type":"object","properties":{"location":{"type":"string"},"days":{"type":"integer"}},
+              "required":["location"]})")
+          .as_object();
+  auto request = model_request{};
+  request.tools = std::make_shared<const std::vector<tool_definition>>(
+      std::vector<tool_definition>{std::move(weather)});
+  request.messages.push_back(human_message("Weather in Seoul?"));
+  request.run_key = "row-1";
+  return request;
+}
+
+streaming_chat_model_ptr in_protocol(chat_model_ptr model, std::string_view name,
+                                     protocol_error_handler on_error = {}) {
+  auto options = protocol_options{};
+  options.protocol = make_protocol(name).value();
+  options.on_error = std::move(on_error);
+  return wrap_model(std::move(model), {make_protocol_middleware(std::move(options))});
+}
+
+const auto protocol_names =
+    std::vector<std::string>{"hermes", "morph_xml", "yaml_xml", "qwen3_coder"};
+
+std::string call_text(std::string_view protocol, std::string_view arguments) {
+  return make_protocol(protocol).value()->format_call("get_weather", arguments);
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_model_without_tool_calls_is_asked_like_one_that_has_them, protocol_names) {
+  const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul","days":3})");
+  const auto model = std::make_shared<const text_model>(std::vector{said});
+  const auto answer = sync_wait(in_protocol(model, sample)->complete(weather_request())).value();
+  BOOST_TEST(answer.content == "Let me see.\n");
+  BOOST_TEST_REQUIRE(answer.tool_calls.size() == 1U);
+  BOOST_TEST(answer.tool_calls[0].name == "get_weather");
+  BOOST_TEST(answer.tool_calls[0].args == (json::object{{"location", "Seoul"}, {"days", 3}}));
+  BOOST_TEST(answer.tool_calls[0].id.starts_with("call_"));
+  BOOST_TEST(answer.response_metadata.at("finish_reason") == "tool_calls");
+  BOOST_TEST(!model->asked[0].tools);
+  BOOST_TEST(model->asked[0].system->content.find("get_weather") != std::string::npos);
+}
+
+BOOST_DATA_TEST_CASE(calls_and_results_of_the_history_become_text, protocol_names) {
+  auto request = weather_request();
+  request.system = std::make_shared<const message>(system_message("Be brief."));
+  request.messages.push_back(
+      ai_message("", {{"c1", "get_weather", json::object{{"location", "Seoul"}}}}));
+  request.messages.push_back(tool_message("sunny", "c1", ""));
+  request.messages.push_back(human_message("And tomorrow?"));
+  const auto model = std::make_shared<const text_model>(std::vector<std::string>{"Rain."});
+  const auto answer = sync_wait(in_protocol(model, sample)->complete(request)).value();
+  BOOST_TEST(answer.content == "Rain.");
+  BOOST_TEST(answer.tool_calls.empty());
+  const auto& asked = model->asked[0];
+  BOOST_TEST(asked.system->content.starts_with("Be brief.\n\n"));
+  BOOST_TEST_REQUIRE(asked.messages.size() == 3U);
+  BOOST_TEST(asked.messages[1].content == call_text(sample, R"({"location":"Seoul"})"));
+  BOOST_TEST(asked.messages[1].tool_calls.empty());
+  const auto result = make_protocol(sample).value()->format_result("get_weather", "sunny");
+  BOOST_TEST((asked.messages[2].type == message_type::human));
+  BOOST_TEST(asked.messages[2].content == result + "\nAnd tomorrow?");
+}
+
+BOOST_DATA_TEST_CASE(a_stream_tells_text_and_calls_and_adds_up_to_the_answer, protocol_names) {
+  const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul"})");
+  const auto model = in_protocol(std::make_shared<const slow_model>(said), sample);
+  auto text = std::string{};
+  auto deltas = std::string{};
+  auto arguments = std::string{};
+  const auto on_event = [&](const protocol_event& e) {
+    if (const auto* t = std::get_if<stream_text>(&e))
+      text += t->text;
+    else if (const auto* d = std::get_if<tool_input_delta>(&e))
+      deltas += d->text;
+    else if (const auto* c = std::get_if<stream_call>(&e))
+      arguments = c->parsed.arguments;
+  };
+  const auto answer = sync_wait(model->stream(weather_request(), on_event)).value();
+  BOOST_TEST(text == "Let me see.\n");
+  BOOST_TEST(deltas == R"({"location":"Seoul"})");
+  BOOST_TEST(arguments == deltas);
+  BOOST_TEST(answer.content == text);
+  BOOST_TEST_REQUIRE(answer.tool_calls.size() == 1U);
+  BOOST_TEST(to_text(answer.tool_calls[0].args) == arguments);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_whose_call_cannot_be_read_is_asked_once_more) {
+  const auto broken = std::string{"<tool_call>{\"name\": \"get_weather\", oops}</tool_call>"};
+  const auto good = call_text("hermes", R"({"location":"Seoul"})");
+  auto errors = std::vector<protocol_error>{};
+  const auto collect = [&](const protocol_error& e) { errors.push_back(e); };
+  const auto model = std::make_shared<const text_model>(std::vector{broken, good});
+  const auto answer =
+      sync_wait(in_protocol(model, "hermes", collect)->complete(weather_request())).value();
+  BOOST_TEST(answer.tool_calls.size() == 1U);
+  BOOST_TEST(answer.usage->total_tokens == 20, "both answers were paid for");
+  BOOST_TEST_REQUIRE(model->asked.size() == 2U);
+  BOOST_TEST(model->asked[1].messages.size() == 3U);
+  BOOST_TEST(model->asked[1].messages[1].content == broken);
+  BOOST_TEST_REQUIRE(errors.size() == 1U);
+  BOOST_TEST(errors[0].segment == broken);
+
+  const auto stubborn = std::make_shared<const text_model>(std::vector{broken, broken, broken});
+  const auto text = sync_wait(in_protocol(stubborn, "hermes")->complete(weather_request())).value();
+  BOOST_TEST(stubborn->asked.size() == 2U, "the number of tries is bounded");
+  BOOST_TEST(text.content == broken, "what cannot be read is text");
+}
+
+BOOST_AUTO_TEST_CASE(ids_of_calls_are_fresh_and_the_same_in_a_replay) {
+  const auto said = call_text("morph_xml", R"({"location":"A"})");
+  auto ids = std::set<std::string>{};
+  for (const auto* key : {"row-1", "row-2"})
+    for (auto turn = 0U; turn < 3; ++turn) {
+      auto request = weather_request();
+      request.run_key = key;
+      request.turn = turn;
+      const auto ask = [&] {
+        const auto model = std::make_shared<const text_model>(std::vector{said + said});
+        return sync_wait(in_protocol(model, "morph_xml")->complete(request)).value();
+      };
+      const auto answer = ask();
+      BOOST_TEST(answer.tool_calls.size() == 2U);
+      for (const auto& call : answer.tool_calls)
+        ids.insert(call.id);
+      BOOST_TEST(ask().tool_calls[0].id == answer.tool_calls[0].id);
+    }
+  BOOST_TEST(ids.size() == 12U);
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_choice_asks_for_json_and_none_leaves_the_tools_out) {
+  auto request = weather_request();
+  request.parameters["tool_choice"] = "required";
+  const auto model = std::make_shared<const text_model>(std::vector<std::string>{
+      R"({"name":"get_weather","arguments":{"location":"Seoul","days":"2"}})", "no", "x"});
+  const auto wrapped = in_protocol(model, "hermes");
+  const auto answer = sync_wait(wrapped->complete(request)).value();
+  BOOST_TEST_REQUIRE(answer.tool_calls.size() == 1U);
+  BOOST_TEST(answer.tool_calls[0].args.at("days") == 2);
+  BOOST_TEST(model->asked[0].parameters.contains("response_format"));
+  BOOST_TEST(!model->asked[0].parameters.contains("tool_choice"));
+
+  request.parameters["tool_choice"] = "none";
+  BOOST_TEST(sync_wait(wrapped->complete(request)).value().content == "no");
+  BOOST_TEST(!model->asked[1].system);
+
+  request.parameters["tool_choice"] = "maybe";
+  const auto refused = sync_wait(wrapped->complete(request));
+  BOOST_TEST(!refused);
+  BOOST_TEST(refused.error().text.find("\"maybe\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_prompt_of_ones_own_replaces_that_of_the_protocol) {
+  const auto model = std::make_shared<const text_model>(std::vector<std::string>{"ok"});
+  auto options = protocol_options{};
+  options.protocol = make_protocol("yamlXml").value();
+  options.prompt = [](const tool_protocol& p, const std::vector<protocol_tool>& tools) {
+    return "MINE " + p.tool_list(tools);
+  };
+  const auto answer = sync_wait(complete_with_protocol(model, options, weather_request()));
+  BOOST_TEST(answer.value().content == "ok");
+  BOOST_TEST(model->asked[0].system->content.starts_with("MINE [{"));
+}
+
+BOOST_AUTO_TEST_CASE(middleware_is_run_from_the_first_to_the_last) {
+  auto records = std::vector<model_call_record>{};
+  const auto model =
+      std::make_shared<const text_model>(std::vector<std::string>{"one", "two", "three"});
+  const auto wrapped =
+      wrap_model(model, {make_logging_middleware([&](const auto& r) { records.push_back(r); }),
+                         make_caching_middleware(1),
+                         make_defaults_middleware({{"temperature", 0}, {"top_p", 1}})});
+  auto request = weather_request();
+  request.parameters["top_p"] = 0.5;
+  BOOST_TEST(sync_wait(wrapped->complete(request)).value().content == "one");
+  BOOST_TEST(sync_wait(wrapped->complete(request)).value().content == "one");
+  BOOST_TEST(model->asked.size() == 1U);
+  BOOST_TEST(model->asked[0].parameters == (json::object{{"top_p", 0.5}, {"temperature", 0}}));
+  auto other = request;
+  other.messages.push_back(human_message("?"));
+  BOOST_TEST(sync_wait(wrapped->complete(other)).value().content == "two");
+  BOOST_TEST(sync_wait(wrapped->complete(request)).value().content == "three",
+             "only one answer is kept");
+  BOOST_TEST(!sync_wait(wrapped->complete(other)));
+  BOOST_TEST(records.size() == 5U);
+  BOOST_TEST(records[0].usage->total_tokens == 10);
+  BOOST_TEST(records[4].error == "there is no more");
+  BOOST_TEST(wrapped->fingerprint().find("temperature") != std::string::npos);
+  BOOST_TEST(wrapped->fingerprint().ends_with("text"));
+}
+
+BOOST_AUTO_TEST_CASE(careless_arguments_are_repaired) {
+  class careless final : public chat_model {
+  public:
+    task<result<message>> complete(model_request) const override {
+      auto answer = ai_message("", {{"a", "get_weather", json::object{{"days", "3"}}}});
+      answer.invalid_tool_calls = {{"b", "get_weather", "{location: 'Seoul',}", "no JSON"},
+                                   {"c", "get_weather", "{{", "no JSON"}};
+      co_return answer;
+    }
+    std::string fingerprint() const override { return "careless"; }
+  };
+  const auto wrapped = wrap_model(std::make_shared<const careless>(), {make_repair_middleware()});
+  const auto answer = sync_wait(wrapped->complete(weather_request())).value();
+  BOOST_TEST_REQUIRE(answer.tool_calls.size() == 2U);
+  BOOST_TEST(answer.tool_calls[0].args == (json::object{{"days", 3}}));
+  BOOST_TEST(answer.tool_calls[1].args == (json::object{{"location", "Seoul"}}));
+  BOOST_TEST(answer.invalid_tool_calls.size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of a history are read again as they were, whatever their texts hold.
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/parse_answer.hpp>
+#include <superstep/protocols/relaxed_json.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <random>
+
+using namespace superstep;
+
+BOOST_AUTO_TEST_SUITE(round_trip)
+
+namespace {
+
+std::vector<protocol_tool> tools() {
+  auto out = std::vector<protocol_tool>(1);
+  out.front().name = "f";
+  out.front().schema = json::parse(
+      R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}})");
+  return out;
+}
+
+std::string odd_text(std::minstd_rand& luck) {
+  static const auto pieces = std::vector<std::string>{"a",
+                                                      " ",
+                                                      "\n",
+                                                      "<",
+                                                      ">",
+                                                      "</",
+                                                      "/>",
+                                                      "<f>",
+                                                      "<f/>",
+                                                      "<a>",
+                                                      "</a>",
+                                                      "]]>",
+                                                      "<![CDATA[",
+                                                      "&",
+                                                      "&lt;",
+                                                      "&amp;amp;",
+                                                      "<tool_call>",
+                                                      "<function=f>",
+                                                      "</parameter>",
+                                                      "<parameter=a>",
+                                                      "\"",
+                                                      "'",
+                                                      "{",
+                                                      "}",
+                                                      "\\",
+                                                      ": ",
+                                                      "#",
+                                                      "é",
+                                                      "<!--",
+                                                      "5",
+                                                      "true"};
+  // Ends that no protocol trims.
+  auto out = std::string{"x"};
+  for (auto n = luck() % 9; n > 0; --n)
+    out += pieces[luck() % pieces.size()];
+  return out + 'x';
+}
+
+std::string calls_of(const std::vector<parsed_part>& parts) {
+  auto out = std::string{};
+  for (const auto& part : parts)
+    if (const auto* call = std::get_if<parsed_call>(&part))
+      out += call->name + call->arguments;
+    else
+      out += std::get<parsed_text>(part).text;
+  return out;
+}
+
+} // namespace
+
+// Not yaml_xml: it escapes nothing, so that a text can hold its close tag.
+BOOST_DATA_TEST_CASE(texts_of_a_call_survive_what_looks_like_markup,
+                     (std::vector<std::string>{"hermes", "morph_xml", "qwen3_coder"})) {
+  const auto protocol = make_protocol(sample).value();
+  const auto known = tools();
+  auto luck = std::minstd_rand{3};
+  for (auto i = 0; i < 2'000; ++i) {
+    auto arguments = json::object{};
+    arguments["a"] = odd_text(luck);
+    arguments["b"] = odd_text(luck);
+    const auto text = protocol->format_call("f", to_text(arguments));
+    const auto want = "f" + to_text(arguments);
+    BOOST_TEST_REQUIRE(calls_of(parse_answer(*protocol, text, known, {})) == want);
+    auto streamed = std::vector<parsed_part>{};
+    auto deltas = std::string{};
+    const auto stream =
+        protocol->stream(known, {},
+                         [&](const protocol_event& e) {
+                           if (const auto* t = std::get_if<stream_text>(&e))
+                             streamed.emplace_back(parsed_text{t->text});
+                           else if (const auto* c = std::get_if<stream_call>(&e))
+                             streamed.emplace_back(c->parsed);
+                           else if (const auto* d = std::get_if<tool_input_delta>(&e))
+                             deltas += d->text;
+                         },
+                         {});
+    for (const auto& c : text)
+      stream->write({&c, 1});
+    stream->finish();
+    BOOST_TEST_REQUIRE(calls_of(streamed) == want);
+    BOOST_TEST_REQUIRE("f" + deltas == want, "nothing was shown that had to be sent anew");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocols/yaml_plain.hpp"
+#include "protocols/yaml_reader.hpp"
+#include "protocols/yaml_writer.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <ostream>
+#include <random>
+#include <vector>
+
+using namespace superstep;
+
+BOOST_AUTO_TEST_SUITE(yaml)
+
+namespace {
+
+struct scalar {
+  std::string_view text;
+  json::value value;
+};
+std::ostream& operator<<(std::ostream& out, const scalar& s) {
+  return out << s.text;
+}
+
+const auto scalars = std::vector<scalar>{
+    {"", nullptr},      {"~", nullptr},     {"null", nullptr},
+    {"true", true},     {"False", false},   {"yes", "yes"},
+    {"off", "off"},     {"007", 7},         {"0x10", 16},
+    {"0o17", 15},       {"-3.25", -3.25},   {"1e3", 1000},
+    {".5", 0.5},        {"1_000", "1_000"}, {"2024-01-02", "2024-01-02"},
+    {".inf", nullptr},  {"-", "-"},         {"+", "+"},
+    {"1.2.3", "1.2.3"},
+};
+
+struct refusal {
+  std::string_view why;
+  std::string_view yaml;
+};
+std::ostream& operator<<(std::ostream& out, const refusal& r) {
+  return out << r.why;
+}
+
+const auto refusals = std::vector<refusal>{
+    {"a key stands twice", "a: 1\na: 2\n"},
+    {"a quote does not end", "a: \"b\n"},
+    {"a line has no colon", "a: 1\nb\n"},
+    {"a tab is no indentation", "a:\n\tb: 1\n"},
+    {"there are several documents", "a: 1\n---\nb: 1\n"},
+    {"they are nested too deeply", "a: [[[[[[[[[[[[[[[[[[[[[[[["},
+};
+
+/// Texts of what tends to be read as something else.
+std::string odd_text(std::minstd_rand& luck) {
+  static const auto pieces = std::vector<std::string>{
+      "a",  "word", " ",  "  ", "\n",  "\n\n", ":",  ": ",   "#",          " #",
+      "- ", "'",    "\"", "\\", "\t",  "[",    "}",  "1",    "0x1",        "true",
+      "~",  "é",    "&",  "*",  "|",   ">",    "%",  "@",    "`",          "!",
+      "?",  ",",    "<",  "{}", "---", "...",  "\r", "\x01", "a long text"};
+  auto out = std::string{};
+  for (auto n = luck() % 8; n > 0; --n)
+    out += pieces[luck() % pieces.size()];
+  return out;
+}
+
+json::value odd_value(std::minstd_rand& luck, int depth) {
+  switch (luck() % (depth > 0 ? 6 : 4)) {
+  case 0:
+    return static_cast<std::int64_t>(luck() % 1000);
+  case 1:
+    return luck() % 2 == 0 ? json::value(nullptr) : json::value(true);
+  case 4: {
+    auto list = json::array{};
+    for (auto n = luck() % 4; n > 0; --n)
+      list.push_back(odd_value(luck, depth - 1));
+    return list;
+  }
+  case 5: {
+    auto members = json::object{};
+    for (auto n = luck() % 4; n > 0; --n)
+      members[odd_text(luck)] = odd_value(luck, depth - 1);
+    return members;
+  }
+  default:
+    return json::string{odd_text(luck)};
+  }
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_plain_scalar_is_read_by_the_core_schema, scalars) {
+  const auto read = read_yaml("a: " + std::string{sample.text} + "\n");
+  BOOST_TEST_REQUIRE(plain_scalar(sample.text) == sample.value);
+  if (sample.text != "-")
+    BOOST_TEST(read.value().at("a") == sample.value);
+}
+
+BOOST_DATA_TEST_CASE(what_is_no_mapping_of_its_own_is_refused, refusals) {
+  auto limits = yaml_limits{};
+  limits.depth_max = 20;
+  const auto read = read_yaml(sample.yaml, limits);
+  BOOST_TEST_REQUIRE(!read);
+  BOOST_TEST(read.error().text.find(sample.why) != std::string::npos, read.error().text);
+}
+
+BOOST_AUTO_TEST_CASE(aliases_cost_what_they_stand_for) {
+  auto limits = yaml_limits{};
+  limits.values_max = 20;
+  BOOST_TEST(read_yaml("a: &x [1, 2]\nb: [*x, *x]\n", limits).has_value());
+  BOOST_TEST(!read_yaml("a: &x [1, 2]\nb: [*x, *x, *x, *x, *x]\n", limits));
+}
+
+BOOST_AUTO_TEST_CASE(whatever_is_written_is_read_again) {
+  auto luck = std::minstd_rand{5};
+  for (auto i = 0; i < 10'000; ++i) {
+    auto value = json::value(json::object{});
+    value.get_object()["k"] = odd_value(luck, 3);
+    const auto written = write_yaml(value);
+    const auto read = read_yaml(written + '\n');
+    BOOST_TEST_REQUIRE(read.has_value(), read.error().text << "\n" << written);
+    BOOST_TEST_REQUIRE((*read == value), to_text(value) << "\n" << written);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(plain_texts_are_read_as_the_parser_of_all_yaml_reads_them) {
+  static const auto pieces = std::vector<std::string>{
+      "a: ",  "b: ", "key-2: ", "c:\n", "null: ",    "a:", "|\n",      "|-\n", "  ", " ",     "\n",
+      "\n\n", "- ",  "  - ",    "word", "two words", "5",  "-3.5",     "true", "~",  "\"q\"", "'s'",
+      "'",    "\"",  "#",       " #",   ": ",        ":",  "x, y",     "[1]",  "{}", "é",     "東",
+      "<b>",  "---", "\t",      "?",    "&a",        "%",  "http://x", "\\n",  "-"};
+  auto luck = std::minstd_rand{5};
+  auto plain = std::size_t{0};
+  for (auto i = 0; i < 60'000; ++i) {
+    auto text = std::string{i % 2 == 0 ? "a: " : ""};
+    for (auto n = luck() % 10; n > 0; --n)
+      text += pieces[luck() % pieces.size()];
+    if (i % 3 != 0)
+      text += '\n';
+    const auto fast = read_plain_yaml(text, 1000);
+    if (!fast)
+      continue;
+    ++plain;
+    const auto full = read_any_yaml(text);
+    BOOST_TEST_REQUIRE(full.has_value(), text << " is refused: " << full.error().text);
+    BOOST_TEST_REQUIRE(to_text(*full) == to_text(*fast), text);
+  }
+  BOOST_TEST(plain > 1'000U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
