@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/schema_check.hpp"
+#include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/base/assert.hpp>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reports the arguments of a growing call as soon as they are certain. Used by the streams of
+// morph_xml and qwen3_coder; the events go through stream_output.cpp.
 #include "protocols/argument_progress.hpp"
 
-#include "protocols/coerce_text.hpp"
-#include "protocols/string_progress.hpp"
+#include "models/json_schema.hpp"
+#include "protocols/text.hpp"
 
-#include <superstep/protocols/coerce.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +15,8 @@ namespace superstep {
 
 namespace {
 
-/// Whether a text that begins so comes out as one that begins so: blanks in it may be dropped to
-/// make it one of the choices.
+/// Whether coercion keeps the beginning of a text: it may remove spaces to make the text a member
+/// of the enum.
 bool begins_choice(const json::array& choices, std::string_view begin) {
   const auto dense = text::without_spaces(begin);
   auto found = false;
@@ -45,7 +47,7 @@ void argument_progress::note(std::string_view key, const parameter* p) {
 }
 
 bool argument_progress::is_next(std::string_view key, const parameter* p) {
-  // What has been shown cannot be changed any more, except at its end.
+  // Reported text cannot change any more, except at its end.
   if (key != last_key_ && has_stood(key, p))
     settle();
   if (!output_.progress().may_show())
@@ -145,14 +147,14 @@ void argument_progress::close(std::string_view key, const parameter* p, json::va
   auto first = may_be_first ? json::value(json::array(1, value)) : json::value{};
   auto read = bent(key, std::move(value));
   const auto* list = read ? read->if_array() : nullptr;
-  // Texts for objects are looked into once more when the whole is read.
+  // Strings for objects are parsed again with the complete call.
   const auto is_text = [](const json::value& item) { return item.is_string(); };
   if (!read || (list != nullptr && p != nullptr && p->has_closed_items &&
                 std::ranges::any_of(*list, is_text)))
     return settle();
   auto is_final = is_plain_string(p);
   if (list != nullptr && !is_final)
-    // The list that one argument makes is the beginning of what more of them make.
+    // The list of one argument is the beginning of the list of several.
     is_final = as == form::list || (may_be_first && bent(key, std::move(first)) == read);
   hold(key, p, std::move(*read), is_final);
 }
@@ -170,6 +172,35 @@ std::optional<std::string> argument_progress::whole() {
     return {};
   release();
   return output_.progress().whole();
+}
+
+std::size_t whole_text(std::string_view raw) noexcept {
+  constexpr auto entity_max = std::size_t{6}; // &quot;
+  auto end = raw.size();
+  const auto tail = end - std::min(end, entity_max - 1);
+  if (const auto entity = raw.rfind('&');
+      entity != raw.npos && entity >= tail && raw.find(';', entity) == raw.npos)
+    end = entity;
+  auto begin = end;
+  while (begin > 0 && end - begin < 3 && (raw[begin - 1] & '\xc0') == '\x80')
+    --begin;
+  if (begin == 0)
+    return end;
+  const auto lead = static_cast<unsigned char>(raw[begin - 1]);
+  const auto length = std::size_t{lead < 0xc0 ? 1U : lead < 0xe0 ? 2U : lead < 0xf0 ? 3U : 4U};
+  return begin - 1 + length > end ? begin - 1 : end;
+}
+
+bool lists_are_lists(const json::value& arguments, const json::value& schema) {
+  const auto* members = arguments.if_object();
+  const auto* properties = schema::properties(schema::unwrap(schema));
+  if (members == nullptr || properties == nullptr)
+    return members != nullptr;
+  return std::ranges::all_of(*members, [&](const auto& member) {
+    const auto* property = properties->if_contains(member.key());
+    return property == nullptr || schema::kind_of(*property) != schema::kind::array ||
+           member.value().is_array();
+  });
 }
 
 } // namespace superstep

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Precomputed facts of tool schemas: the fast path of coerce.cpp and of the schema check for calls
+// that already match a plain schema.
 #include "protocols/argument_shape.hpp"
 
-#include "protocols/coerce_text.hpp"
+#include "protocols/text.hpp"
 
 #include <superstep/base/assert.hpp>
 
@@ -14,7 +16,7 @@ namespace {
 
 using schema::kind;
 
-/// Words that ask for more than a type; `items` and `properties` are looked at by the callers.
+/// Whether the schema has keywords beyond its type. Callers check `items` and `properties`.
 bool asks_for_more(const json::object& s) {
   return s.contains("allOf") || s.contains("anyOf") || s.contains("oneOf") || s.contains("const") ||
          s.contains("jsonSchema") || s.contains("patternProperties") || s.contains("prefixItems");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "protocols/coerce_schema.hpp"
+#include "models/json_schema.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>
 
@@ -12,36 +12,36 @@
 
 namespace superstep {
 
-/// One property of a schema, with all that is asked of it for every call.
+/// A property of a schema, with the facts that every call needs.
 struct parameter {
   std::string_view name;
   const json::value* schema = nullptr;
   schema::kind kind = schema::kind::none;
-  bool is_plain_string = false;       ///< a text
-  bool can_grow = false;              ///< coercion leaves its texts as they are
-  bool has_closed_items = false;      ///< a list of objects that take no other members
-  bool is_scalar = false;             ///< its type, and at most a list of texts, is all it asks for
-  const json::array* texts = nullptr; ///< the texts it may be; null: any
-  std::unique_ptr<parameter> items;   ///< of a list of scalars; null: it is none
+  bool is_plain_string = false;       ///< a string
+  bool can_grow = false;              ///< coercion never changes its strings
+  bool has_closed_items = false;      ///< a list of objects without additional members
+  bool is_scalar = false;             ///< the schema has a type and at most an enum of strings
+  const json::array* texts = nullptr; ///< members of the enum; null if any string matches
+  std::unique_ptr<parameter> items;   ///< of a list of scalars; null otherwise
 };
 
-/// What a schema says of the arguments of a call, looked up once instead of for every call. Knows
-/// plain schemas only; of others it says that it does not know, and the long way is gone.
-/// The schema outlives it.
+/// The facts of a tool's schema, computed once instead of for every call. Only plain schemas are
+/// understood; for others, coerce() and matches_schema() do the complete work. The schema must
+/// outlive the object.
 class argument_shape {
 public:
   explicit argument_shape(const json::value& schema);
 
-  /// Null: no property is called that.
+  /// Returns the property, or null if the schema has none with this name.
   [[nodiscard]] const parameter* find(std::string_view name) const noexcept;
-  /// The place of a parameter that find() gave.
+  /// Returns the index of a parameter that find() returned.
   [[nodiscard]] std::size_t index_of(const parameter& p) const noexcept {
     return static_cast<std::size_t>(&p - parameters_.data());
   }
-  /// Arguments may be bent one by one: no part of the schema asks for several of them at once.
+  /// Whether arguments can be coerced one by one, because no part of the schema relates them.
   [[nodiscard]] bool is_memberwise() const noexcept { return is_memberwise_; }
-  /// The arguments are what the schema asks for as they stand: coerce() leaves them alone, and
-  /// matches_schema() takes them. False: not known.
+  /// Whether coerce() is known to leave the arguments unchanged and matches_schema() to accept
+  /// them. False if unknown.
   [[nodiscard]] bool fits(const json::object& arguments) const noexcept;
 
 private:
@@ -50,13 +50,13 @@ private:
   bool is_memberwise_ = false;
 };
 
-/// A text that coerce() leaves alone and the schema takes. False: not known.
+/// Whether coerce() is known to leave the string unchanged and the schema to accept it.
 [[nodiscard]] bool takes_text(const parameter& p, std::string_view text) noexcept;
 
-/// What coerce() makes of a text for this parameter, when that is plain; nothing: not known.
+/// Returns the result of coerce() for a string of this parameter; nullopt if it is not known.
 [[nodiscard]] std::optional<json::value> bend_text(std::string_view text, const parameter& to);
 
-/// The shapes of the tools of one stream, made when they are first called.
+/// The shapes of the tools of one stream, each created with the first call of its tool.
 class argument_shapes {
 public:
   explicit argument_shapes(const std::vector<protocol_tool>& tools) noexcept : tools_{tools} {}

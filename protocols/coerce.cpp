@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/coerce_array.hpp"
-#include "protocols/coerce_rename.hpp"
-#include "protocols/coerce_schema.hpp"
-#include "protocols/coerce_text.hpp"
+// Coerces arguments to their JSON Schema. Follows the coercion of @ai-sdk-tool/parser 4.1.26; the
+// recorded cases of kind proto.coerce check it.
+#include "models/json_schema.hpp"
+#include "protocols/relaxed_json.hpp"
+#include "protocols/text.hpp"
 
-#include <superstep/protocols/coerce.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
+#include <superstep/base/json.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -18,8 +20,164 @@ namespace {
 
 using schema::kind;
 
-// Values and schemas are bounded by their parsers; strings that hold JSON that holds strings are
-// not, so the way down is counted.
+bool all_digits(std::string_view key) {
+  constexpr auto digits_max = std::size_t{15}; // exact as a double
+  return !key.empty() && key.size() <= digits_max && std::ranges::all_of(key, text::is_digit);
+}
+
+std::optional<json::array> numbered(const json::object& o) {
+  auto members = std::vector<std::pair<long long, const json::value*>>{};
+  for (const auto& member : o) {
+    const auto key = text::view(member.key());
+    if (!all_digits(key))
+      return {};
+    members.emplace_back(std::stoll(std::string{key}), &member.value());
+  }
+  std::ranges::stable_sort(members, {}, [](const auto& m) { return m.first; });
+  auto items = json::array{};
+  for (const auto& [number, value] : members)
+    items.push_back(*value);
+  return items;
+}
+
+/// Converts `{a: [1, 2], b: [3, 4]}` to a list of closed {a, b} objects.
+std::optional<json::array> rows(const json::object& o, const json::value& each) {
+  const auto* properties = schema::properties(each);
+  if (o.size() < 2 || properties == nullptr || !schema::is_closed(each))
+    return {};
+  auto length = std::size_t{0};
+  for (const auto& member : o) {
+    const auto* column = member.value().if_array();
+    const auto* property = properties->if_contains(member.key());
+    if (!column || column->size() < 2 || (length != 0 && column->size() != length) || !property ||
+        !schema::is_scalar(schema::kind_of(*property)))
+      return {};
+    length = column->size();
+  }
+  auto items = json::array{};
+  for (auto row = std::size_t{0}; row < length; ++row) {
+    auto& item = items.emplace_back(json::object{}).get_object();
+    for (const auto& member : o)
+      item.emplace(member.key(), member.value().get_array()[row]);
+  }
+  return items;
+}
+
+bool can_have(const json::value& each, std::string_view key) {
+  if (schema::kind_of(each) == kind::object || schema::kind_of(each) == kind::none) {
+    const auto* properties = schema::properties(each);
+    if (properties && properties->contains(key))
+      return true;
+    if (!each.is_object() || schema::kind_of(each) == kind::none)
+      return false;
+    return !schema::is_closed(each) || !schema::pattern_schemas(each, key).empty();
+  }
+  return false;
+}
+
+std::optional<json::array> unwrapped(const json::object& o, const json::value& each) {
+  if (o.size() != 1 || !each.is_object() || can_have(each, text::view(o.begin()->key())))
+    return {};
+  const auto& inner = o.begin()->value();
+  if (const auto* list = inner.if_array())
+    return *list;
+  const auto* item = inner.if_object();
+  if (item == nullptr)
+    return {};
+  if (schema::is_scalar(schema::kind_of(each)) && item->size() == 1 &&
+      !item->begin()->value().is_structured())
+    return json::array{item->begin()->value()};
+  return json::array{inner};
+}
+
+/// Returns the items of an object that was written where the schema has a list: `{item: …}`,
+/// `{0: …, 1: …}`, columns instead of rows, or an object around the list. Nullopt for other
+/// objects.
+/// @param each the schema of an item; null if unknown
+std::optional<json::array> items_of(const json::object& o, const json::value& each) {
+  if (const auto* item = o.if_contains("item"); item)
+    return item->is_array() ? item->get_array() : json::array{*item};
+  if (o.empty())
+    return {};
+  if (auto items = numbered(o))
+    return items;
+  if (auto items = rows(o, each))
+    return items;
+  return unwrapped(o, each);
+}
+
+bool is_snake(std::string_view name) {
+  return name.find('_') != name.npos;
+}
+
+bool is_camel(std::string_view name) {
+  auto upper = false;
+  for (const auto c : name)
+    upper = upper || (c >= 'A' && c <= 'Z');
+  return upper && !is_snake(name);
+}
+
+std::string plain(std::string_view name) {
+  auto out = std::string{};
+  for (const auto c : name)
+    if (c != '_')
+      out += text::lower(c);
+  return out;
+}
+
+bool differ_by_case_style(std::string_view from, std::string_view to) {
+  return ((is_snake(from) && is_camel(to)) || (is_camel(from) && is_snake(to))) &&
+         plain(from) == plain(to);
+}
+
+bool differ_by_s(std::string_view a, std::string_view b) {
+  return (a.size() == b.size() + 1 && a.ends_with('s') && a.starts_with(b)) ||
+         (b.size() == a.size() + 1 && b.ends_with('s') && b.starts_with(a));
+}
+
+/// Renames a member in an object of a closed schema that lacks exactly one required member and has
+/// exactly one unknown member, if the names differ only in case style or in a plural s.
+void rename_member(json::object& o, const json::value& schema) {
+  const auto* properties = schema::properties(schema);
+  const auto* required = schema::member(schema, "required");
+  if (properties == nullptr || !schema::is_closed(schema) || !required || !required->is_array())
+    return;
+  auto missing = std::string{};
+  auto missing_count = 0;
+  for (const auto& name : required->get_array())
+    if (name.is_string() && !o.contains(name.get_string())) {
+      missing = text::view(name.get_string());
+      ++missing_count;
+    }
+  const json::key_value_pair* stray = nullptr;
+  auto stray_count = 0;
+  for (const auto& member : o)
+    if (!properties->contains(member.key()) &&
+        schema::pattern_schemas(schema, text::view(member.key())).empty()) {
+      stray = &member;
+      ++stray_count;
+    }
+  if (missing_count != 1 || stray_count != 1)
+    return;
+  const auto* target = properties->if_contains(missing);
+  const auto from = text::view(stray->key());
+  const auto list = target && schema::kind_of(schema::unwrap(*target)) == schema::kind::array &&
+                    stray->value().is_array();
+  if (target == nullptr ||
+      !(differ_by_case_style(from, missing) || (list && differ_by_s(from, missing))))
+    return;
+  // Keeps the order of the members.
+  auto renamed = json::object{};
+  renamed.reserve(o.size());
+  for (auto& member : o)
+    renamed.emplace(&member == stray ? json::string_view{missing} : member.key(),
+                    std::move(member.value()));
+  o = std::move(renamed);
+}
+
+using schema::kind;
+
+// Parsers bound the depth of values and schemas, but not of JSON in strings in JSON.
 constexpr auto depth_max = 512;
 
 std::optional<json::value> json_of(std::string_view text, char open) {
@@ -30,7 +188,7 @@ std::optional<json::value> json_of(std::string_view text, char open) {
   return {};
 }
 
-/// JSON, or JSON once single quotes are read as double ones.
+/// Parses JSON, or the text with single quotes replaced by double ones.
 std::optional<json::value> quoted_json_of(std::string_view text, char open) {
   if (auto parsed = json_of(text, open))
     return parsed;
@@ -41,7 +199,7 @@ std::optional<json::value> quoted_json_of(std::string_view text, char open) {
   return json_of(requoted, open);
 }
 
-/// What a text most likely is when nothing is known of its type.
+/// Returns the most likely value of a text without a known type.
 json::value guess(json::value v, int depth) {
   auto* s = v.if_string();
   if (s == nullptr || depth > depth_max)
@@ -65,7 +223,8 @@ json::value guess(json::value v, int depth) {
   return std::move(*parsed);
 }
 
-/// The one member of a string enum that the text means.
+/// Returns the only member of a string enum that the text matches when spaces or quotes are
+/// removed.
 std::optional<std::string> enum_member(std::string_view s, const json::value& schema) {
   const auto* list = schema::member(schema, "enum");
   if (list == nullptr || !list->is_array())
@@ -155,8 +314,8 @@ json::value coerce_items(json::array items, const json::value& schema, int depth
   return items;
 }
 
-/// A text for a list: JSON, or pieces between line ends or commas. Nothing: it is JSON, but no
-/// list.
+/// Converts a text to a list: from JSON, or split at line ends or commas. Nullopt if it is other
+/// JSON.
 std::optional<json::value> list_of(std::string_view s, const json::value& schema, int depth) {
   const auto trimmed = text::trim(s);
   if (auto parsed = parse_lenient_json(trimmed)) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/coerce_text.hpp"
-
-#include <superstep/protocols/hermes.hpp>
+// Protocols by name, and tool declarations as protocols use them.
 #include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/morph_xml.hpp>
-#include <superstep/protocols/qwen3_coder.hpp>
-#include <superstep/protocols/yaml_xml.hpp>
+
+#include "protocols/text.hpp"
 
 #include <array>
 #include <string>
@@ -28,11 +25,6 @@ constexpr auto known_protocols = std::array{
     known_protocol{"qwen3_coder", "qwen3coder", make_qwen3_coder},
 };
 
-std::string string_in(const json::object& o, std::string_view key) {
-  const auto* s = o.if_contains(key);
-  return s && s->is_string() ? std::string{text::view(s->get_string())} : std::string{};
-}
-
 } // namespace
 
 result<tool_protocol_ptr> make_protocol(std::string_view name) {
@@ -48,8 +40,8 @@ result<tool_protocol_ptr> make_protocol(std::string_view name) {
 
 protocol_tool make_protocol_tool(const json::object& declaration) {
   auto tool = protocol_tool{};
-  tool.name = string_in(declaration, "name");
-  tool.description = string_in(declaration, "description");
+  tool.name = text::member_text(declaration, "name");
+  tool.description = text::member_text(declaration, "description");
   if (const auto* schema = declaration.if_contains("inputSchema"))
     tool.schema = *schema;
   if (const auto* examples = declaration.if_contains("inputExamples");

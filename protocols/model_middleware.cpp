@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/assert.hpp>
+// The chain of middleware around a model, and the middleware that is independent of text protocols:
+// defaults, logging, caching, repair. The one for text protocols is in protocol_middleware.cpp.
 #include <superstep/protocols/model_middleware.hpp>
 
+#include "protocols/relaxed_json.hpp"
+#include "protocols/stream_output.hpp"
+
+#include <superstep/base/assert.hpp>
+#include <superstep/messages/message_json.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace superstep {
 
 namespace {
 
-/// Tells a whole answer as a stream would have told it.
-void tell(const message& answer, const protocol_event_handler& on_event) {
-  if (auto text = text_of(answer); !text.empty())
-    on_event(stream_text{std::move(text)});
-  auto number = std::size_t{0};
-  for (const auto& call : answer.tool_calls) {
-    const auto arguments = to_text(call.args);
-    on_event(tool_input_start{number, call.name});
-    on_event(tool_input_delta{number, arguments});
-    on_event(tool_input_end{number});
-    on_event(stream_call{number++, {call.name, arguments}});
-  }
-}
-
-task<result<message>> complete_and_tell(chat_model_ptr model, model_request request,
+task<result<message>> complete_and_report(chat_model_ptr model, model_request request,
                                         protocol_event_handler on_event) {
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;
   if (answer)
-    tell(*answer, on_event);
+    report_answer(*answer, on_event);
   co_return answer;
 }
 
@@ -35,10 +33,10 @@ task<result<message>> stream_of(const chat_model_ptr& model, model_request reque
                                 protocol_event_handler on_event) {
   if (const auto* streaming = dynamic_cast<const streaming_chat_model*>(model.get()))
     return streaming->stream(std::move(request), std::move(on_event));
-  return complete_and_tell(model, std::move(request), std::move(on_event));
+  return complete_and_report(model, std::move(request), std::move(on_event));
 }
 
-/// A model behind one middleware. The frames hold both, because callers only hold the task.
+/// A model behind one middleware. The coroutine frames own both, because callers own only the task.
 class wrapped_model final : public streaming_chat_model {
 public:
   wrapped_model(chat_model_ptr inner, model_middleware_ptr middleware)
@@ -112,6 +110,201 @@ streaming_chat_model_ptr wrap_model(chat_model_ptr model,
   for (auto i = middleware.rbegin(); i != middleware.rend(); ++i)
     model = out = std::make_shared<const wrapped_model>(model, *i);
   return out;
+}
+
+namespace {
+
+class defaults_middleware final : public model_middleware {
+public:
+  explicit defaults_middleware(json::object parameters) : parameters_{std::move(parameters)} {}
+
+  std::string fingerprint() const override {
+    return to_canonical_text(json::value{{"defaults", parameters_}});
+  }
+  result<model_request> transform(model_request request) const override {
+    for (const auto& member : parameters_)
+      request.parameters.insert(member); // does nothing where the key is there
+    return request;
+  }
+
+private:
+  json::object parameters_;
+};
+
+class logging_middleware final : public model_middleware {
+public:
+  explicit logging_middleware(std::function<void(const model_call_record&)> on_call)
+      : on_call_{std::move(on_call)} {
+    SUPERSTEP_ASSERT(on_call_ != nullptr);
+  }
+
+  task<result<message>> wrap_generate(model_request, model_request request,
+                                      generate_function next) const override {
+    auto record = record_of(request, false);
+    auto asking = next(std::move(request));
+    auto answer = co_await asking;
+    report(std::move(record), answer);
+    co_return answer;
+  }
+  task<result<message>> wrap_stream(model_request, model_request request, stream_function next,
+                                    protocol_event_handler on_event) const override {
+    auto record = record_of(request, true);
+    auto asking = next(std::move(request), std::move(on_event));
+    auto answer = co_await asking;
+    report(std::move(record), answer);
+    co_return answer;
+  }
+
+private:
+  static model_call_record record_of(const model_request& request, bool is_stream) {
+    auto out = model_call_record{};
+    out.run_key = request.run_key;
+    out.turn = request.turn;
+    out.messages = request.messages.size();
+    out.tools = request.tools ? request.tools->size() : 0;
+    out.is_stream = is_stream;
+    return out;
+  }
+  void report(model_call_record record, const result<message>& answer) const {
+    if (answer) {
+      record.usage = answer->usage;
+      record.tool_calls = answer->tool_calls.size();
+    } else {
+      record.error = answer.error().text;
+    }
+    on_call_(record);
+  }
+
+  std::function<void(const model_call_record&)> on_call_;
+};
+
+/// Returns all that an answer depends on. Excludes the run, so that runs share answers.
+std::string cache_key(const model_request& request) {
+  auto key = json::object{};
+  if (request.system)
+    key["system"] = to_json(*request.system);
+  auto messages = json::array{};
+  for (const auto& m : request.messages) {
+    // Ids differ between runs and have no meaning for a model.
+    auto one = m;
+    one.id.clear();
+    messages.push_back(to_json(one));
+  }
+  key["messages"] = std::move(messages);
+  auto tools = json::array{};
+  if (request.tools)
+    for (const auto& tool : *request.tools)
+      tools.push_back({tool.name, tool.description, tool.parameters});
+  key["tools"] = std::move(tools);
+  key["parameters"] = request.parameters;
+  return to_canonical_text(json::value(std::move(key)));
+}
+
+class caching_middleware final : public model_middleware {
+public:
+  explicit caching_middleware(std::size_t answers_max) : answers_max_{answers_max} {
+    SUPERSTEP_ASSERT(answers_max_ > 0);
+  }
+
+  task<result<message>> wrap_generate(model_request, model_request request,
+                                      generate_function next) const override {
+    auto key = cache_key(request);
+    if (auto known = find(key))
+      co_return std::move(*known);
+    auto asking = next(std::move(request));
+    auto answer = co_await asking;
+    if (answer)
+      keep(std::move(key), *answer);
+    co_return answer;
+  }
+
+private:
+  using entry = std::pair<std::string, message>;
+
+  std::optional<message> find(const std::string& key) const {
+    const auto lock = std::scoped_lock{mutex_};
+    const auto found = places_.find(key);
+    if (found == places_.end())
+      return {};
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->second;
+  }
+  void keep(std::string key, const message& answer) const {
+    const auto lock = std::scoped_lock{mutex_};
+    if (places_.contains(key))
+      return; // asked twice at once
+    entries_.emplace_front(std::move(key), answer);
+    places_[entries_.front().first] = entries_.begin();
+    if (entries_.size() > answers_max_) {
+      places_.erase(entries_.back().first);
+      entries_.pop_back();
+    }
+  }
+
+  const std::size_t answers_max_;
+  mutable std::mutex mutex_;
+  mutable std::list<entry> entries_; // guarded by mutex_, as is the next; the last used first
+  mutable std::map<std::string_view, std::list<entry>::iterator> places_;
+};
+
+const tool_definition* definition_of(const model_request& request, std::string_view name) {
+  if (!request.tools)
+    return nullptr;
+  const auto found = std::ranges::find(*request.tools, name, &tool_definition::name);
+  return found == request.tools->end() ? nullptr : &*found;
+}
+
+class repair_middleware final : public model_middleware {
+public:
+  std::string fingerprint() const override { return R"({"repair":true})"; }
+
+  task<result<message>> wrap_generate(model_request, model_request request,
+                                      generate_function next) const override {
+    auto asking = next(request);
+    auto answer = co_await asking;
+    if (answer)
+      repair(*answer, request);
+    co_return answer;
+  }
+
+private:
+  static void repair(message& answer, const model_request& request) {
+    auto broken = std::vector<invalid_tool_call>{};
+    for (auto& call : answer.invalid_tool_calls) {
+      auto arguments = parse_relaxed_json(call.args);
+      if (arguments && arguments->is_object())
+        answer.tool_calls.push_back(
+            {std::move(call.id), std::move(call.name), std::move(arguments->get_object())});
+      else
+        broken.push_back(std::move(call));
+    }
+    answer.invalid_tool_calls = std::move(broken);
+    for (auto& call : answer.tool_calls)
+      if (const auto* tool = definition_of(request, call.name)) {
+        auto bent = coerce(json::value(call.args), json::value(tool->parameters));
+        if (auto* object = bent.if_object())
+          call.args = std::move(*object);
+      }
+  }
+};
+
+} // namespace
+
+model_middleware_ptr make_defaults_middleware(json::object parameters) {
+  return std::make_shared<const defaults_middleware>(std::move(parameters));
+}
+
+model_middleware_ptr
+make_logging_middleware(std::function<void(const model_call_record&)> on_call) {
+  return std::make_shared<const logging_middleware>(std::move(on_call));
+}
+
+model_middleware_ptr make_caching_middleware(std::size_t answers_max) {
+  return std::make_shared<const caching_middleware>(answers_max);
+}
+
+model_middleware_ptr make_repair_middleware() {
+  return std::make_shared<const repair_middleware>();
 }
 
 } // namespace superstep

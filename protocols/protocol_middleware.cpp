@@ -1,24 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/answer_end.hpp"
-#include "protocols/coerce_text.hpp"
+// Tool calls as text: asks the model through a protocol, retries, and turns the text of whole and
+// streamed answers into calls. Requests are written by protocol_request.cpp, complete answers are
+// parsed by parse_answer.cpp, forced calls by tool_choice.cpp.
+#include <superstep/protocols/protocol_middleware.hpp>
+
 #include "protocols/protocol_request.hpp"
+#include "protocols/relaxed_json.hpp"
+#include "protocols/stream_output.hpp"
+#include "protocols/text.hpp"
 
 #include <superstep/base/assert.hpp>
+#include <superstep/messages/message.hpp>
 #include <superstep/models/model_error.hpp>
-#include <superstep/protocols/parse_answer.hpp>
-#include <superstep/protocols/protocol_middleware.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
-#include <superstep/protocols/tool_choice.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace superstep {
 
 namespace {
 
-/// 64 bits of which each depends on all of both.
+constexpr auto reason_keys = std::array{std::string_view{"finish_reason"},
+                                        std::string_view{"stop_reason"},
+                                        std::string_view{"done_reason"}};
+
+// Words of servers for an answer that the model ended itself, in lower case.
+constexpr auto whole_words = std::array{
+    std::string_view{"stop"},          std::string_view{"end_turn"},
+    std::string_view{"stop_sequence"}, std::string_view{"tool_calls"},
+    std::string_view{"tool_use"},      std::string_view{"function_call"},
+    std::string_view{"eos"},           std::string_view{"eos_token"},
+    std::string_view{"end"},           std::string_view{"completed"},
+    std::string_view{"complete"},
+};
+
+bool is_same_word(std::string_view word, std::string_view lower) noexcept {
+  return std::ranges::equal(word, lower, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
+/// Returns the server's word for why it cut the answer (`length`, `max_tokens`, `content_filter`).
+/// Empty if the model ended the answer itself or the server gave no reason. An unknown word counts
+/// as a cut, because running half a call is worse than asking again.
+/// @returns a view into `answer`
+std::string_view cut_reason(const message& answer) noexcept {
+  const auto& metadata = answer.response_metadata;
+  for (const auto key : reason_keys) {
+    const auto word = text::member_text(metadata, key);
+    if (!word.empty() && std::ranges::none_of(whole_words, [&](auto whole) {
+          return is_same_word(word, whole);
+        }))
+      return word;
+  }
+  // Responses: the status names the cut, the details its reason.
+  if (text::member_text(metadata, "status") != "incomplete")
+    return {};
+  const auto* details = metadata.if_contains("incomplete_details");
+  if (details != nullptr && details->is_object())
+    if (const auto word = text::member_text(details->get_object(), "reason"); !word.empty())
+      return word;
+  return "incomplete";
+}
+
+/// Hashes two numbers.
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   auto x = a + 0x9e3779b97f4a7c15U * (b + 1);
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -26,7 +75,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 31U);
 }
 
-/// Ids of calls: no two alike within a run, the same when the run is replayed.
+/// Generates ids of calls: unique within a run, and the same when the run is replayed.
 class call_ids {
 public:
   explicit call_ids(const model_request& request) {
@@ -57,7 +106,7 @@ void add_call(message& into, parsed_call call, call_ids& ids) {
         {ids.next(), std::move(call.name), std::move(arguments->get_object())});
   else
     into.invalid_tool_calls.push_back({ids.next(), std::move(call.name), std::move(call.arguments),
-                                       "the arguments are no JSON object"});
+                                       "the arguments are not a JSON object"});
 }
 
 bool is_unfinished(const protocol_error& e) {
@@ -96,7 +145,7 @@ void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids&
     into.response_metadata["finish_reason"] = "tool_calls";
 }
 
-/// The answer with these texts and calls in place of its text.
+/// Returns the answer with these texts and calls instead of its text.
 message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids) {
   answer.content.clear();
   answer.blocks.reset();
@@ -143,7 +192,7 @@ public:
     out["retries"] = options_.retries;
     if (options_.unclosed == unclosed_calls::refuse)
       out["unclosed"] = "refuse";
-    // Prompts of one's own are code; a sample shows that they changed.
+    // A custom prompt is code; a sample of its text detects changes.
     const auto sample = std::vector<protocol_tool>{};
     if (options_.prompt)
       out["prompt"] = options_.prompt(*options_.protocol, sample);
@@ -151,7 +200,7 @@ public:
   }
   result<model_request> transform(model_request request) const override {
     const auto described = describer_.describe(request.tools);
-    request.on_chunk = nullptr; // it would hear the text of calls: the whole answer is told instead
+    request.on_chunk = nullptr; // would get the text of calls; the complete answer is reported
     return protocol_request(std::move(request), *described, options_);
   }
   task<result<message>> wrap_generate(model_request asked, model_request request,
@@ -167,7 +216,7 @@ private:
     std::vector<protocol_error> errors;
     bool refuses = false; // calls that have no end
   };
-  /// Answers with calls of their own are left alone: the model has learned it meanwhile.
+  /// Whether the model made native calls; such an answer is not parsed.
   static bool is_native(const message& answer) {
     return !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
   }
@@ -204,8 +253,8 @@ private:
   tool_describer describer_;
 };
 
-/// The parts of a whole text without calls that have no end. Streams know which do: a whole text is
-/// also searched for JSON and for elements behind a tool's name, which nothing closes.
+/// Returns the parts of a complete text without unclosed calls. Uses the stream, which knows them:
+/// parse_answer() also finds JSON and elements after a tool's name, which have no close tag.
 std::vector<parsed_part>
 protocol_middleware::parse_closed(std::string_view text, const std::vector<protocol_tool>& tools,
                                   const protocol_error_handler& on_error) const {
@@ -268,7 +317,7 @@ task<result<message>> protocol_middleware::wrap_generate(model_request asked, mo
     auto read = this->read(std::move(*answer), asked, tools);
     if (tries_left == 0 || read.errors.empty() || is_native(read.answer)) {
       read.answer.usage = std::move(usage);
-      // The others are in the text.
+      // The other errors are part of the text.
       std::erase_if(read.errors, [&](const auto& e) { return !read.refuses || !is_unfinished(e); });
       add_unreadable(read.answer, std::move(read.errors), read.ids);
       co_return limited(std::move(read.answer));
@@ -285,23 +334,16 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
   const auto& tools = described->tools;
   const auto choice = tool_choice_of(asked).value();
   if (tools.empty() || choice.at("type") != "auto") {
-    // A forced call is one JSON value: there is nothing to show before its end.
+    // A forced call is one JSON value, so nothing is reported before its end.
     auto asking = next(std::move(request), [](const protocol_event&) {});
     auto answer = co_await asking;
     if (!answer)
       co_return answer;
     auto read = this->read(std::move(*answer), asked, tools);
-    if (!read.answer.content.empty())
-      on_event(stream_text{read.answer.content});
-    auto number = std::size_t{0};
-    for (const auto& call : read.answer.tool_calls) {
-      const auto arguments = to_text(call.args);
-      on_event(tool_input_start{number, call.name});
-      on_event(tool_input_delta{number, arguments});
-      on_event(tool_input_end{number});
-      on_event(stream_call{number++, {call.name, arguments}});
-    }
-    co_return std::move(read.answer);
+    auto out = limited(std::move(read.answer));
+    if (out)
+      report_answer(*out, on_event);
+    co_return out;
   }
   auto parts = std::vector<parsed_part>{};
   auto errors = std::vector<protocol_error>{};

@@ -1,15 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts a request with tools to a request of text only: system text, history and tool choice.
+// The conversion of AI SDK conversations, which programs can call directly, is in transform.cpp.
 #include "protocols/protocol_request.hpp"
 
-#include "protocols/coerce_text.hpp"
+#include "protocols/text.hpp"
 
-#include <superstep/protocols/tool_choice.hpp>
-#include <superstep/protocols/transform.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 namespace superstep {
+
+namespace {
+
+// Bounds the memory of agents that select other tools for each request.
+constexpr auto known_max = std::size_t{8};
+
+} // namespace
+
+described_tools_ptr tool_describer::make(const tool_definitions& tools) const {
+  auto out = described_tools{};
+  out.source = tools;
+  if (tools != nullptr)
+    for (const auto& tool : *tools)
+      out.tools.push_back(make_protocol_tool(tool));
+  if (!out.tools.empty()) {
+    out.prompt = protocol_->prompt(out.tools);
+    out.examples = example_section(*protocol_, out.tools);
+  }
+  return std::make_shared<const described_tools>(std::move(out));
+}
+
+described_tools_ptr tool_describer::describe(const tool_definitions& tools) const {
+  const auto find = [&] {
+    const auto found = std::ranges::find(known_, tools, &described_tools::source);
+    if (found != known_.end())
+      std::rotate(found, found + 1, known_.end());
+    return found != known_.end();
+  };
+  {
+    const auto lock = std::scoped_lock{guards_known_};
+    if (find())
+      return known_.back();
+  }
+  // Without the lock, because user-defined protocols and long lists may be slow.
+  auto made = make(tools);
+  const auto lock = std::scoped_lock{guards_known_};
+  if (find())
+    return known_.back();
+  if (known_.size() >= known_max)
+    known_.pop_front();
+  known_.push_back(made);
+  return made;
+}
 
 namespace {
 
@@ -38,7 +84,7 @@ void add_system_text(model_request& request, const std::string& prompt) {
   request.system = std::make_shared<const message>(system_message(prompt));
 }
 
-/// What the model once wrote, or would have written.
+/// Returns the text that the model wrote, or would have written, for this answer.
 message answer_text(const message& answer, const tool_protocol& protocol) {
   auto text = text_of(answer);
   const auto add = [&](std::string_view call) {
@@ -47,7 +93,7 @@ message answer_text(const message& answer, const tool_protocol& protocol) {
   };
   for (const auto& call : answer.tool_calls)
     add(protocol.format_call(call.name, to_text(call.args)));
-  // What a protocol could not read is kept with its tags, which no arguments begin with.
+  // Unparsable calls are stored with their tags, and arguments never begin with one.
   for (const auto& call : answer.invalid_tool_calls) {
     const auto is_whole = call.name.empty() || call.args.starts_with('<');
     add(is_whole ? call.args : protocol.format_call(call.name, call.args));
@@ -55,7 +101,7 @@ message answer_text(const message& answer, const tool_protocol& protocol) {
   return ai_message(std::move(text));
 }
 
-/// History as text. Results name their tool, because text has no ids.
+/// Writes history as text. Results contain the name of their tool, because text has no ids.
 class history_writer {
 public:
   explicit history_writer(const tool_protocol& protocol) : protocol_{protocol} {}
@@ -87,7 +133,7 @@ private:
       out_.push_back(*m);
     }
   }
-  /// Models expect user and assistant in turn.
+  /// Adds a user message. Joins adjacent ones, because models expect alternating roles.
   void add_user(message m) {
     if (!out_.empty() && out_.back().type == message_type::human && !out_.back().blocks &&
         !m.blocks) {
@@ -105,7 +151,7 @@ private:
 error bad_choice(std::string_view what) {
   return error{errc::invalid_argument,
                "tool_choice " + std::string{what} +
-                   "; it is none, auto, required or {type: function, function: {name: …}}"};
+                   "; expected none, auto, required or {type: function, function: {name: …}}"};
 }
 
 } // namespace

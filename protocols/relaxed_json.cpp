@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/coerce_text.hpp"
-#include "protocols/json_string.hpp"
-#include "protocols/relaxed_json_impl.hpp"
+// A JSON parser for texts of models. One parser with two dialects: strict, and relaxed (comments,
+// single quotes, bare words).
+#include "protocols/relaxed_json.hpp"
 
-#include <superstep/protocols/relaxed_json.hpp>
+#include "protocols/text.hpp"
 
 #include <array>
 #include <cmath>
@@ -15,6 +15,107 @@ namespace superstep {
 
 namespace {
 
+void append_utf8(std::string& out, std::uint32_t c) {
+  const auto byte = [&](std::uint32_t b) { out += static_cast<char>(b); };
+  if (c < 0x80) {
+    byte(c);
+  } else if (c < 0x800) {
+    byte(0xc0 | (c >> 6U));
+    byte(0x80 | (c & 0x3fU));
+  } else if (c < 0x10000) {
+    byte(0xe0 | (c >> 12U));
+    byte(0x80 | ((c >> 6U) & 0x3fU));
+    byte(0x80 | (c & 0x3fU));
+  } else {
+    byte(0xf0 | (c >> 18U));
+    byte(0x80 | ((c >> 12U) & 0x3fU));
+    byte(0x80 | ((c >> 6U) & 0x3fU));
+    byte(0x80 | (c & 0x3fU));
+  }
+}
+
+std::optional<std::uint32_t> hex4(std::string_view s, std::size_t& at) {
+  if (s.size() - at < 4)
+    return {};
+  auto v = std::uint32_t{0};
+  for (auto i = 0; i < 4; ++i) {
+    const auto c = text::lower(s[at++]);
+    if (text::is_digit(c))
+      v = v * 16 + static_cast<std::uint32_t>(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      v = v * 16 + static_cast<std::uint32_t>(c - 'a' + 10);
+    else
+      return {};
+  }
+  return v;
+}
+
+/// Reads the digits after `\u`. Returns false if there are not four.
+bool read_unicode(std::string_view s, std::size_t& at, std::string& out) {
+  const auto first = hex4(s, at);
+  if (!first)
+    return false;
+  if (*first >= 0xd800 && *first < 0xdc00 && s.substr(at).starts_with("\\u")) {
+    const auto back = at;
+    at += 2;
+    const auto second = hex4(s, at);
+    if (second && *second >= 0xdc00 && *second < 0xe000) {
+      append_utf8(out, 0x10000 + ((*first - 0xd800) << 10U) + (*second - 0xdc00));
+      return true;
+    }
+    at = back;
+  }
+  // A lone surrogate cannot be encoded in UTF-8.
+  append_utf8(out, *first >= 0xd800 && *first < 0xe000 ? 0xfffd : *first);
+  return true;
+}
+
+} // namespace
+
+std::size_t end_of_plain(std::string_view s, std::size_t at, char quote) noexcept {
+  for (; s.size() - at >= 8; at += 8)
+    if (const auto next = eight_bytes{s.data() + at};
+        next.has(quote) || next.has('\\') || next.has_control())
+      break;
+  while (at < s.size() && s[at] != quote && s[at] != '\\' &&
+         static_cast<unsigned char>(s[at]) >= 0x20)
+    ++at;
+  return at;
+}
+
+const char* read_json_string(std::string_view s, std::size_t& at, std::string& out) {
+  const auto quote = s[at++];
+  for (;;) {
+    const auto from = at;
+    at = end_of_plain(s, at, quote);
+    out += s.substr(from, at - from);
+    if (at >= s.size())
+      return "a string has no end";
+    if (s[at] == quote) {
+      ++at;
+      return nullptr;
+    }
+    if (s[at] != '\\')
+      return "a control character in a string";
+    ++at;
+    if (at >= s.size())
+      return "a string has no end";
+    const auto c = s[at++];
+    static constexpr auto names = std::string_view{"\"\\/bfnrt"};
+    static constexpr auto values = std::string_view{"\"\\/\b\f\n\r\t"};
+    if (const auto i = names.find(c); i != names.npos)
+      out += values[i];
+    else if (c == '\'' && quote == '\'')
+      out += c;
+    else if (c != 'u')
+      return "JSON knows no such escape";
+    else if (!read_unicode(s, at, out))
+      return "\\u wants four hexadecimal digits";
+  }
+}
+
+namespace {
+
 constexpr auto word_chars = [] {
   auto table = std::array<bool, 256>{};
   for (const auto c : std::string_view{"$ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -23,9 +124,9 @@ constexpr auto word_chars = [] {
   return table;
 }();
 
-/// One document, read by recursive descent; the depth is bounded by json_limits. What is a token is
-/// tried in a fixed order (space, punctuation, comment, keyword, number, string, word), so a word
-/// that begins like a keyword or a number falls apart in two and fails where it stands.
+/// A recursive descent parser for one document; json_limits bounds the depth. Tokens are tried in a
+/// fixed order (space, punctuation, comment, keyword, number, string, word). A word that begins
+/// like a keyword or a number is therefore split in two and rejected.
 class reader {
 public:
   reader(std::string_view text, json_dialect dialect) : text_{text}, dialect_{dialect} {}
@@ -72,7 +173,7 @@ private:
       if (!at('/'))
         return;
       const auto rest = text_.substr(at_);
-      // A comment without an end is not one: its text is read as words, and fails as such.
+      // An unterminated comment is read as words, which are rejected.
       const auto end = rest.starts_with("//")   ? text_.find('\n', at_)
                        : rest.starts_with("/*") ? text_.find("*/", at_ + 2)
                                                 : std::string_view::npos;
@@ -92,7 +193,7 @@ private:
       return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
     }
     if (c == '"' || (c == '\'' && dialect_.relaxed)) {
-      // Most strings hold no escape and are taken as they stand.
+      // Most strings contain no escapes and are copied.
       if (const auto s = plain_string()) {
         into.emplace_string().assign(s->data(), s->size());
         return true;
@@ -132,7 +233,7 @@ private:
     return text_.substr(from, at_ - from);
   }
 
-  /// False without why_: no number begins here.
+  /// Returns false without why_ if no number begins here.
   bool read_number(json::value& into) {
     auto i = at_;
     const auto digits = [&] {
@@ -161,7 +262,7 @@ private:
         i = mark;
     }
     const auto d = text::number_of(text_.substr(at_, i - at_));
-    // What is too large for a double is written as null later on; say so now.
+    // A number beyond a double would be written as null.
     if (!d)
       return fail("a number is out of range");
     into = text::number_value(*d);
@@ -169,8 +270,8 @@ private:
     return true;
   }
 
-  /// The string that begins here, if it is what stands between its quotes; nothing: it is
-  /// not, and nothing has been read.
+  /// Reads the string that begins here if it has no escapes. Nullopt if it has; nothing has been
+  /// read then.
   std::optional<std::string_view> plain_string() {
     const auto quote = text_[at_];
     const auto end = end_of_plain(text_, at_ + 1, quote);
@@ -248,14 +349,14 @@ private:
     const auto rest = text_.substr(at_);
     for (const auto* keyword : {"true", "false", "null"})
       if (rest.starts_with(keyword))
-        return fail("a keyword is no key");
+        return fail("a keyword cannot be a key");
     if (rest.size() > 1 && rest[0] == '-' && text::is_digit(rest[1]))
-      return fail("a number is no key");
+      return fail("a number cannot be a key");
     key = read_word();
     return !key.empty() || fail("a key is missing");
   }
 
-  /// After an element: its comma, or the end that is left for the loop to take.
+  /// Reads the comma after an element. The closing bracket is left for the loop.
   bool next(char end) {
     if (at(end))
       return true;

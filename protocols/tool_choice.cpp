@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/coerce_schema.hpp"
-#include "protocols/coerce_text.hpp"
-#include "protocols/parse_answer_tools.hpp"
+// Forced tool choice: the response format to request and the call in the answer. Follows
+// @ai-sdk-tool/parser 4.1.26. Declared in protocol_parts.hpp.
+#include "models/json_schema.hpp"
+#include "protocols/answer_parts.hpp"
+#include "protocols/relaxed_json.hpp"
+#include "protocols/text.hpp"
 
-#include <superstep/protocols/coerce.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
-#include <superstep/protocols/tool_choice.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <string>
 #include <utility>
@@ -33,7 +34,7 @@ json::value format_of(const protocol_tool& tool) {
   return format;
 }
 
-/// `if` the name is this tool's `then` its arguments, `else` the rest; built from the last.
+/// Builds `if` name is this tool's `then` its arguments, `else` the rest, beginning with the last.
 void add_branches(json::object& schema, const std::vector<protocol_tool>& tools) {
   auto rest = json::object{};
   for (auto tool = tools.rbegin(); tool != tools.rend(); ++tool) {

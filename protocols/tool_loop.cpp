@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/assert.hpp>
+// A minimal loop of model and tools for programs without graphs.
 #include <superstep/protocols/tool_loop.hpp>
+
+#include <superstep/base/assert.hpp>
 
 #include <utility>
 
@@ -14,7 +16,7 @@ message failed(std::string text, const std::string& id, const std::string& name)
   return out;
 }
 
-/// What is wrong with the name of a call; empty: nothing.
+/// Returns the fault of the name of a call; empty if the tool is known.
 std::string unknown_tool(const tool_definitions& tools, const std::string& name) {
   auto known = std::string{};
   if (tools)
@@ -23,7 +25,7 @@ std::string unknown_tool(const tool_definitions& tools, const std::string& name)
         return {};
       known += (known.empty() ? "" : ", ") + tool.name;
     }
-  return "there is no tool \"" + name + "\"; there are: " + (known.empty() ? "none" : known);
+  return "unknown tool \"" + name + "\"; available: " + (known.empty() ? "none" : known);
 }
 
 task<message> answer_of(call_function call, tool_call asked, tool_definitions tools) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/coerce_text.hpp"
+// Converts AI SDK conversations to text. Follows transformParams of @ai-sdk-tool/parser 4.1.26
+// (recorded cases of kind proto.transform). Declared in protocol_parts.hpp.
+#include "protocols/text.hpp"
 
-#include <superstep/protocols/transform.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -10,13 +12,8 @@ namespace superstep {
 
 namespace {
 
-std::string_view string_in(const json::object& o, std::string_view key) {
-  const auto* s = o.if_contains(key);
-  return s && s->is_string() ? text::view(s->get_string()) : std::string_view{};
-}
-
 bool is_a(const json::value& part, std::string_view type) {
-  return part.is_object() && string_in(part.get_object(), "type") == type;
+  return part.is_object() && text::member_text(part.get_object(), "type") == type;
 }
 
 json::value text_part(std::string_view text) {
@@ -34,13 +31,13 @@ std::string joined(const json::array& parts) {
   for (const auto& part : parts) {
     if (&part != parts.data())
       out += '\n';
-    out += string_in(part.get_object(), "text");
+    out += text::member_text(part.get_object(), "text");
   }
   return out;
 }
 
 std::string_view role_of(const json::value& message) {
-  return message.is_object() ? string_in(message.get_object(), "role") : std::string_view{};
+  return message.is_object() ? text::member_text(message.get_object(), "role") : std::string_view{};
 }
 
 json::array* parts_of(json::value& message) {
@@ -60,7 +57,8 @@ json::array assistant_parts(const tool_protocol& protocol, json::array parts,
       const auto arguments = input == nullptr     ? std::string{"{}"}
                              : input->is_string() ? std::string{text::view(input->get_string())}
                                                   : to_text(*input);
-      out.push_back(text_part(protocol.format_call(string_in(call, "toolName"), arguments)));
+      out.push_back(
+          text_part(protocol.format_call(text::member_text(call, "toolName"), arguments)));
     } else {
       out.push_back(text_part(to_text(part)));
       if (on_error)
@@ -74,11 +72,11 @@ std::string approval(const json::object& part) {
   const auto* approved = part.if_contains("approved");
   if (approved && approved->is_bool() && approved->get_bool())
     return "[Tool Approval Approved]";
-  const auto reason = std::string{string_in(part, "reason")};
+  const auto reason = std::string{text::member_text(part, "reason")};
   return "[Tool Approval Denied" + (reason.empty() ? reason : ": " + reason) + ']';
 }
 
-/// Results first, then what the user said to calls that needed leave.
+/// Returns the results, then the user's decisions about calls that needed approval.
 json::array tool_parts(const tool_protocol& protocol, const json::array& parts) {
   auto sections = json::array{};
   for (const auto& part : parts) {
@@ -88,7 +86,8 @@ json::array tool_parts(const tool_protocol& protocol, const json::array& parts) 
     const auto* output = found.if_contains("output");
     const auto value =
         output && output->is_object() ? tool_result_value(output->get_object()) : json::value{};
-    sections.push_back(text_part(protocol.format_result(string_in(found, "toolName"), value)));
+    sections.push_back(
+        text_part(protocol.format_result(text::member_text(found, "toolName"), value)));
   }
   for (const auto& part : parts)
     if (is_a(part, "tool-approval-response"))
@@ -102,7 +101,7 @@ void add_system_text(json::array& messages, std::string_view prompt) {
   for (auto& message : messages) {
     if (role_of(message) != "system")
       continue;
-    auto content = std::string{string_in(message.get_object(), "content")};
+    auto content = std::string{text::member_text(message.get_object(), "content")};
     if (const auto* parts = parts_of(message); parts && is_all_text(*parts))
       content = joined(*parts);
     content += content.empty() ? "" : "\n\n";
@@ -115,7 +114,7 @@ void add_system_text(json::array& messages, std::string_view prompt) {
   messages.push_back(std::move(system));
 }
 
-/// From the end backwards, so that each message is moved once.
+/// Works from the end, so that each message is moved once.
 json::array merge_user_messages(json::array messages) {
   const auto is_user_text = [](json::value& message) {
     const auto* parts = parts_of(message);
@@ -150,10 +149,10 @@ std::string id_text(const json::object& part) {
   return id->is_string() ? std::string{text::view(id->get_string())} : to_text(*id);
 }
 
-/// What stands for a part of a result that is not text.
+/// Returns the text that replaces a part of a result that is not text.
 std::string placeholder(const json::object& part) {
-  const auto type = string_in(part, "type");
-  const auto in = [&](const char* key) { return std::string{string_in(part, key)}; };
+  const auto type = text::member_text(part, "type");
+  const auto in = [&](const char* key) { return std::string{text::member_text(part, key)}; };
   if (type == "text")
     return in("text");
   if (type == "image-data")
@@ -197,7 +196,7 @@ std::string example_section(const tool_protocol& protocol,
 }
 
 json::value tool_result_value(const json::object& output) {
-  const auto type = string_in(output, "type");
+  const auto type = text::member_text(output, "type");
   const auto* found = output.if_contains("value");
   const auto value = found ? *found : json::value{};
   const auto as_text =
@@ -205,7 +204,7 @@ json::value tool_result_value(const json::object& output) {
   if (type == "error-text" || type == "error-json")
     return json::value("[Error: " + (type == "error-text" ? as_text : to_text(value)) + ']');
   if (type == "execution-denied") {
-    const auto reason = std::string{string_in(output, "reason")};
+    const auto reason = std::string{text::member_text(output, "reason")};
     return json::value("[Execution Denied" + (reason.empty() ? "" : ": " + reason) + ']');
   }
   if (type != "content" || !value.is_array())

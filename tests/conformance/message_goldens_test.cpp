@@ -2,7 +2,7 @@
 // The recorded cases of messages and of the providers' formats are answered as recorded.
 #include "conformance/message_form.hpp"
 
-#include <superstep/protocols/relaxed_json.hpp>
+#include "protocols/relaxed_json.hpp"
 
 #include <boost/test/unit_test.hpp>
 

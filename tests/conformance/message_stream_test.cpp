@@ -3,7 +3,7 @@
 #include "conformance/message_form.hpp"
 #include "models/http/answer_stream.hpp"
 
-#include <superstep/protocols/relaxed_json.hpp>
+#include "protocols/relaxed_json.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -5,8 +5,8 @@
 #include "conformance/written_call.hpp"
 
 #include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/parse_answer.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/relaxed_json.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -2,13 +2,10 @@
 #include "cases.hpp"
 #include "protocol_stream_cases.hpp"
 
-#include <superstep/protocols/coerce.hpp>
 #include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/parse_answer.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
-#include <superstep/protocols/tool_choice.hpp>
-#include <superstep/protocols/tool_xml.hpp>
-#include <superstep/protocols/transform.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/relaxed_json.hpp"
+#include "protocols/elements/tool_xml.hpp"
 
 #include <stdexcept>
 #include <utility>

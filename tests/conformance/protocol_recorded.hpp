@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
+#include "protocols/relaxed_json.hpp"
 
 #include <filesystem>
 #include <fstream>

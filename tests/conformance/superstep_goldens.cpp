@@ -3,7 +3,7 @@
 #include "cases.hpp"
 
 #include <superstep/base/json.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
+#include "protocols/relaxed_json.hpp"
 
 #include <exception>
 #include <fstream>

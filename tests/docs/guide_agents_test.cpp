@@ -7,10 +7,10 @@
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/ask.hpp>
 #include <superstep/models/init_chat_model.hpp>
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/models/scripted_model.hpp>
 #include <superstep/net/io_context.hpp>
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 //! [includes]

@@ -4,7 +4,7 @@
 #include "fuzz_input.hpp"
 
 #include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/parse_answer.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <map>

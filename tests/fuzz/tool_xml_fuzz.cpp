@@ -2,8 +2,8 @@
 // Arguments as elements, and the relaxed JSON of hermes.
 #include "protocol_fuzz.hpp"
 
-#include <superstep/protocols/relaxed_json.hpp>
-#include <superstep/protocols/tool_xml.hpp>
+#include "protocols/relaxed_json.hpp"
+#include "protocols/elements/tool_xml.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

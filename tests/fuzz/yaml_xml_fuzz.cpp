@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls, and their bodies alone: what the short way reads is what the parser of all YAML reads.
-#include "protocols/yaml_plain.hpp"
-#include "protocols/yaml_reader.hpp"
+#include "protocols/yaml_xml/yaml.hpp"
 #include "protocol_fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

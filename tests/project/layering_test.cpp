@@ -26,7 +26,8 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"actors", {"runtime"}},
     {"tools", {"runtime", "messages", "net"}},
     {"models", {"messages", "net"}},
-    {"agents", {"tools", "models", "actors"}},
+    {"protocols", {"models"}},
+    {"agents", {"tools", "protocols", "actors"}},
     {"batch", {"agents", "checkpoint"}},
     {"cli", {"batch"}},
 };

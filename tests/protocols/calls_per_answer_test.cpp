@@ -55,7 +55,9 @@ reading read(std::string_view protocol, message answer, bool is_streamed, std::s
   const auto model = wrap_model(std::make_shared<const fixed_model>(std::move(answer)),
                                 {make_protocol_middleware(std::move(options))});
   auto told = std::size_t{0};
-  const auto count = [&](const protocol_event& e) { told += std::holds_alternative<stream_call>(e); };
+  const auto count = [&](const protocol_event& e) {
+    told += std::holds_alternative<stream_call>(e);
+  };
   auto out = is_streamed ? sync_wait(model->stream(std::move(request), count))
                          : sync_wait(model->complete(std::move(request)));
   return {std::move(out), told};

@@ -4,7 +4,7 @@
 // times the CPU time.
 // SUPERSTEP_HOSTILE_MB: their length in MB (otherwise short, so that all tests together are quick).
 #include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/parse_answer.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -99,7 +99,7 @@ std::string repeated(const hostile_text& text, std::size_t size) {
   return out += text.after;
 }
 
-/// Each alias stands for ten of the one before.
+/// Returns YAML in which each alias contains ten of the one before.
 std::string alias_bomb() {
   auto out = std::string{"<f>\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"};
   for (auto i = 1; i < 30; ++i) {
@@ -238,7 +238,7 @@ void check_growth(const std::string& what, std::string_view part, std::string_vi
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(hostile_texts_are_read_or_refused_within_bounds) {
+BOOST_AUTO_TEST_CASE(parses_or_rejects_hostile_texts_within_bounds) {
   const auto known = tools();
   const auto bomb = alias_bomb();
   for (const auto* name : {"hermes", "morph_xml", "yaml_xml", "qwen3_coder"}) {
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(hostile_texts_are_read_or_refused_within_bounds) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_has_a_bounded_number_of_calls) {
+BOOST_AUTO_TEST_CASE(bounds_number_of_calls_in_one_answer) {
   auto text = std::string{};
   for (auto i = 0; i < 10'050; ++i)
     text += "<f/>";

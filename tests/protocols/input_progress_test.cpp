@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/input_progress.hpp"
+#include "protocols/stream_output.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(input_progress)
 
-BOOST_AUTO_TEST_CASE(deltas_join_to_the_final_arguments_in_pieces_of_bounded_size) {
+BOOST_AUTO_TEST_CASE(deltas_of_bounded_size_join_to_arguments) {
   auto joined = std::string{};
   const auto on_event = superstep::protocol_event_handler{[&](const auto& event) {
     const auto& delta = std::get<superstep::tool_input_delta>(event);
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(deltas_join_to_the_final_arguments_in_pieces_of_bounded_siz
   BOOST_TEST(joined == last);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_that_do_not_begin_with_what_was_sent_are_reported) {
+BOOST_AUTO_TEST_CASE(rejects_arguments_that_contradict_sent_deltas) {
   auto progress_events = 0;
   const auto on_event = superstep::protocol_event_handler{[&](const auto&) { ++progress_events; }};
   auto progress = superstep::input_progress{0, on_event};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/model_error.hpp>
-#include <superstep/protocols/common_middleware.hpp>
 #include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/model_middleware.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -90,7 +90,7 @@ std::string call_text(std::string_view protocol, std::string_view arguments) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_model_without_tool_calls_is_asked_like_one_that_has_them, protocol_names) {
+BOOST_DATA_TEST_CASE(gives_tool_calls_to_models_without_them, protocol_names) {
   const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul","days":3})");
   const auto model = std::make_shared<const text_model>(std::vector{said});
   const auto answer = sync_wait(in_protocol(model, sample)->complete(weather_request())).value();
@@ -104,7 +104,7 @@ BOOST_DATA_TEST_CASE(a_model_without_tool_calls_is_asked_like_one_that_has_them,
   BOOST_TEST(model->asked[0].system->content.find("get_weather") != std::string::npos);
 }
 
-BOOST_DATA_TEST_CASE(calls_and_results_of_the_history_become_text, protocol_names) {
+BOOST_DATA_TEST_CASE(writes_calls_and_results_of_history_as_text, protocol_names) {
   auto request = weather_request();
   request.system = std::make_shared<const message>(system_message("Be brief."));
   request.messages.push_back(
@@ -125,7 +125,7 @@ BOOST_DATA_TEST_CASE(calls_and_results_of_the_history_become_text, protocol_name
   BOOST_TEST(asked.messages[2].content == result + "\nAnd tomorrow?");
 }
 
-BOOST_DATA_TEST_CASE(a_stream_tells_text_and_calls_and_adds_up_to_the_answer, protocol_names) {
+BOOST_DATA_TEST_CASE(stream_events_add_up_to_the_answer, protocol_names) {
   const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul"})");
   const auto model = in_protocol(std::make_shared<const slow_model>(said), sample);
   auto text = std::string{};
@@ -148,7 +148,7 @@ BOOST_DATA_TEST_CASE(a_stream_tells_text_and_calls_and_adds_up_to_the_answer, pr
   BOOST_TEST(to_text(answer.tool_calls[0].args) == arguments);
 }
 
-BOOST_AUTO_TEST_CASE(a_model_whose_call_cannot_be_read_is_asked_once_more) {
+BOOST_AUTO_TEST_CASE(asks_again_after_an_unreadable_call) {
   const auto broken = std::string{"<tool_call>{\"name\": \"get_weather\", oops}</tool_call>"};
   const auto good = call_text("hermes", R"({"location":"Seoul"})");
   auto errors = std::vector<protocol_error>{};
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_model_whose_call_cannot_be_read_is_asked_once_more) {
   BOOST_TEST(text.content == broken, "what cannot be read is text");
 }
 
-BOOST_AUTO_TEST_CASE(ids_of_calls_are_fresh_and_the_same_in_a_replay) {
+BOOST_AUTO_TEST_CASE(call_ids_are_unique_and_stable_in_replays) {
   const auto said = call_text("morph_xml", R"({"location":"A"})");
   auto ids = std::set<std::string>{};
   for (const auto* key : {"row-1", "row-2"})
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(ids_of_calls_are_fresh_and_the_same_in_a_replay) {
   BOOST_TEST(ids.size() == 12U);
 }
 
-BOOST_AUTO_TEST_CASE(a_forced_choice_asks_for_json_and_none_leaves_the_tools_out) {
+BOOST_AUTO_TEST_CASE(tool_choice_requests_json_or_omits_tools) {
   auto request = weather_request();
   request.parameters["tool_choice"] = "required";
   const auto model = std::make_shared<const text_model>(std::vector<std::string>{
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_forced_choice_asks_for_json_and_none_leaves_the_tools_out
   BOOST_TEST(refused.error().text.find("\"maybe\"") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_prompt_of_ones_own_replaces_that_of_the_protocol) {
+BOOST_AUTO_TEST_CASE(custom_prompt_replaces_prompt_of_protocol) {
   const auto model = std::make_shared<const text_model>(std::vector<std::string>{"ok"});
   auto options = protocol_options{};
   options.protocol = make_protocol("yamlXml").value();
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_prompt_of_ones_own_replaces_that_of_the_protocol) {
   BOOST_TEST(model->asked[0].system->content.starts_with("MINE [{"));
 }
 
-BOOST_AUTO_TEST_CASE(middleware_is_run_from_the_first_to_the_last) {
+BOOST_AUTO_TEST_CASE(runs_middleware_from_first_to_last) {
   auto records = std::vector<model_call_record>{};
   const auto model =
       std::make_shared<const text_model>(std::vector<std::string>{"one", "two", "three"});
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(middleware_is_run_from_the_first_to_the_last) {
   BOOST_TEST(wrapped->fingerprint().ends_with("text"));
 }
 
-BOOST_AUTO_TEST_CASE(careless_arguments_are_repaired) {
+BOOST_AUTO_TEST_CASE(repairs_invalid_arguments_of_native_calls) {
   class careless final : public chat_model {
   public:
     task<result<message>> complete(model_request) const override {

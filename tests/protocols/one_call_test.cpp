@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream understands most calls on the way and reads only the others as a whole: both ways say
-// the same of a call, whatever stands in it.
+// A stream parses most calls while they arrive and only the others as a whole. Both ways must
+// return the same call for any content.
 #include <superstep/protocols/make_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -96,7 +96,7 @@ std::vector<std::string> streamed(const tool_protocol& protocol, std::string_vie
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(what_is_understood_on_the_way_is_what_the_whole_says, languages, l) {
+BOOST_DATA_TEST_CASE(streamed_calls_equal_calls_of_complete_texts, languages, l) {
   const auto protocol = make_protocol(l.protocol).value();
   const auto known = tools();
   auto luck = std::minstd_rand{17};

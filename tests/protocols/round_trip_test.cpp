@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a history are read again as they were, whatever their texts hold.
 #include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/parse_answer.hpp>
-#include <superstep/protocols/relaxed_json.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/relaxed_json.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -75,7 +75,7 @@ std::string calls_of(const std::vector<parsed_part>& parts) {
 } // namespace
 
 // Not yaml_xml: it escapes nothing, so that a text can hold its close tag.
-BOOST_DATA_TEST_CASE(texts_of_a_call_survive_what_looks_like_markup,
+BOOST_DATA_TEST_CASE(texts_with_markup_survive_a_round_trip,
                      (std::vector<std::string>{"hermes", "morph_xml", "qwen3_coder"})) {
   const auto protocol = make_protocol(sample).value();
   const auto known = tools();

@@ -95,7 +95,7 @@ std::string text_of(const shown_case& c) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(each_call_is_one_input, boost::unit_test::data::make(shown_cases), c) {
+BOOST_DATA_TEST_CASE(reports_one_input_per_call, boost::unit_test::data::make(shown_cases), c) {
   const auto tools = tools_with(c.properties);
   const auto text = text_of(c);
   const auto protocol = make_protocol(c.protocol).value();
@@ -124,7 +124,7 @@ BOOST_DATA_TEST_CASE(each_call_is_one_input, boost::unit_test::data::make(shown_
   }
 }
 
-BOOST_AUTO_TEST_CASE(texts_stand_twice_only_beside_a_command) {
+BOOST_AUTO_TEST_CASE(repeated_texts_replace_only_beside_a_command) {
   const auto tools = tools_with(R"({"command":{"type":"string"},"user":{"type":"string"}})");
   const auto text = "<job><command>a</command><user>x</user><user>y</user></job>";
   auto errors = std::vector<std::string>{};

@@ -49,7 +49,7 @@ message calling(std::string name, json::object args) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(calls_are_run_until_the_model_answers_without_one) {
+BOOST_AUTO_TEST_CASE(runs_calls_until_an_answer_has_none) {
   const auto got = run({calling("weather", {{"city", "Seoul"}}), ai_message("Sunny.")}).value();
   BOOST_TEST((got.end == tool_loop_end::answered));
   BOOST_TEST(got.steps == 2U);
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(calls_are_run_until_the_model_answers_without_one) {
   BOOST_TEST(got.messages.back().content == "Sunny.");
 }
 
-BOOST_AUTO_TEST_CASE(a_model_that_calls_for_ever_is_stopped_and_the_result_says_so) {
+BOOST_AUTO_TEST_CASE(stops_at_the_step_limit_and_reports_it) {
   const auto endless = std::vector{calling("weather", {{"city", "Seoul"}})};
   const auto got = run(endless).value();
   BOOST_TEST((got.end == tool_loop_end::step_limit));
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_calls_for_ever_is_stopped_and_the_result_says_
   BOOST_TEST(run(endless, {.steps_max = 1}).value().steps == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_wrong_with_a_call_is_told_to_the_model) {
+BOOST_AUTO_TEST_CASE(reports_faults_of_calls_to_the_model) {
   auto broken = ai_message("");
   broken.invalid_tool_calls = {{"c2", "weather", "{", "no JSON"}};
   const auto got =
@@ -80,11 +80,11 @@ BOOST_AUTO_TEST_CASE(what_goes_wrong_with_a_call_is_told_to_the_model) {
       errors.push_back(m.content);
   BOOST_TEST_REQUIRE(errors.size() == 3U);
   BOOST_TEST(errors[0] == "no such city");
-  BOOST_TEST(errors[1] == "there is no tool \"fly\"; there are: weather, time");
+  BOOST_TEST(errors[1] == "unknown tool \"fly\"; available: weather, time");
   BOOST_TEST(errors[2] == "the arguments cannot be read: no JSON");
 }
 
-BOOST_AUTO_TEST_CASE(an_error_of_the_model_ends_the_loop) {
+BOOST_AUTO_TEST_CASE(model_error_ends_the_loop) {
   BOOST_TEST(run({}).error().text == "the server is on fire");
 }
 

@@ -130,7 +130,7 @@ BOOST_DATA_TEST_CASE(cut_call_becomes_an_invalid_call,
   BOOST_TEST(answer.response_metadata.at("finish_reason") == "length");
 }
 
-BOOST_DATA_TEST_CASE(every_word_for_a_cut_counts, protocol_names) {
+BOOST_DATA_TEST_CASE(recognises_every_finish_reason_of_a_cut, protocol_names) {
   const auto text = call_text(sample);
   const auto cut = text.substr(0, text.find("-backup"));
   for (const auto* metadata : {R"({"finish_reason":"length"})", R"({"stop_reason":"max_tokens"})",
@@ -146,7 +146,7 @@ BOOST_DATA_TEST_CASE(every_word_for_a_cut_counts, protocol_names) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(forgotten_end_is_forgiven_unless_refused) {
+BOOST_AUTO_TEST_CASE(completes_unclosed_call_unless_refused) {
   // What models forget, not what a server cut: all of the arguments are there.
   const auto texts = std::vector<std::pair<std::string, std::string>>{
       {"hermes", R"(<tool_call>{"name":"delete_path","arguments":{"path":"/a"}})"},
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(forgotten_end_is_forgiven_unless_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(text_beside_a_cut_call_stays) {
+BOOST_AUTO_TEST_CASE(keeps_text_beside_a_cut_call) {
   const auto cut = "Before.\n<delete_path>\n<path>/data/tm";
   const auto answer = read("morph_xml", answer_of(cut, {{"finish_reason", "length"}}), false);
   BOOST_TEST(answer.content == "Before.\n");
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(unreadable_call_of_a_stream_becomes_invalid) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(readable_calls_beside_unreadable_ones_stay) {
+BOOST_AUTO_TEST_CASE(keeps_readable_calls_beside_unreadable_ones) {
   for (const auto& c : broken_calls) {
     const auto text = call_text(c.protocol) + c.text + call_text(c.protocol);
     const auto answer = read(c.protocol, answer_of(text, {{"finish_reason", "stop"}}), true);
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(readable_calls_beside_unreadable_ones_stay) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_call_of_a_whole_answer_stays_text) {
+BOOST_AUTO_TEST_CASE(keeps_unreadable_call_of_complete_answer_as_text) {
   for (const auto& c : broken_calls) {
     const auto answer = read(c.protocol, answer_of(c.text, {{"finish_reason", "stop"}}), false);
     BOOST_TEST(answer.content == c.text, c);
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(unreadable_call_of_a_whole_answer_stays_text) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_call_that_is_shown_is_text_alone) {
+BOOST_AUTO_TEST_CASE(emitted_raw_text_makes_no_invalid_call) {
   for (const auto& c : broken_calls) {
     auto options = protocol_options{};
     options.protocol = make_protocol(c.protocol).value();
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(unreadable_call_that_is_shown_is_text_alone) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(number_of_unreadable_calls_is_bounded) {
+BOOST_AUTO_TEST_CASE(bounds_number_of_unreadable_calls) {
   auto text = std::string{};
   for (auto i = 0; i < 150; ++i)
     text += "<tool_call>x</tool_call>";
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(number_of_unreadable_calls_is_bounded) {
   BOOST_TEST(answer.invalid_tool_calls[99].error.find("50 calls") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(history_holds_an_unreadable_call_as_written) {
+BOOST_AUTO_TEST_CASE(history_contains_unreadable_call_as_written) {
   for (const auto& c : broken_calls) {
     auto request = delete_request();
     request.messages.push_back(read(c.protocol, answer_of(c.text, {}), true));

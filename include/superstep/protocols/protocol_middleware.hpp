@@ -19,12 +19,13 @@ enum class unclosed_calls {
   refuse,   ///< the call becomes an invalid call, which the agent answers with an error
 };
 
+/// Options of make_protocol_middleware().
 struct protocol_options {
   tool_protocol_ptr protocol; ///< required
-  /// The system text instead of the protocol's own, made from the tools; null: the protocol's.
+  /// Returns the system text for the tools. Null uses tool_protocol::prompt().
   std::function<std::string(const tool_protocol&, const std::vector<protocol_tool>&)> prompt;
-  /// How often a model is asked again whose answer holds a call that cannot be read. Not in
-  /// streams: what has been told cannot be taken back.
+  /// Maximum number of further requests after an answer with a call that cannot be parsed. Streams
+  /// are never repeated, because their parts have been reported already.
   std::uint32_t retries = 1;
   stream_options stream;
   unclosed_calls unclosed = unclosed_calls::complete;
@@ -32,18 +33,19 @@ struct protocol_options {
   /// bound of the parsers). An answer with more is the error `model_errc::bad_answer`, streamed or
   /// not. A stream stops before the first call above the limit.
   std::size_t calls_max = 1'000;
-  /// Told of all that could not be taken as a call. Called by any thread that awaits an answer.
+  /// Receives every part of an answer that could not be parsed as a call. Called by the thread that
+  /// resumes the task of that answer.
   protocol_error_handler on_error;
 };
 
-/// Lets a model without tool calls of its own be asked like one that has them: tools and history
-/// become text, and calls are read from the text of the answer, each with a fresh id.
+/// Creates a middleware that gives tool calls to a model without native ones: tools and history are
+/// written as text, and calls are parsed from the text of the answer. Each call gets a new id.
 ///
-/// `tool_choice` among the parameters is taken out: `none` leaves the tools out, `required` and
-/// `{type: function, function: {name}}` ask for JSON of the tools' schemas (`response_format`).
+/// The parameter `tool_choice` is removed from the request. `none` omits the tools; `required` and
+/// `{type: function, function: {name}}` request JSON of the tools' schemas (`response_format`).
 [[nodiscard]] model_middleware_ptr make_protocol_middleware(protocol_options options);
 
-/// One answer through the protocol, for a caller with options of this request alone.
+/// Asks the model once through a protocol, for options that apply to this request only.
 [[nodiscard]] task<result<message>>
 complete_with_protocol(chat_model_ptr model, protocol_options options, model_request request);
 

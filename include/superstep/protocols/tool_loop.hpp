@@ -9,7 +9,7 @@
 
 namespace superstep {
 
-/// Runs one call; the answer is the text of its tool message. An error is told to the model.
+/// Runs one call and returns the text of its tool message. An error is reported to the model.
 using call_function = std::function<task<result<std::string>>(tool_call)>;
 
 struct tool_loop_options {
@@ -17,21 +17,21 @@ struct tool_loop_options {
 };
 
 enum class tool_loop_end {
-  answered,   ///< the last answer holds no call
-  step_limit, ///< it does, and there was no step left to read the results in
+  answered,   ///< the last answer contains no call
+  step_limit, ///< the last answer contains calls, and no step was left to read their results
 };
 
 struct tool_loop_result {
   tool_loop_end end = tool_loop_end::answered;
   std::size_t steps = 0; ///< answers of the model
-  message_list messages; ///< the whole conversation; every call in it has been answered
+  message_list messages; ///< the conversation; every call in it has a result
 };
 
-/// Asks the model, runs its calls one after the other, and asks again, until it answers without
-/// calls or the steps are used up. For simple programs; agents are graphs.
+/// Asks the model, runs its calls in order, and asks again, until it answers without calls or
+/// `steps_max` is reached. For simple programs; agents are graphs.
 ///
-/// A call of a tool that the request does not list, or without readable arguments, is answered with
-/// an error that says so. An error of the model is that of the loop.
+/// A call of an unknown tool, or with invalid arguments, gets an error as its result. An error of
+/// the model ends the loop with that error.
 [[nodiscard]] task<result<tool_loop_result>> run_tool_loop(chat_model_ptr model,
                                                            model_request request,
                                                            call_function call,

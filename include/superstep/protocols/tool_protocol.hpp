@@ -12,20 +12,20 @@
 
 namespace superstep {
 
-/// A tool as a text protocol describes it: what every model is told, and sample arguments.
+/// A tool as a text protocol describes it to the model.
 struct protocol_tool {
   std::string name;
   std::string description;
-  json::value schema;                ///< a JSON Schema, or a boolean; null: none given
+  json::value schema;                ///< a JSON Schema or a boolean; null if none was declared
   std::vector<json::value> examples; ///< arguments of sample calls
-  json::object as_given;             ///< the whole declaration, for protocols that print it
+  json::object as_given;             ///< the complete declaration, for protocols that print it
 };
 
-/// Something that the model wrote and that could not be taken as a call.
+/// A part of an answer that could not be parsed as a call.
 struct protocol_error {
   std::string code;      ///< such as "malformed-tool-call-body"; see docs/protocols.md
-  std::string tool_name; ///< empty: not known
-  std::string segment;   ///< the raw text it is about
+  std::string tool_name; ///< empty if unknown
+  std::string segment;   ///< the raw text of that part
 };
 using protocol_error_handler = std::function<void(protocol_error)>;
 
@@ -33,7 +33,7 @@ struct parsed_text {
   std::string text;
   friend bool operator==(const parsed_text&, const parsed_text&) = default;
 };
-/// A call that the model wrote. `arguments` is JSON text, as it goes into a message.
+/// A call in an answer. `arguments` is JSON text, as in a message.
 struct parsed_call {
   std::string name;
   std::string arguments;
@@ -41,8 +41,9 @@ struct parsed_call {
 };
 using parsed_part = std::variant<parsed_text, parsed_call>;
 
-/// What comes out of an answer while it is still being written. `call` numbers the calls of one
-/// stream from 0; the deltas of a call join to the arguments of its `parsed_call`.
+// Events of an answer that is still being written. `call` numbers the calls of one stream from 0.
+// The concatenated deltas of a call are the arguments of its `parsed_call`.
+
 struct stream_text {
   std::string text;
 };
@@ -66,11 +67,11 @@ using protocol_event =
 using protocol_event_handler = std::function<void(protocol_event)>;
 
 struct stream_options {
-  bool emit_raw_on_error = false; ///< the text of what could not be taken as a call is shown
+  bool emit_raw_on_error = false; ///< report unparsable calls as text
 };
 
-/// Reads one answer piece by piece. What comes out does not depend on where the pieces were cut.
-/// Owned by one call; not synchronised.
+/// Parses one answer piece by piece. The result does not depend on where the pieces were cut. Owned
+/// by one call; not thread-safe.
 class protocol_stream {
 public:
   virtual ~protocol_stream() = default;
@@ -78,38 +79,41 @@ public:
   /// Refuses a call that is still open when the answer ends: it is reported as
   /// `unfinished-tool-call` and not completed from what is there. May be called until finish().
   virtual void refuse_unclosed() noexcept = 0;
-  /// The answer has ended; nothing may be written any more.
+  /// Ends the answer. write() must not be called afterwards.
   virtual void finish() = 0;
 };
 
-/// How a model without native tool calls is told of tools, and how its text is read.
+/// A text format for tool calls: describes tools to a model and parses calls from its text. Users
+/// can implement further formats.
 ///
-/// Immutable and shared by all calls. Users implement it for protocols of their own. `tools`
-/// outlive the call they are given to, for stream() the stream.
+/// Immutable and shared by all calls, from any thread. `tools` must outlive the call that they are
+/// passed to, and for stream() the returned stream.
 class tool_protocol {
 public:
   virtual ~tool_protocol() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// The list of tools as it stands in the prompt; the part whose layout is fixed.
+  /// Returns the list of tools of the prompt, whose layout is fixed.
   [[nodiscard]] virtual std::string tool_list(const std::vector<protocol_tool>& tools) const = 0;
-  /// The whole system text; empty: none is needed.
+  /// Returns the system text; empty if none is needed.
   [[nodiscard]] virtual std::string prompt(const std::vector<protocol_tool>& tools) const = 0;
-  /// A sample call as the prompt shows it.
+  /// Returns a sample call for the prompt.
   [[nodiscard]] virtual std::string example_call(std::string_view tool,
                                                  const json::value& arguments) const = 0;
-  /// A call of the history. @param arguments JSON text, or whatever the model once wrote instead
+  /// Returns the text of an earlier call.
+  /// @param arguments JSON text, or the invalid text that the model wrote
   [[nodiscard]] virtual std::string format_call(std::string_view tool,
                                                 std::string_view arguments) const = 0;
-  /// A result of the history.
+  /// Returns the text of an earlier result.
   [[nodiscard]] virtual std::string format_result(std::string_view tool,
                                                   const json::value& result) const = 0;
 
-  /// The parts of a whole text, in order, joined again they say all of it; see parse_answer() for
-  /// what is common to all protocols around it.
+  /// Returns the texts and calls of a complete answer, in order. No text is lost. parse_answer()
+  /// adds what is common to all protocols.
   [[nodiscard]] virtual std::vector<parsed_part>
   parse(std::string_view text, const std::vector<protocol_tool>& tools,
         const protocol_error_handler& on_error) const = 0;
+  /// Returns a parser for an answer that arrives in pieces.
   [[nodiscard]] virtual std::unique_ptr<protocol_stream>
   stream(const std::vector<protocol_tool>& tools, stream_options options,
          protocol_event_handler on_event, protocol_error_handler on_error) const = 0;

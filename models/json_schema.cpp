@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads JSON Schemas as the AI SDK tool middleware does: a subset that text protocols need to
+// coerce arguments and to check them. Structured answers (structured_model.cpp) use the same check.
+// The complete validator of tool arguments is tools/argument_schema.cpp.
+#include "models/json_schema.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace superstep::schema {
+
+namespace {
+
+constexpr auto names = std::array<std::pair<std::string_view, kind>, 7>{{{"object", kind::object},
+                                                                         {"array", kind::array},
+                                                                         {"boolean", kind::boolean},
+                                                                         {"number", kind::number},
+                                                                         {"integer", kind::integer},
+                                                                         {"string", kind::string},
+                                                                         {"null", kind::null}}};
+
+bool lists(const json::array& types, std::string_view name) noexcept {
+  for (const auto& t : types)
+    if (t.is_string() && std::string_view{t.get_string()} == name)
+      return true;
+  return false;
+}
+
+/// `(a+)+`, `a+b*` and `\1`: repetition inside or next to repetition, and references back.
+bool is_risky(std::string_view pattern) {
+  constexpr auto pattern_max = std::size_t{128};
+  if (pattern.size() > pattern_max)
+    return true;
+  auto repeated = std::vector<bool>{false}; // per open group: holds a repetition
+  auto after_repetition = false;
+  for (auto i = std::size_t{0}; i < pattern.size(); ++i) {
+    const auto c = pattern[i];
+    const auto repeats = i + 1 < pattern.size() &&
+                         (pattern[i + 1] == '*' || pattern[i + 1] == '+' || pattern[i + 1] == '{');
+    if (c == '(') {
+      repeated.push_back(false);
+      after_repetition = false;
+      continue;
+    }
+    auto group = false;
+    if (c == ')' && repeated.size() > 1) {
+      group = repeated.back();
+      repeated.pop_back();
+    } else if (c == '\\' && i + 1 < pattern.size()) {
+      if (pattern[i + 1] >= '1' && pattern[i + 1] <= '9')
+        return true;
+      ++i;
+    } else if (c == '[') {
+      const auto end = pattern.find(']', i + 2);
+      i = end == pattern.npos ? pattern.size() - 1 : end;
+    } else if (c == '*' || c == '+' || c == '?') {
+      continue;
+    } else if (c == '{') {
+      const auto end = pattern.find('}', i);
+      i = end == pattern.npos ? pattern.size() - 1 : end;
+      continue;
+    }
+    const auto next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (next == '*' || next == '+' || next == '{' || repeats) {
+      if (group || after_repetition)
+        return true;
+      repeated.back() = true;
+      after_repetition = true;
+    } else {
+      after_repetition = false;
+      if (group)
+        repeated.back() = true;
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+const json::value* member(const json::value& schema, std::string_view name) noexcept {
+  const auto* o = schema.if_object();
+  return o ? o->if_contains(name) : nullptr;
+}
+
+const json::value& unwrap(const json::value& schema) noexcept {
+  const auto* inner = member(schema, "jsonSchema");
+  return inner ? *inner : schema;
+}
+
+kind kind_of(const json::value& schema) noexcept {
+  if (const auto* type = member(schema, "type")) {
+    for (const auto& [name, k] : names) {
+      if (type->is_string() && std::string_view{type->get_string()} == name)
+        return k;
+      if (type->is_array() && k != kind::null && lists(type->get_array(), name))
+        return k;
+    }
+    if (type->is_string())
+      return kind::other;
+  }
+  if (member(schema, "properties") || member(schema, "additionalProperties"))
+    return kind::object;
+  if (member(schema, "items") || member(schema, "prefixItems"))
+    return kind::array;
+  return kind::none;
+}
+
+bool allows_null(const json::value& schema) noexcept {
+  const auto* type = member(schema, "type");
+  if (type == nullptr)
+    return false;
+  if (const auto* list = type->if_array())
+    return lists(*list, "null");
+  return type->is_string() && std::string_view{type->get_string()} == "null";
+}
+
+bool is_closed(const json::value& schema) noexcept {
+  const auto* more = member(schema, "additionalProperties");
+  return more && more->is_bool() && !more->get_bool();
+}
+
+const json::object* properties(const json::value& schema) noexcept {
+  const auto* p = member(schema, "properties");
+  return p ? p->if_object() : nullptr;
+}
+
+bool is_scalar(kind k) noexcept {
+  return k == kind::boolean || k == kind::number || k == kind::integer || k == kind::string;
+}
+
+std::vector<const json::value*> pattern_schemas(const json::value& schema, std::string_view key) {
+  auto found = std::vector<const json::value*>{};
+  const auto* patterns = member(schema, "patternProperties");
+  if (patterns == nullptr || !patterns->is_object())
+    return found;
+  for (const auto& entry : patterns->get_object()) {
+    const auto pattern = std::string_view{entry.key()};
+    if (is_risky(pattern))
+      continue;
+    auto options = re2::RE2::Options{};
+    options.set_log_errors(false);
+    const auto regex = re2::RE2{re2::StringPiece{pattern.data(), pattern.size()}, options};
+    if (regex.ok() && re2::RE2::PartialMatch(re2::StringPiece{key.data(), key.size()}, regex))
+      found.push_back(&entry.value());
+  }
+  return found;
+}
+
+} // namespace superstep::schema
+
+namespace superstep {
+
+namespace {
+
+constexpr auto depth_max = 256;
+
+bool is_of_type(const json::value& v, std::string_view type) {
+  if (type == "object")
+    return v.is_object();
+  if (type == "array")
+    return v.is_array();
+  if (type == "string")
+    return v.is_string();
+  if (type == "boolean")
+    return v.is_bool();
+  if (type == "null")
+    return v.is_null();
+  if (type == "number")
+    return v.is_number();
+  if (type == "integer")
+    return v.is_number() && std::trunc(v.to_number<double>()) == v.to_number<double>();
+  return true; // a type from elsewhere refuses nothing
+}
+
+bool type_matches(const json::value& v, const json::value& type) {
+  if (const auto* name = type.if_string())
+    return is_of_type(v, std::string_view{*name});
+  const auto* list = type.if_array();
+  return list == nullptr || list->empty() || std::ranges::any_of(*list, [&](const auto& t) {
+           return t.is_string() && is_of_type(v, std::string_view{t.get_string()});
+         });
+}
+
+bool check(const json::value& v, const json::value& schema, int depth);
+
+bool check_object(const json::object& o, const json::value& schema, int depth) {
+  if (const auto* required = schema::member(schema, "required"); required && required->is_array())
+    for (const auto& name : required->get_array())
+      if (name.is_string() && !o.contains(name.get_string()))
+        return false;
+  const auto* properties = schema::properties(schema);
+  const auto* more = schema::member(schema, "additionalProperties");
+  for (const auto& member : o) {
+    const auto* own = properties ? properties->if_contains(member.key()) : nullptr;
+    const auto patterns = schema::pattern_schemas(schema, std::string_view{member.key()});
+    if (own && !check(member.value(), *own, depth + 1))
+      return false;
+    for (const auto* pattern : patterns)
+      if (!check(member.value(), *pattern, depth + 1))
+        return false;
+    if (!own && patterns.empty() && more && !check(member.value(), *more, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+bool check_array(const json::array& items, const json::value& schema, int depth) {
+  const auto* prefix = schema::member(schema, "prefixItems");
+  const auto* each = schema::member(schema, "items");
+  // Before prefixItems there was a list under `items`.
+  if (prefix == nullptr && each && each->is_array())
+    std::swap(prefix, each);
+  const auto fixed = prefix && prefix->is_array() ? prefix->get_array().size() : 0;
+  for (auto i = std::size_t{0}; i < items.size(); ++i) {
+    const auto* s = i < fixed ? &prefix->get_array()[i] : each;
+    if (s && !check(items[i], *s, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+bool check_combined(const json::value& v, const json::value& schema, int depth) {
+  const auto count = [&](const json::array& parts) {
+    return std::ranges::count_if(parts,
+                                 [&](const auto& part) { return check(v, part, depth + 1); });
+  };
+  if (const auto* all = schema::member(schema, "allOf"); all && all->is_array())
+    if (!std::ranges::all_of(all->get_array(),
+                             [&](const auto& part) { return check(v, part, depth + 1); }))
+      return false;
+  if (const auto* any = schema::member(schema, "anyOf"); any && any->is_array())
+    if (count(any->get_array()) == 0)
+      return false;
+  if (const auto* one = schema::member(schema, "oneOf"); one && one->is_array())
+    return count(one->get_array()) == 1;
+  return true;
+}
+
+bool check(const json::value& v, const json::value& wrapped, int depth) {
+  if (depth > depth_max)
+    return false;
+  const auto& schema = schema::unwrap(wrapped);
+  if (const auto* b = schema.if_bool())
+    return *b;
+  if (!schema.is_object())
+    return true;
+  if (const auto* type = schema::member(schema, "type"); type && !type_matches(v, *type))
+    return false;
+  if (const auto* list = schema::member(schema, "enum"); list && list->is_array())
+    if (std::ranges::find(list->get_array(), v) == list->get_array().end())
+      return false;
+  if (const auto* constant = schema::member(schema, "const"); constant && *constant != v)
+    return false;
+  if (const auto* o = v.if_object(); o && !check_object(*o, schema, depth))
+    return false;
+  if (const auto* a = v.if_array(); a && !check_array(*a, schema, depth))
+    return false;
+  return check_combined(v, schema, depth);
+}
+
+} // namespace
+
+bool matches_schema(const json::value& v, const json::value& schema) {
+  return check(v, schema, 0);
+}
+
+} // namespace superstep

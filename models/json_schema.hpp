@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace superstep::schema {
+
+enum class kind { none, object, array, boolean, number, integer, string, null, other };
+
+/// Returns the schema inside a wrapper `{jsonSchema: S}`, or the schema itself.
+[[nodiscard]] const json::value& unwrap(const json::value& schema) noexcept;
+/// Returns the type that coercion converts a value to. If the schema has several types, the first
+/// in the order of `kind` is used.
+[[nodiscard]] kind kind_of(const json::value& schema) noexcept;
+[[nodiscard]] bool allows_null(const json::value& schema) noexcept;
+/// Whether the schema has `additionalProperties: false`.
+[[nodiscard]] bool is_closed(const json::value& schema) noexcept;
+[[nodiscard]] const json::value* member(const json::value& schema, std::string_view name) noexcept;
+[[nodiscard]] const json::object* properties(const json::value& schema) noexcept;
+[[nodiscard]] bool is_scalar(kind k) noexcept;
+/// Returns the schemas of patternProperties whose pattern matches a part of `key`. Patterns that
+/// could cost a backtracking engine exponential time are ignored, as in the AI SDK middleware.
+[[nodiscard]] std::vector<const json::value*> pattern_schemas(const json::value& schema,
+                                                              std::string_view key);
+
+} // namespace superstep::schema
+
+namespace superstep {
+
+/// Whether a value matches the parts of its JSON Schema that the AI SDK tool middleware checks:
+/// type, enum, const, required and additional members, items, allOf, anyOf and oneOf.
+///
+/// Bounds and formats are deliberately not checked: a call that violates them is still a call. The
+/// tool node then checks it against the complete schema (argument_schema) and reports the fault to
+/// the model. Values nested deeper than 256 levels do not match.
+[[nodiscard]] bool matches_schema(const json::value& v, const json::value& schema);
+
+} // namespace superstep

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds calls that are elements named after tools in complete texts, for morph_xml and yaml_xml,
+// and the two malformed spellings that models use instead. Streams use element_stream.cpp.
+#include "protocols/elements/xml_calls.hpp"
+
+#include "models/json_schema.hpp"
+#include "protocols/answer_parts.hpp"
+#include "protocols/elements/tool_xml.hpp"
+#include "protocols/elements/xml_elements.hpp"
+#include "protocols/elements/xml_scanner.hpp"
+#include "protocols/text.hpp"
+
+#include <algorithm>
+
+namespace superstep {
+
+namespace {
+
+// Maximum white space inside a tag. A longer one is text, so that a stream need not wait.
+constexpr auto tag_space_max = std::size_t{64};
+
+// Maximum number of examined open tags, which includes those without an end.
+constexpr auto openings_max = 10 * answer_calls_max;
+
+/// An open tag of a tool and its close tag.
+struct opening {
+  std::size_t from;
+  std::size_t body;
+  std::size_t close; // of its close tag; npos: none
+  std::size_t end;   // behind its close tag
+  const protocol_tool* tool;
+};
+
+/// Open tags of one tool that have not been closed. Only those that the scan for a close tag sees
+/// as tags count as nested; a `<` in the text before can hide one from it.
+struct pending {
+  std::vector<std::size_t> seen;
+  std::vector<std::pair<std::size_t, std::size_t>> hidden; // opening, seen.size() at that place
+};
+
+class scanner {
+public:
+  scanner(std::string_view text, const tool_names& names) : text_{text}, names_{names} {}
+
+  /// Finds all open tags in one pass. A tag reaches from the first `<` to the next `>`, with any
+  /// text between, so that after each `>` the scan is in the same state wherever it began.
+  std::vector<opening> scan() && {
+    auto from = std::size_t{0};
+    auto first = text_.find('<');
+    while (first != text_.npos && found_.size() < openings_max) {
+      const auto end = text_.find('>', from);
+      if (end == text_.npos)
+        break;
+      if (first < end) {
+        const auto last = text_.rfind('<', end);
+        add_tag(first, end + 1);
+        add_opening(last, end + 1, first == last);
+        first = text_.find('<', end + 1);
+      }
+      from = end + 1;
+    }
+    return std::move(found_);
+  }
+
+private:
+  void add_opening(std::size_t from, std::size_t end, bool is_seen) {
+    const auto* tool = static_cast<const protocol_tool*>(nullptr);
+    auto behind = std::size_t{};
+    const auto what = read_tool_tag(text_.substr(0, end), from, names_, tool, behind);
+    if (what == tag_start::self_closing) {
+      found_.push_back({from, end, end, end, tool});
+    } else if (what == tag_start::open) {
+      auto& waiting = open_[tool];
+      if (is_seen)
+        waiting.seen.push_back(found_.size());
+      else
+        waiting.hidden.emplace_back(found_.size(), waiting.seen.size());
+      found_.push_back({from, end, text_.npos, text_.npos, tool});
+    }
+  }
+
+  void add_tag(std::size_t from, std::size_t end) {
+    auto inner = text_.substr(from + 1, end - from - 2);
+    if (!inner.starts_with('/'))
+      return;
+    inner.remove_prefix(1);
+    const auto* tool = names_.find(trim_xml(inner));
+    if (tool == nullptr)
+      return;
+    auto& waiting = open_[tool];
+    const auto close = [&](std::size_t i) {
+      found_[i].close = from;
+      found_[i].end = end;
+    };
+    while (!waiting.hidden.empty() && waiting.hidden.back().second == waiting.seen.size()) {
+      close(waiting.hidden.back().first);
+      waiting.hidden.pop_back();
+    }
+    if (waiting.seen.empty())
+      return;
+    close(waiting.seen.back());
+    waiting.seen.pop_back();
+  }
+
+  std::string_view text_;
+  const tool_names& names_;
+  std::vector<opening> found_;
+  std::unordered_map<const protocol_tool*, pending> open_;
+};
+
+} // namespace
+
+tool_names::tool_names(const std::vector<protocol_tool>& tools) : tools_{tools} {
+  for (const auto& tool : tools)
+    if (!tool.name.empty())
+      by_name_.emplace(tool.name, &tool);
+}
+
+const protocol_tool* tool_names::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool tool_names::may_become(std::string_view begin) const {
+  return std::ranges::any_of(tools_, [&](const auto& tool) {
+    return tool.name.size() >= begin.size() && std::string_view{tool.name}.starts_with(begin);
+  });
+}
+
+tag_start read_tool_tag(std::string_view text, std::size_t at, const tool_names& names,
+                        const protocol_tool*& tool, std::size_t& end) {
+  auto i = at + 1;
+  while (i < text.size() && !is_xml_space(text[i]) && text[i] != '/' && text[i] != '>' &&
+         text[i] != '<')
+    ++i;
+  const auto name = text.substr(at + 1, i - at - 1);
+  if (i == text.size())
+    return names.may_become(name) ? tag_start::more : tag_start::none;
+  tool = names.find(name);
+  if (tool == nullptr)
+    return tag_start::none;
+  if (text[i] == '>') {
+    end = i + 1;
+    return tag_start::open;
+  }
+  const auto space = i;
+  while (i < text.size() && is_xml_space(text[i]))
+    ++i;
+  if (i - space > tag_space_max)
+    return tag_start::none;
+  if (i < text.size() && text[i] == '/')
+    ++i;
+  else if (i < text.size())
+    return tag_start::none;
+  if (i == text.size())
+    return tag_start::more;
+  end = i + 1;
+  return text[i] == '>' ? tag_start::self_closing : tag_start::none;
+}
+
+std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& names) {
+  auto calls = std::vector<xml_call>{};
+  auto from = std::size_t{0};
+  for (const auto& o : scanner{text, names}.scan()) {
+    if (o.from < from || o.close == text.npos)
+      continue;
+    if (calls.size() == answer_calls_max)
+      break;
+    calls.push_back({o.from, o.end, o.body, o.close, o.tool});
+    from = o.end;
+  }
+  return calls;
+}
+
+namespace {
+
+/// Returns the position after the elements that `text` begins with; 0 if there are none.
+std::size_t end_of_elements(std::string_view text, const protocol_tool& tool) {
+  const auto names = xml_names{schema::unwrap(tool.schema)};
+  auto elements = xml_elements{names.raw};
+  auto end = std::size_t{0};
+  while (true) {
+    const auto what = elements.next(text);
+    if (elements.has_text() || what == xml_elements::event::none ||
+        what == xml_elements::event::broken)
+      return end;
+    if (what == xml_elements::event::close)
+      end = elements.begin();
+  }
+}
+
+} // namespace
+
+std::optional<xml_call> find_line_call(std::string_view text, const tool_names& names) {
+  // A line with the name of a tool is rarely a call; only a few are tried, each up to the end.
+  auto tries = std::size_t{16};
+  for (auto from = std::size_t{0}; from < text.size() && tries > 0;) {
+    const auto line_end = std::min(text.find('\n', from), text.size());
+    auto line = trim_xml(text.substr(from, line_end - from));
+    const auto begin = from;
+    from = line_end + 1;
+    if (line.ends_with(':'))
+      line = trim_xml(line.substr(0, line.size() - 1));
+    const auto* tool = names.find(line);
+    if (tool == nullptr || line_end == text.size())
+      continue;
+    --tries;
+    const auto length = end_of_elements(text.substr(from), *tool);
+    if (length > 0)
+      return xml_call{begin, from + length, from, from + length, tool};
+  }
+  return {};
+}
+
+std::optional<xml_call> find_torn_call(std::string_view text, const tool_names& names) {
+  const auto all = trim_xml(text);
+  const auto line_end = all.find('\n');
+  constexpr auto end = std::string_view{"/>"};
+  if (!all.starts_with('<') || line_end == all.npos || !all.ends_with(end))
+    return {};
+  const auto* tool = names.find(trim_xml(all.substr(1, line_end - 1)));
+  const auto body = all.substr(line_end, all.size() - line_end - end.size());
+  if (tool == nullptr || !body.ends_with('\n'))
+    return {};
+  const auto begin = static_cast<std::size_t>(body.data() - text.data());
+  return xml_call{0, text.size(), begin, begin + body.size(), tool};
+}
+
+std::vector<parsed_part>
+split_at_calls(std::string_view text, const std::vector<xml_call>& calls, blank_text blanks,
+               const std::function<result<json::value>(const xml_call&)>& read,
+               const protocol_error_handler& on_error) {
+  auto parts = part_list{};
+  const auto add_text = [&](std::string_view piece) {
+    if (blanks == blank_text::keep || !text::is_blank(piece))
+      parts.add_text(piece);
+  };
+  auto from = std::size_t{0};
+  for (const auto& call : calls) {
+    add_text(text.substr(from, call.from - from));
+    from = call.to;
+    if (auto arguments = read(call)) {
+      parts.add_call({call.tool->name, to_text(*arguments)});
+      continue;
+    }
+    const auto span = text.substr(call.from, call.to - call.from);
+    add_text(span);
+    if (on_error)
+      on_error({"malformed-tool-call-body", call.tool->name, std::string{span}});
+  }
+  add_text(text.substr(from));
+  return std::move(parts).take();
+}
+
+} // namespace superstep

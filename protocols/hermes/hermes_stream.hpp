@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "protocols/argument_shape.hpp"
+#include "protocols/stream_output.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::hermes {
+
+constexpr auto open_tag = std::string_view{"<tool_call>"};
+constexpr auto close_tag = std::string_view{"</tool_call>"};
+
+enum class found { nothing, close, nested };
+
+/// Looks for the end of a call in text that grows: the close tag outside strings and comments, or
+/// another call that begins before it. Every byte is looked at once, however the text is cut.
+class scanner {
+public:
+  /// The scanner's position in the JSON. `_closed`: the comment contains a close tag.
+  enum class mode : unsigned char {
+    outside,
+    double_quoted,
+    single_quoted,
+    line_comment,
+    line_comment_closed,
+    block_comment,
+    block_comment_closed,
+  };
+  static constexpr auto mode_count = std::size_t{7};
+
+  /// @param from the position of the body, after the open tag
+  explicit scanner(std::size_t from) noexcept : start_{from}, at_{from} {}
+
+  /// Continues until something is found or the text ends.
+  /// @param complete whether no more text will follow
+  [[nodiscard]] found advance(std::string_view text, bool complete);
+  /// As advance(), but also stops at the next open tag. `nothing`: stopped there or at the end.
+  [[nodiscard]] found advance_to_tag(std::string_view text, bool complete);
+
+  /// Returns the position of the found tag, or where the scan continues.
+  [[nodiscard]] std::size_t at() const noexcept { return at_; }
+  [[nodiscard]] mode inside() const noexcept { return mode_; }
+  [[nodiscard]] bool is_at_tag() const noexcept { return passed_tag_; }
+
+private:
+  enum class step { on, wait, close, nested };
+  step outside(std::string_view text, bool complete);
+  step quoted(std::string_view text);
+  step comment(std::string_view text, bool complete);
+  step slash(std::string_view text, bool complete);
+  step tag(std::string_view text, bool complete);
+  [[nodiscard]] bool may_begin_here(std::string_view text) const noexcept;
+  [[nodiscard]] bool in_comment() const noexcept { return mode_ >= mode::line_comment; }
+
+  std::size_t start_;
+  std::size_t at_;
+  std::size_t probe_ = 0;   // how far white space behind an open tag has been skipped
+  std::size_t word_ = npos; // where the bare word before at_ begins
+  mode mode_ = mode::outside;
+  bool passed_tag_ = false;
+
+  static constexpr auto npos = std::string_view::npos;
+};
+
+class stream final : public protocol_stream {
+public:
+  stream(const std::vector<protocol_tool>& tools, stream_options options,
+         protocol_event_handler on_event, protocol_error_handler on_error);
+  void write(std::string_view piece) override;
+  void refuse_unclosed() noexcept override { refuses_unclosed_ = true; }
+  void finish() override;
+
+private:
+  void advance(bool complete);
+  bool read_text(bool complete);
+  bool read_call(bool complete);
+  void emit_text(std::string_view text);
+  void emit_call(parsed_call call);
+  void fail(const char* code, std::string_view body, std::string_view span);
+
+  const std::vector<protocol_tool>& tools_;
+  argument_shapes shapes_;
+  stream_options options_;
+  protocol_event_handler on_event_;
+  protocol_error_handler on_error_;
+  text_window window_;             // a call so far with its open tag, or what may begin one
+  std::optional<scanner> scanner_; // set inside a call
+  std::size_t calls_ = 0;
+  bool finished_ = false;
+  bool refuses_unclosed_ = false;
+};
+
+} // namespace superstep::hermes

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// The qwen3_coder protocol: prompt, history and complete texts.
+#include "models/json_schema.hpp"
+#include "protocols/answer_parts.hpp"
+#include "protocols/elements/xml_scanner.hpp"
+#include "protocols/qwen3_coder/qwen3_coder_call.hpp"
+#include "protocols/qwen3_coder/qwen3_coder_stream.hpp"
+#include "protocols/qwen3_coder/qwen3_coder_tag.hpp"
+#include "protocols/relaxed_json.hpp"
+#include "protocols/text.hpp"
+
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace superstep::qwen3_coder {
+
+namespace {
+
+/// Writes values in Python notation, which Qwen models were trained on.
+std::string value_text(json::value v) {
+  if (v.is_bool())
+    return v.get_bool() ? "True" : "False";
+  if (v.is_null())
+    return "None";
+  if (const auto* s = v.if_string())
+    return std::string{text::view(*s)};
+  if (v.is_number())
+    return text::number_text(v.to_number<double>());
+  text::whole_numbers(v);
+  return to_text(v);
+}
+
+bool is_xml_name(std::string_view s) {
+  const auto is_letter = [](char c) {
+    return (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_';
+  };
+  return !s.empty() && is_letter(s.front()) && std::ranges::all_of(s, [&](char c) {
+    return is_letter(c) || text::is_digit(c) || c == '-' || c == '.';
+  });
+}
+
+void add_element(std::string& out, std::string_view name, std::string_view text) {
+  out += '\n';
+  const auto plain = is_xml_name(name);
+  const auto tag = plain ? std::string{name} : std::string{"property"};
+  out += '<' + tag + (plain ? "" : " name=\"" + escape_attribute(name) + '"') + '>';
+  out += escape_text(text) + "</" + tag + '>';
+}
+
+/// Adds every member except those that are written elsewhere.
+void add_members(std::string& out, const json::value& schema,
+                 std::initializer_list<std::string_view> but) {
+  if (const auto* members = schema.if_object())
+    for (const auto& member : *members)
+      if (std::ranges::find(but, text::view(member.key())) == but.end())
+        add_element(out, text::view(member.key()), value_text(member.value()));
+}
+
+void add_parameter(std::string& out, std::string_view name, const json::value& schema) {
+  out += "\n<parameter>";
+  add_element(out, "name", name);
+  if (const auto* type = schema::member(schema, "type")) {
+    auto joined = std::string{};
+    if (const auto* list = type->if_array())
+      for (const auto& each : *list)
+        joined += (joined.empty() ? "" : ",") + value_text(each);
+    else
+      joined = value_text(*type);
+    add_element(out, "type", joined);
+  }
+  if (const auto* about = schema::member(schema, "description"); about && about->is_string())
+    add_element(out, "description", text::trim(text::view(about->get_string())));
+  add_members(out, schema, {"name", "type", "description"});
+  out += "\n</parameter>";
+}
+
+/// Returns one text per parameter; a list repeats its parameter.
+template <class Add>
+void for_each_parameter(const json::value& input, const Add& add) {
+  const auto* members = input.if_object();
+  if (members == nullptr) {
+    if (!input.is_null())
+      add("input", input);
+    return;
+  }
+  for (const auto& member : *members)
+    if (const auto* list = member.value().if_array())
+      for (const auto& item : *list)
+        add(text::view(member.key()), item);
+    else
+      add(text::view(member.key()), member.value());
+}
+
+/// Returns an element per tool, with a line end before each line.
+std::string tool_elements(const std::vector<protocol_tool>& tools) {
+  auto out = std::string{};
+  for (const auto& tool : tools) {
+    out += "\n<function>";
+    add_element(out, "name", tool.name);
+    if (!tool.description.empty())
+      add_element(out, "description", text::trim(tool.description));
+    out += "\n<parameters>";
+    const auto& schema = schema::unwrap(tool.schema);
+    if (const auto* properties = schema::properties(schema))
+      for (const auto& property : *properties)
+        add_parameter(out, text::view(property.key()), property.value());
+    add_members(out, schema, {"type", "properties"});
+    out += "\n</parameters>\n</function>";
+  }
+  return out;
+}
+
+std::string system_prompt(const std::vector<protocol_tool>& tools) {
+  if (tools.empty())
+    return {};
+  return "# Tools\n\nYou can call the functions that are listed here:\n\n<tools>" +
+         tool_elements(tools) +
+         "\n</tools>\n\nWhen a function helps with what the user asks, write a call of this form, "
+         "with nothing after it:\n\n"
+         "<tool_call>\n<function=example_function>\n<parameter=example_parameter>\nvalue\n"
+         "</parameter>\n<parameter=another_parameter>\nA value may have\nseveral lines.\n"
+         "</parameter>\n</function>\n</tool_call>\n\n<IMPORTANT>\n"
+         "- A call is a <function=...></function> element inside <tool_call></tool_call>.\n"
+         "- Give every required parameter. Do not invent functions, parameters or values; ask for "
+         "what you do not know.\n"
+         "- Reasons for a call go before it, never after it.\n"
+         "- When no function is needed, answer as you would without them and do not mention "
+         "them.\n</IMPORTANT>";
+}
+
+/// Returns a call for the prompt: unquoted names, values on separate lines.
+std::string sample_call(std::string_view tool, const json::value& arguments) {
+  auto out = "<tool_call>\n<function=" + std::string{tool} + ">\n";
+  if (const auto* members = arguments.if_object())
+    for (const auto& member : *members)
+      out += "<parameter=" + std::string{text::view(member.key())} + ">\n" +
+             escape_text(value_text(member.value())) + "\n</parameter>\n";
+  return out + "</function>\n</tool_call>";
+}
+
+/// Returns a call of the history: quoted names, indented.
+std::string past_call(std::string_view tool, std::string_view arguments) {
+  auto parsed = parse_lenient_json(arguments);
+  const auto input = parsed ? std::move(*parsed)
+                            : json::value(json::string_view{arguments.data(), arguments.size()});
+  auto out = "<tool_call>\n  <function=\"" + escape_attribute(tool) + "\">\n";
+  const auto add = [&](std::string_view name, const json::value& value) {
+    out += "    <parameter=\"" + escape_attribute(name) + "\">" + escape_text(value_text(value)) +
+           "</parameter>\n";
+  };
+  // A list that is the complete input is one parameter, unlike a list inside it.
+  for_each_parameter(input, add);
+  return out + "  </function>\n</tool_call>";
+}
+
+} // namespace
+
+} // namespace superstep::qwen3_coder
+
+namespace superstep {
+
+namespace {
+
+using namespace qwen3_coder;
+
+/// Parses one complete text.
+class whole_reader {
+public:
+  whole_reader(std::string_view text, const std::vector<protocol_tool>& tools,
+               const protocol_error_handler& on_error)
+      : text_{text}, tools_{tools}, on_error_{on_error} {}
+
+  std::vector<parsed_part> read() && {
+    auto from = std::size_t{0};
+    auto cursor = tag_cursor{text_};
+    auto open = std::optional<tag>{};
+    while (calls_ < answer_calls_max) {
+      const auto t = cursor.next();
+      if (!t)
+        break;
+      if (t->kind != tag_kind::block)
+        continue;
+      if (t->closing && open) {
+        add_loose(text_.substr(from, open->from - from));
+        add_block(*open, t->from, t->to);
+        from = t->to;
+        open.reset();
+      } else if (!t->closing && !open) {
+        open = t;
+      }
+    }
+    if (calls_ >= answer_calls_max) {
+      parts_.add_text(text_.substr(from));
+    } else if (open) {
+      add_loose(text_.substr(from, open->from - from));
+      add_block(*open, text_.size(), text_.size());
+    } else {
+      add_loose(text_.substr(from));
+    }
+    return std::move(parts_).take();
+  }
+
+private:
+  void add_block(const tag& open, std::size_t body_end, std::size_t end) {
+    const auto body = text_.substr(open.to, body_end - open.to);
+    auto calls = calls_of_block(body, open.value);
+    if (std::ranges::none_of(calls, [](const auto& call) { return !call.name.empty(); }))
+      return fail(cut_name(body), text_.substr(open.from, end - open.from));
+    for (auto& call : calls)
+      if (!call.name.empty() && ++calls_ <= answer_calls_max)
+        parts_.add_call(finished(std::move(call), tools_));
+  }
+
+  /// Adds text outside blocks, which may contain single calls.
+  void add_loose(std::string_view text) {
+    auto calls = calls_in(text, true);
+    // Unclosed tags count only if there are no closed calls.
+    const auto any_closed = std::ranges::any_of(calls, &found_call::closed);
+    auto from = std::size_t{0};
+    for (auto& call : calls) {
+      if (any_closed ? !call.closed : call.name.empty())
+        continue;
+      parts_.add_text(text.substr(from, call.from - from));
+      from = call.to;
+      if (call.name.empty()) {
+        fail({}, text.substr(call.from, call.to - call.from));
+        continue;
+      }
+      from = behind_stray_close(text, from);
+      ++calls_;
+      parts_.add_call(finished(std::move(call), tools_));
+    }
+    parts_.add_text(text.substr(from));
+  }
+
+  /// A close tag of a block that was never opened belongs to the call before it.
+  static std::size_t behind_stray_close(std::string_view text, std::size_t at) {
+    const auto begin = text.size() - text::trim_start(text.substr(at)).size();
+    if (begin >= text.size() || text[begin] != '<')
+      return at;
+    const auto t = tag_at(text, begin);
+    return t && t->kind == tag_kind::block && t->closing ? t->to : at;
+  }
+
+  void fail(std::string tool, std::string_view span) {
+    ++calls_;
+    parts_.add_text(span);
+    if (on_error_)
+      on_error_({"malformed-tool-call-body", std::move(tool), std::string{span}});
+  }
+
+  std::string_view text_;
+  const std::vector<protocol_tool>& tools_;
+  const protocol_error_handler& on_error_;
+  part_list parts_;
+  std::size_t calls_ = 0; // includes blocks that are not calls
+};
+
+class qwen3_coder_protocol final : public tool_protocol {
+public:
+  std::string_view name() const noexcept override { return "qwen3_coder"; }
+
+  std::string tool_list(const std::vector<protocol_tool>& tools) const override {
+    return tool_elements(tools);
+  }
+  std::string prompt(const std::vector<protocol_tool>& tools) const override {
+    return system_prompt(tools);
+  }
+  std::string example_call(std::string_view tool, const json::value& arguments) const override {
+    return sample_call(tool, arguments);
+  }
+  std::string format_call(std::string_view tool, std::string_view arguments) const override {
+    return past_call(tool, arguments);
+  }
+  std::string format_result(std::string_view, const json::value& result) const override {
+    auto value = result;
+    text::whole_numbers(value);
+    const auto* s = value.if_string();
+    return "<tool_response>\n" + (s ? std::string{text::view(*s)} : to_text(value)) +
+           "\n</tool_response>";
+  }
+
+  std::vector<parsed_part> parse(std::string_view text, const std::vector<protocol_tool>& tools,
+                                 const protocol_error_handler& on_error) const override {
+    return whole_reader{text, tools, on_error}.read();
+  }
+  std::unique_ptr<protocol_stream> stream(const std::vector<protocol_tool>& tools,
+                                          stream_options options, protocol_event_handler on_event,
+                                          protocol_error_handler on_error) const override {
+    return std::make_unique<qwen3_coder::stream>(tools, options, std::move(on_event),
+                                                 std::move(on_error));
+  }
+};
+
+} // namespace
+
+tool_protocol_ptr make_qwen3_coder() {
+  return std::make_shared<const qwen3_coder_protocol>();
+}
+
+} // namespace superstep

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// White space, numbers and booleans as JavaScript treats them, for all parsers of this component.
+#include "protocols/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace superstep::text {
+
+std::size_t space_at(std::string_view s, std::size_t at) noexcept {
+  if (at >= s.size())
+    return 0;
+  const auto c = static_cast<unsigned char>(s[at]);
+  if (c == ' ' || (c >= 9 && c <= 13))
+    return 1;
+  if (c < 0xc2)
+    return 0;
+  const auto rest = s.substr(at);
+  if (rest.starts_with("\xc2\xa0"))
+    return 2;
+  if (rest.size() < 3)
+    return 0;
+  if (rest.starts_with("\xe2\x80")) {
+    const auto last = static_cast<unsigned char>(rest[2]);
+    return (last >= 0x80 && last <= 0x8a) || last == 0xa8 || last == 0xa9 || last == 0xaf ? 3 : 0;
+  }
+  for (const auto* space : {"\xe1\x9a\x80", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"})
+    if (rest.starts_with(space))
+      return 3;
+  return 0;
+}
+
+std::string_view trim_start(std::string_view s) noexcept {
+  if (!s.empty() && s.front() > ' ')
+    return s;
+  auto at = std::size_t{0};
+  while (const auto length = space_at(s, at))
+    at += length;
+  return s.substr(at);
+}
+
+std::string_view trim(std::string_view s) noexcept {
+  s = trim_start(s);
+  for (;;) {
+    if (!s.empty() && s.back() > ' ') // not the last byte of a wider space
+      return s;
+    auto cut = std::size_t{0};
+    // Spaces have one, two or three bytes.
+    for (auto length = std::size_t{1}; length <= 3 && length <= s.size() && cut == 0; ++length)
+      if (space_at(s, s.size() - length) == length)
+        cut = length;
+    if (cut == 0)
+      return s;
+    s.remove_suffix(cut);
+  }
+}
+
+std::string without_spaces(std::string_view s) {
+  auto out = std::string{};
+  for (auto i = std::size_t{0}; i < s.size();) {
+    if (const auto length = space_at(s, i))
+      i += length;
+    else
+      out += s[i++];
+  }
+  return out;
+}
+
+bool equal_any_case(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::optional<double> number_of(std::string_view s) noexcept {
+  auto i = std::size_t{0};
+  const auto digits = [&] {
+    const auto from = i;
+    while (i < s.size() && is_digit(s[i]))
+      ++i;
+    return i > from;
+  };
+  if (i < s.size() && s[i] == '-')
+    ++i;
+  if (!digits())
+    return {};
+  if (i < s.size() && s[i] == '.') {
+    ++i;
+    if (!digits())
+      return {};
+  }
+  if (i < s.size() && (s[i] == 'e' || s[i] == 'E')) {
+    ++i;
+    if (i < s.size() && (s[i] == '+' || s[i] == '-'))
+      ++i;
+    if (!digits())
+      return {};
+  }
+  if (i != s.size())
+    return {};
+  auto d = 0.0;
+  const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), d);
+  if (ec == std::errc::result_out_of_range && s.find("e-") == s.npos && s.find("E-") == s.npos)
+    return {};
+  return std::isfinite(d) ? std::optional{d} : std::nullopt;
+}
+
+std::optional<bool> boolean_of(std::string_view s) noexcept {
+  if (equal_any_case(s, "true"))
+    return true;
+  if (equal_any_case(s, "false"))
+    return false;
+  return {};
+}
+
+json::value number_value(double d) {
+  constexpr auto whole_max = 9.0e18; // below 2^63, so the conversion is exact
+  if (std::trunc(d) == d && std::abs(d) < whole_max)
+    return static_cast<std::int64_t>(d);
+  return d;
+}
+
+void whole_numbers(json::value& v) {
+  if (auto* d = v.if_double())
+    v = number_value(*d);
+  else if (auto* a = v.if_array())
+    for (auto& item : *a)
+      whole_numbers(item);
+  else if (auto* o = v.if_object())
+    for (auto& member : *o)
+      whole_numbers(member.value());
+}
+
+std::string number_text(double d) {
+  if (d == 0)
+    return "0";
+  auto buffer = std::array<char, 400>{};
+  const auto size = std::abs(d);
+  const auto plain = size >= 1e-6 && size < 1e21;
+  const auto [end, ec] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), d,
+                    plain ? std::chars_format::fixed : std::chars_format::scientific);
+  auto out = std::string{buffer.data(), end};
+  // The exponent has no leading zero: 1e-7, not 1e-07.
+  if (const auto e = out.find('e'); e != out.npos && out.size() > e + 2 && out[e + 2] == '0')
+    out.erase(e + 2, 1);
+  return out;
+}
+
+} // namespace superstep::text

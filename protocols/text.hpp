@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace superstep::text {
+
+/// Returns the length in bytes of the white space at `at`; 0 if there is none. Includes Unicode's
+/// spaces, since models write no-break and ideographic spaces around values.
+[[nodiscard]] std::size_t space_at(std::string_view s, std::size_t at) noexcept;
+[[nodiscard]] std::string_view trim_start(std::string_view s) noexcept;
+[[nodiscard]] std::string_view trim(std::string_view s) noexcept;
+[[nodiscard]] inline bool is_blank(std::string_view s) noexcept {
+  return trim_start(s).empty();
+}
+[[nodiscard]] std::string without_spaces(std::string_view s);
+
+[[nodiscard]] constexpr char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+[[nodiscard]] constexpr bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
+[[nodiscard]] bool equal_any_case(std::string_view a, std::string_view b) noexcept;
+
+/// Parses `-?digits[.digits][e[+-]digits]`. Nullopt for other texts and values beyond a double.
+[[nodiscard]] std::optional<double> number_of(std::string_view s) noexcept;
+/// Parses true or false in any case.
+[[nodiscard]] std::optional<bool> boolean_of(std::string_view s) noexcept;
+
+/// Converts a number to JSON. Whole numbers become integers, so that 5.0 is written 5.
+[[nodiscard]] json::value number_value(double d);
+/// Applies number_value() to every number in a value.
+void whole_numbers(json::value& v);
+/// Formats a number as JavaScript does: 5, 0.001, 1e-7, 1e+21.
+[[nodiscard]] std::string number_text(double d);
+
+[[nodiscard]] inline std::string_view view(const json::string& s) noexcept {
+  return {s.data(), s.size()};
+}
+[[nodiscard]] inline std::string_view view(json::string_view s) noexcept {
+  return {s.data(), s.size()};
+}
+
+/// Returns a string member; empty if the object has none with this key or it is not a string.
+[[nodiscard]] inline std::string_view member_text(const json::object& of,
+                                                  std::string_view key) noexcept {
+  const auto* found = of.if_contains(key);
+  return found != nullptr && found->is_string() ? view(found->get_string()) : std::string_view{};
+}
+
+} // namespace superstep::text
+
+namespace superstep {
+
+/// Eight bytes of a text, tested at once: parsers stop at few bytes.
+class eight_bytes {
+public:
+  explicit eight_bytes(const char* begin) noexcept { std::memcpy(&word_, begin, sizeof word_); }
+
+  [[nodiscard]] bool has(char c) const noexcept {
+    return has_below(word_ ^ (ones * static_cast<unsigned char>(c)), 1);
+  }
+  [[nodiscard]] bool has_control() const noexcept { return has_below(word_, 0x20); }
+  [[nodiscard]] bool is_printable_ascii() const noexcept {
+    return ((word_ | (word_ + ones)) & highs) == 0 && !has_control();
+  }
+
+private:
+  static constexpr auto ones = std::uint64_t{0x0101010101010101};
+  static constexpr auto highs = ones << 7U;
+  /// Subtraction borrows exactly for those bytes below 0x80 that are below `n`.
+  static bool has_below(std::uint64_t word, std::uint64_t n) noexcept {
+    return ((word - ones * n) & ~word & highs) != 0;
+  }
+
+  std::uint64_t word_ = 0;
+};
+
+} // namespace superstep

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The yaml_xml protocol: prompt, bodies of calls, complete texts. Elements are found by
+// elements/xml_calls.cpp and elements/element_stream.cpp, YAML is read by yaml_reader.cpp and
+// written by yaml_writer.cpp.
+#include "models/json_schema.hpp"
+#include "protocols/argument_progress.hpp"
+#include "protocols/elements/element_stream.hpp"
+#include "protocols/elements/xml_calls.hpp"
+#include "protocols/elements/xml_layout.hpp"
+#include "protocols/elements/xml_scanner.hpp"
+#include "protocols/relaxed_json.hpp"
+#include "protocols/text.hpp"
+#include "protocols/yaml_xml/yaml.hpp"
+
+#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/protocol_parts.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep::yaml_xml {
+
+/// Parses arguments written as a YAML mapping.
+class body final : public call_body {
+public:
+  [[nodiscard]] bool close_has_spaces() const noexcept override { return false; }
+  [[nodiscard]] result<json::value> read(std::string_view text,
+                                         const protocol_tool& tool) const override;
+  [[nodiscard]] std::unique_ptr<call_facts> facts(const protocol_tool& tool) const override;
+  [[nodiscard]] std::unique_ptr<body_progress> progress(const protocol_tool& tool,
+                                                        const call_facts* facts,
+                                                        stream_output& output) const override;
+};
+
+namespace {
+
+// Maximum number of bytes parsed again to report arguments early; the rest waits for the end.
+constexpr auto reread_bytes_max = std::size_t{256} * 1024;
+
+// Maximum distance from the end at which a settled line is searched.
+constexpr auto walk_back_max = std::size_t{4096};
+
+template <class Visit>
+void for_each_line(std::string_view text, const Visit& visit) {
+  for (auto from = std::size_t{0}; from < text.size();) {
+    const auto end = std::min(text.find('\n', from), text.size());
+    visit(text.substr(from, end - from), end < text.size());
+    from = end + 1;
+  }
+}
+
+std::size_t indent_of(std::string_view line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+/// Returns the text without the line end before it and the common indentation of its lines.
+std::string dedented(std::string_view text) {
+  if (text.starts_with("\r\n"))
+    text.remove_prefix(2);
+  else if (text.starts_with('\n'))
+    text.remove_prefix(1);
+  auto common = text.size();
+  for_each_line(text, [&](std::string_view line, bool) {
+    if (const auto indent = indent_of(line); indent < common && !text::is_blank(line))
+      common = indent;
+  });
+  auto out = std::string{};
+  out.reserve(text.size());
+  for_each_line(text, [&](std::string_view line, bool has_end) {
+    out += line.substr(std::min(common, indent_of(line)));
+    if (has_end)
+      out += '\n';
+  });
+  return out;
+}
+
+bool says_nothing(std::string_view text) {
+  auto nothing = true;
+  for_each_line(text, [&](std::string_view line, bool) {
+    const auto content = text::trim_start(line);
+    nothing = nothing && (content.empty() || content.starts_with('#'));
+  });
+  return nothing;
+}
+
+/// Returns the size of the part of a growing body whose meaning cannot change; 0 if there is none.
+///
+/// A last line with a line end is settled unless it is a key or a dash that has no value yet. A
+/// line without a line end is settled only if it closes something, because a plain text may
+/// continue.
+///
+/// @param walked incremented by the number of examined bytes
+std::size_t settled_part(std::string_view body, std::size_t& walked) {
+  auto has_end = body.ends_with('\n');
+  auto end = body.size() - (has_end ? 1 : 0);
+  const auto least = body.size() - std::min(body.size(), walk_back_max);
+  while (end > least) {
+    const auto begin = body.substr(0, end).rfind('\n') + 1; // npos + 1 is 0
+    const auto line = text::trim(body.substr(begin, end - begin));
+    walked += end - begin + 1;
+    const auto waits = line.empty() || line.ends_with(':') || line == "-" || line.ends_with(" -");
+    const auto closes =
+        line.ends_with('"') || line.ends_with('\'') || line.ends_with('}') || line.ends_with(']');
+    if (!waits && (has_end || closes))
+      return end + (has_end ? 1 : 0);
+    end = begin == 0 ? 0 : begin - 1;
+    has_end = false;
+  }
+  return 0;
+}
+
+/// Returns the string at the end of the value; null if the value ends with something else.
+json::string* last_text(json::value& v) {
+  auto* last = &v;
+  while (last->is_structured()) {
+    auto* list = last->if_array();
+    auto* members = last->if_object();
+    if (list != nullptr ? list->empty() : members->empty())
+      return nullptr;
+    last = list != nullptr ? &list->back() : &(members->end() - 1)->value();
+  }
+  return last->if_string();
+}
+
+class progress final : public body_progress {
+public:
+  progress(const call_body& reader, const protocol_tool& tool, stream_output& output)
+      : reader_{reader}, tool_{tool}, output_{output} {}
+
+  void advance(std::string_view body) override {
+    // Only a line end or a closing character settles a further part.
+    const auto fresh = body.substr(seen_);
+    seen_ = body.size();
+    if (fresh.find_first_of("\n\"'}]") == fresh.npos || reread_ > reread_bytes_max ||
+        !output_.progress().may_show())
+      return;
+    const auto end = settled_part(body, reread_);
+    if (end <= shown_)
+      return;
+    shown_ = end;
+    reread_ += end;
+    auto value = reader_.read(body.substr(0, end), tool_);
+    last_.reset();
+    if (!value || !lists_are_lists(*value, tool_.schema))
+      return;
+    // The line ends at the end of a block depend on what follows.
+    auto* text = last_text(*value);
+    const auto size = text != nullptr ? text->size() : 0;
+    if (text != nullptr)
+      text->resize(std::string_view{*text}.find_last_not_of('\n') + 1);
+    output_.progress().show(*value);
+    if (text != nullptr)
+      text->append(size - text->size(), '\n');
+    last_ = std::move(*value);
+    last_size_ = end;
+  }
+  void end() override {}
+  result<std::string> read(std::string_view text) override {
+    // The complete body has usually just been parsed.
+    if (last_ && last_size_ == text.size())
+      return to_text(*last_);
+    const auto arguments = reader_.read(text, tool_);
+    if (!arguments)
+      return arguments.error();
+    return to_text(*arguments);
+  }
+  std::optional<std::string> read_unfinished(std::string_view text, std::size_t tail) override {
+    auto arguments = read(text.substr(0, tail));
+    if (!arguments)
+      return {};
+    return std::move(*arguments);
+  }
+
+private:
+  const call_body& reader_;
+  const protocol_tool& tool_;
+  stream_output& output_;
+  std::optional<json::value> last_; // the arguments as they were last read
+  std::size_t last_size_ = 0;       // of the text that was
+  std::size_t seen_ = 0;
+  std::size_t shown_ = 0;
+  std::size_t reread_ = 0;
+};
+
+} // namespace
+
+result<json::value> body::read(std::string_view text, const protocol_tool& tool) const {
+  const auto yaml = dedented(text);
+  auto read = says_nothing(yaml) ? result<json::value>{json::object{}} : read_yaml(yaml);
+  if (!read)
+    return read.error();
+  if (!read->is_object())
+    return error{errc::parse_failed, "the arguments are a YAML value, but not a mapping"};
+  return coerce(std::move(*read), tool.schema);
+}
+
+std::unique_ptr<call_facts> body::facts(const protocol_tool&) const {
+  return nullptr;
+}
+
+std::unique_ptr<body_progress> body::progress(const protocol_tool& tool, const call_facts*,
+                                              stream_output& output) const {
+  return std::make_unique<yaml_xml::progress>(*this, tool, output);
+}
+
+} // namespace superstep::yaml_xml
+
+namespace superstep {
+
+namespace {
+
+std::string declarations(const std::vector<protocol_tool>& tools) {
+  auto list = json::array{};
+  for (const auto& tool : tools)
+    list.emplace_back(tool.as_given);
+  return to_text(json::value(std::move(list)));
+}
+
+std::string element(std::string_view tool, std::string_view yaml) {
+  auto out = '<' + std::string{tool} + ">\n";
+  out += yaml;
+  return out + (yaml.ends_with('\n') ? "</" : "\n</") + std::string{tool} + '>';
+}
+
+class yaml_xml_protocol final : public tool_protocol {
+public:
+  std::string_view name() const noexcept override { return "yaml_xml"; }
+
+  std::string tool_list(const std::vector<protocol_tool>& tools) const override {
+    return declarations(tools);
+  }
+  std::string prompt(const std::vector<protocol_tool>& tools) const override {
+    return "# Tools\n\nYou can call tools. They are declared here, with a JSON Schema of their "
+           "arguments:\n<tools>" +
+           declarations(tools) +
+           "</tools>\n\n# Form of a call\n"
+           "A call is an XML element named after the tool. In it stand the arguments as a YAML "
+           "mapping, a line per parameter:\n\n"
+           "<get_weather>\nlocation: Seoul\nunit: celsius\n</get_weather>\n\n"
+           "Write a text of several lines as a literal block:\n\n"
+           "<write_file>\nfile_path: /tmp/notes.txt\ncontents: |\n  First line\n  Second line\n"
+           "</write_file>\n\n"
+           "- Names are case sensitive; tags have no attributes. Indent with spaces.\n"
+           "- Give every required parameter. Do not invent tools, parameters or values: ask for "
+           "what you do not know.\n"
+           "- Several calls may stand one after the other. Reasons for a call go before it.\n"
+           "- Write calls as they are, not in code fences. When no tool is needed, just answer.";
+  }
+  std::string example_call(std::string_view tool, const json::value& arguments) const override {
+    return element(tool, escape_text(write_yaml(arguments)));
+  }
+  std::string format_call(std::string_view tool, std::string_view arguments) const override {
+    if (const auto parsed = parse_lenient_json(arguments))
+      return element(tool, write_yaml(*parsed));
+    auto value = json::object{};
+    value["value"] = json::string_view{arguments.data(), arguments.size()};
+    return element(tool, write_yaml(json::value(std::move(value))));
+  }
+  std::string format_result(std::string_view tool, const json::value& result) const override {
+    return result_xml(tool, result);
+  }
+
+  std::vector<parsed_part> parse(std::string_view text, const std::vector<protocol_tool>& tools,
+                                 const protocol_error_handler& on_error) const override {
+    const auto names = tool_names{tools};
+    auto calls = find_xml_calls(text, names);
+    if (calls.empty())
+      if (const auto call = find_torn_call(text, names))
+        calls.push_back(*call);
+    const auto read = [&](const xml_call& call) {
+      return body_.read(body_of(text, call), *call.tool);
+    };
+    return split_at_calls(text, calls, blank_text::drop, read, on_error);
+  }
+
+  std::unique_ptr<protocol_stream> stream(const std::vector<protocol_tool>& tools,
+                                          stream_options options, protocol_event_handler on_event,
+                                          protocol_error_handler on_error) const override {
+    return std::make_unique<element_stream>(body_, tools, options, std::move(on_event),
+                                            std::move(on_error));
+  }
+
+private:
+  /// A stream does not accept a close tag with spaces, so a complete text does not either.
+  static std::string_view body_of(std::string_view text, const xml_call& call) {
+    const auto close = call.tool->name.size() + std::string_view{"</>"}.size();
+    const auto end = call.to - call.body_end > close && text[call.body_end] == '<' ? call.to - close
+                                                                                   : call.body_end;
+    return text.substr(call.body_begin, end - call.body_begin);
+  }
+
+  yaml_xml::body body_;
+};
+
+} // namespace
+
+tool_protocol_ptr make_yaml_xml() {
+  return std::make_shared<const yaml_xml_protocol>();
+}
+
+} // namespace superstep
