@@ -6,7 +6,9 @@
 #include <superstep/actors/engine.hpp>
 
 #include <algorithm>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <utility>
 
 namespace superstep {
@@ -19,7 +21,7 @@ engine::~engine() {
   core_->shut_down();
 }
 
-void engine::note_copy_failure(raw_result& raw) {
+void detail::note_copy_failure(raw_result& raw) {
   if (!raw.error)
     raw.error = error_of_user_code("the copy of the final state", std::current_exception(), 0);
 }
@@ -32,20 +34,6 @@ void engine::throw_run_error(run_error e) {
   } catch (...) { // nests the body's own exception
     std::throw_with_nested(graph_error{std::move(e)});
   }
-}
-
-void engine::throw_interrupted(const std::string& graph, const std::vector<interrupt>& pending) {
-  auto text = "graph '" + graph + "' was interrupted before its end";
-  if (pending.empty())
-    text += " by a breakpoint";
-  constexpr auto named_max = std::size_t{8};
-  for (auto i = std::size_t{0}; i < std::min(pending.size(), named_max); ++i)
-    text += (i == 0 ? ": " : "; ") + pending[i].id + " asks " + json::serialize(pending[i].value);
-  if (pending.size() > named_max)
-    text += "; and " + std::to_string(pending.size() - named_max) + " more";
-  text += " (invoke() returns final states only: use run(), whose result has the pending interrupts "
-          "and the state so far, and resume the thread with a thread_command or run_input::go_on())";
-  throw graph_error{make_run_error(graph_errc::interrupted, std::move(text))};
 }
 
 run_handle engine::start(const program_ptr& table, run_input input, run_config config,
@@ -103,6 +91,41 @@ event_stream engine::open_stream(const program_ptr& table, run_input input, stre
       table, std::move(input), std::move(config),
       [events](raw_result raw) { events->close(std::move(raw)); }, modes, events);
   return event_stream{std::move(events), std::move(run)};
+}
+
+void engine::run_each(
+    std::size_t count, std::size_t at_once_max,
+    const std::function<void(std::size_t, const std::function<void()>&)>& begin) {
+  auto mutex = std::mutex{};
+  auto changed = std::condition_variable{};
+  auto running = std::size_t{0};
+  const auto ended = std::function<void()>{[&] {
+    const auto lock = std::scoped_lock{mutex};
+    --running;
+    changed.notify_one(); // under the lock: the waiting caller owns the condition
+  }};
+  const auto wait_below = [&](std::size_t max) {
+    auto lock = std::unique_lock{mutex};
+    changed.wait(lock, [&] { return running < max; });
+    return lock;
+  };
+  for (auto i = std::size_t{0}; i < count; ++i) {
+    {
+      const auto lock = wait_below(std::max<std::size_t>(at_once_max, 1));
+      ++running;
+    }
+    begin(i, ended);
+  }
+  static_cast<void>(wait_below(1));
+}
+
+thread_place engine::place_of(const run_config& config) {
+  auto place = thread_place{.thread_id = config.thread_id};
+  if (config.thread) {
+    place.checkpoint_id = config.thread->checkpoint_id;
+    place.ns = config.thread->checkpoint_ns;
+  }
+  return place;
 }
 
 engine_debug engine::debug() {

@@ -143,8 +143,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   live_.emplace(number, &r);
   if (below != nullptr)
     r.link_below();
-  if (config.deadline.count() > 0 && below == nullptr)
-    set_alarm(alarm_kind::deadline, now() + config.deadline, r);
+  if (config.deadline && below == nullptr)
+    set_alarm(alarm_kind::deadline, now() + *config.deadline, r);
   r.is_plain = false;
   r.has_moved = true;
   r.stops_after = false;
@@ -164,7 +164,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   if (keeper || r.request.input.what() != run_input::kind::writes) {
     r.thread = std::make_unique<thread_run>(
         keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
-        set ? set->when : durability::async);
+        set ? set->durability : durability::async);
     r.keeps_writes = true;
     take_thread(r);
     return;

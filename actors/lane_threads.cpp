@@ -73,7 +73,7 @@ void lane::take_thread(run& r) {
       });
   };
   try {
-    keeper->take(r.thread->key().thread_id, set ? set->in_use : when_in_use::wait, arrived);
+    keeper->take(r.thread->key().thread_id, set ? set->on_busy : when_in_use::wait, arrived);
   } catch (...) {
     arrived(error{make_error_code(graph_errc::user_code_failed),
                   "the checkpointer of thread '" + r.thread->key().thread_id +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_tool.hpp"
 
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/nested_run.hpp>
 #include <superstep/tools/tool_errors.hpp>
 
@@ -43,7 +44,7 @@ tool_output answer_of(const nested_outcome& ended) {
 /// The surroundings are held: their run is what the agent runs below.
 task<tool_output> run_agent(program_ptr table, write_list input,
                             std::shared_ptr<const tool_surroundings> around) {
-  auto running = run_nested(around->run->services(), std::move(table), std::move(input));
+  auto running = run_nested(detail::runtime_access::services(*around->run), std::move(table), std::move(input));
   const auto ended = co_await running;
   co_return answer_of(ended);
 }
@@ -66,7 +67,7 @@ public:
       throw tool_exception{"an agent as a tool needs a graph that runs the node of tools"};
     auto input = messages_state{};
     input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
-    return run_agent(table_, input_writes(std::move(input)).writes, std::move(context.around));
+    return run_agent(table_, detail::input_writes(std::move(input)).writes, std::move(context.around));
   }
 
 private:
@@ -78,7 +79,7 @@ private:
 
 tool_ptr make_agent_tool(const sub_agent_options& options,
                          const compiled_graph<messages_state>& agent) {
-  return std::make_shared<const agent_tool>(options, agent.table());
+  return std::make_shared<const agent_tool>(options, detail::program_of(agent));
 }
 
 } // namespace superstep::detail

@@ -57,7 +57,7 @@ compiled_graph<messages_state> make_conversation(const agent& from, std::shared_
 
 conversation_state look_at(const compiled_graph<messages_state>& conversation,
                            const std::string& thread_id) {
-  const auto found = get_state(conversation.table(), {thread_id});
+  const auto found = get_state(detail::program_of(conversation), {thread_id});
   auto out = conversation_state{};
   if (!found.point)
     return out;

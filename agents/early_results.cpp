@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/early_results.hpp"
 
+#include <superstep/runtime/detail/runtime_access.hpp>
+
 #include <algorithm>
 #include <utility>
 
 namespace superstep {
 
 void early_results::keep(runtime run, tool_call call, message_ptr answer) const {
-  run.set_emit({});
-  run.set_emit_message({});
-  run.set_services(nullptr);
+  detail::runtime_access::set_emit(run, {});
+  detail::runtime_access::set_emit_message(run, {});
+  detail::runtime_access::set_services(run, nullptr);
   const auto lock = std::scoped_lock{mutex_};
   if (kept_.size() >= kept_max)
     kept_.pop_front();

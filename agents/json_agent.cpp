@@ -165,7 +165,7 @@ void builder::add_nodes() {
   auto reads = json_node_options{};
   reads.reads = seen_by_hooks_;
   const auto hook = [&](const char* name, json_step step) {
-    graph_.node(
+    graph_.add(
         name,
         [step = std::move(step)](const json::value& state, runtime rt) {
           return step(state, std::move(rt));
@@ -176,11 +176,11 @@ void builder::add_nodes() {
     hook(react::pre_hook_name, options_.pre_model_hook);
   if (options_.post_model_hook)
     hook(react::post_hook_name, options_.post_model_hook);
-  graph_.node(react::agent_name, [agent = agent_](const json::value& state, runtime rt) {
+  graph_.add(react::agent_name, [agent = agent_](const json::value& state, runtime rt) {
     return call_agent(agent, state, std::move(rt));
   });
   if (options_.response)
-    graph_.node(
+    graph_.add(
         react::structured_name,
         [agent = agent_](const json::value& state, runtime rt) {
           return call_for_response(agent, state, std::move(rt));
@@ -192,7 +192,7 @@ void builder::add_nodes() {
                                                                          const run_error& why) {
     return answer_stopped_tools(*kept, given, why);
   };
-  graph_.node(react::tools_name, json_tools_step(tools()), std::move(reads));
+  graph_.add(react::tools_name, json_tools_step(tools()), std::move(reads));
 }
 
 void builder::add_edges() {

@@ -265,7 +265,8 @@ result<void> batch_run::feed_item(input_item& item) {
 
 void batch_run::submit(input_row row, row_origin origin) {
   auto& config = row.request.config;
-  config.deadline = options_.row_deadline;
+  if (options_.row_deadline.count() > 0)
+    config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
   row.request.job = files_.content.header->run_id;

@@ -85,8 +85,8 @@ report append(parameters& p) {
   auto last = std::numeric_limits<double>::infinity();
   out.time = measure(repetitions, [&] {
     auto ended = runs_of.run(runs);
-    expect(ended.state->messages.size() == steps,
-           std::to_string(ended.state->messages.size()) + " messages");
+    expect(ended.state.messages.size() == steps,
+           std::to_string(ended.state.messages.size()) + " messages");
     last = std::min(last, clock.take());
     return ended;
   });

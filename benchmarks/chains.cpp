@@ -97,7 +97,7 @@ report measure_counter(parameters& p, std::int64_t expected, std::int64_t runs_d
   auto out = report{};
   out.time = measure(repetitions, [&] {
     auto last = runs_of.run(runs);
-    expect(last.state->n == expected, "n is " + std::to_string(last.state->n));
+    expect(last.state.n == expected, "n is " + std::to_string(last.state.n));
     return last;
   });
   out.units = static_cast<double>(runs);
@@ -132,7 +132,7 @@ report sequential_messages(parameters& p) {
   auto out = report{.unit = "super-step", .units = static_cast<double>(length)};
   out.time = measure(repetitions, [&] {
     auto last = runs.run(1);
-    expect(last.state->messages.size() == 1 && last.stats.steps == length,
+    expect(last.state.messages.size() == 1 && last.stats.steps == length,
            "steps are " + std::to_string(last.stats.steps));
     return last;
   });
@@ -174,7 +174,7 @@ report fan5(parameters& p) {
   auto out = report{.unit = "run", .units = static_cast<double>(runs)};
   out.time = measure(repetitions, [&] {
     auto last = runs_of.run(runs);
-    expect(last.state->total == 5, "total is " + std::to_string(last.state->total));
+    expect(last.state.total == 5, "total is " + std::to_string(last.state.total));
     return last;
   });
   out.checks = {{"total", 5}};
@@ -191,7 +191,7 @@ public:
 
   void next() {
     engine_.submit(graph_, counter{}, {}, [this](run_result<counter> r) {
-      good_ = good_ && r.state && r.state->n == 3;
+      good_ = good_ && !r.error && r.state.n == 3;
       ++ended_;
       if (over_.load(std::memory_order_relaxed))
         home_.set_value();

@@ -102,7 +102,7 @@ run_config config_for(std::string thread, const std::shared_ptr<saver>& keeper, 
     return out;
   out.thread_id = std::move(thread);
   out.thread.emplace();
-  out.thread->when = when;
+  out.thread->durability = when;
   out.thread->checkpointer = keeper;
   return out;
 }
@@ -132,7 +132,7 @@ void run_loops(engine& e, const compiled_graph<kept_count>& graph, std::size_t r
   for (auto i = std::size_t{0}; i < runs; ++i)
     e.submit(graph, kept_count{}, config_for("t" + std::to_string(i), keeper, when),
              [&](run_result<kept_count> r) {
-               if (r.error || r.state->n != steps)
+               if (r.error || r.state.n != steps)
                  ++wrong;
                if (--left == 0)
                  over.set_value();
@@ -152,7 +152,7 @@ report kept_loop(parameters& p) {
   p.done();
   auto e = engine{options};
   const auto graph = make_kept_loop(steps);
-  const auto as = graph.table()->layout();
+  const auto as = detail::program_of(graph)->layout();
   auto out =
       report{.unit = "super-step", .units = static_cast<double>(steps) * static_cast<double>(runs)};
   auto checkpoints = std::size_t{0};
@@ -196,12 +196,12 @@ public:
     const auto cpu = cpu_seconds();
     const auto wall = wall_seconds();
     auto in = update{set<&chat_state::messages>({human_message(std::move(text))})};
-    auto r = engine_.run(graph_, input_writes(std::move(in)), config_);
+    auto r = engine_.try_invoke(graph_, std::move(in), config_);
     const auto out = turn_cost{wall_seconds() - wall, cpu_seconds() - cpu,
                                static_cast<double>(reading_ns_.load() - read) * 1e-9};
     if (r.error)
       throw std::runtime_error{r.error->text};
-    state_ = std::move(*r.state);
+    state_ = std::move(r.state);
     return out;
   }
   [[nodiscard]] const message_list& messages() const noexcept { return state_.messages; }

@@ -126,9 +126,9 @@ report cpu_tools(parameters& p) {
     expect(got == results, "the results differ from those of a bare thread: " + got.substr(0, 200));
   };
   for (auto i = std::size_t{0}; i < repetitions; ++i) {
-    take(out.time, [&] { return results_of(runs.run(1).state->messages); });
+    take(out.time, [&] { return results_of(runs.run(1).state.messages); });
     take(two_threads, [&] { return on_threads(2, iterations); });
-    take(with_one, [&] { return results_of(runs_of_one.run(1).state->messages); });
+    take(with_one, [&] { return results_of(runs_of_one.run(1).state.messages); });
     take(thread, [&] { return on_threads(1, iterations); });
   }
   out.extra = {{"speedup", with_one.seconds / out.time.seconds},

@@ -72,7 +72,7 @@ report early_dispatch(parameters& p) {
   auto out = report{.unit = "turn"};
   auto state = chat_state{};
   out.time = measure(repetitions, [&] {
-    state = e.invoke(graph, hi());
+    state = e.invoke(graph, hi()).state;
     return 0;
   });
   out.checks = {{"messages", state.messages.size()},

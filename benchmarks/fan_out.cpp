@@ -66,7 +66,7 @@ timing measure_fan(engine& e, std::int64_t width, const State& input, std::size_
   static_cast<void>(runs_of.run(1));
   return measure(repetitions, [&] {
     auto last = runs_of.run(runs);
-    expect(last.state->total == sum_below(width), "total is " + std::to_string(last.state->total));
+    expect(last.state.total == sum_below(width), "total is " + std::to_string(last.state.total));
     return last;
   });
 }

@@ -56,7 +56,7 @@ report model_http(parameters& p) {
     auto results = crowd{e, graph, runs, in_flight_max}.run();
     messages = 0;
     for (const auto& r : results)
-      messages += r.state->messages.size();
+      messages += r.state.messages.size();
     expect(static_cast<std::int64_t>(messages) ==
                static_cast<std::int64_t>(runs) * messages_of(http_script),
            std::to_string(messages) + " messages");

@@ -62,10 +62,8 @@ private:
 };
 
 std::size_t tool_messages(const run_result<chat_state>& r) {
-  if (!r.state)
-    return 0;
   return static_cast<std::size_t>(
-      std::count_if(r.state->messages.begin(), r.state->messages.end(),
+      std::count_if(r.state.messages.begin(), r.state.messages.end(),
                     [](const message& m) { return m.type == message_type::tool; }));
 }
 

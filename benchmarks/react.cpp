@@ -67,7 +67,7 @@ report measure_react(engine& e, const asked& a, std::size_t runs, std::size_t re
              .units = static_cast<double>(a.s.rounds * a.s.calls) * static_cast<double>(runs)};
   out.time = measure(repetitions, [&] {
     auto last = runs_of.run(runs);
-    messages = last.state->messages;
+    messages = last.state.messages;
     expect(static_cast<std::int64_t>(messages.size()) == messages_of(a.s),
            std::to_string(messages.size()) + " messages");
     return last;
@@ -126,8 +126,8 @@ report batch(parameters& p) {
     messages = 0;
     dones = 0;
     for (const auto& r : results) {
-      messages += r.state->messages.size();
-      dones += r.state->messages.back().content == "done 1 4" ? 1 : 0;
+      messages += r.state.messages.size();
+      dones += r.state.messages.back().content == "done 1 4" ? 1 : 0;
     }
     expect(messages == runs * 8, std::to_string(messages) + " messages");
     return results;

@@ -26,7 +26,7 @@ report start_up(parameters& p) {
   g.add(add, [](const one_number& s) { return update{set<&one_number::n>(s.n + 1)}; });
   g.edge(start, add).edge(add, end);
   auto e = engine{options};
-  const auto last = e.invoke(g.compile(), one_number{});
+  const auto last = e.invoke(g.compile(), one_number{}).state;
   expect(last.n == 1, "n is " + std::to_string(last.n));
   auto out = report{.unit = "process"};
   out.time.add(wall_seconds() - wall, cpu_seconds() - loading);

@@ -3,6 +3,7 @@
 #include "echo_agent.hpp"
 #include "workloads.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/assert.hpp>
 #include <superstep/messages/message_chunk.hpp>
@@ -91,7 +92,7 @@ report streaming(parameters& p) {
     auto open = std::deque<event_stream>{};
     while (begun < runs || !open.empty()) {
       for (; begun < runs && open.size() < in_flight_max; ++begun)
-        open.push_back(e.stream(graph, hi(), stream_mode::messages));
+        open.push_back(detail::engine_access::stream(e, graph, hi(), stream_mode::messages));
       const auto one = read_all(open.front());
       expect(one.tokens == tokens_per_run, std::to_string(one.tokens) + " tokens of a run");
       all.tokens += one.tokens;

@@ -69,7 +69,7 @@ compiled_graph<joke_state> make_joke_graph() {
 
 compiled_graph<show_state> make_show() {
   auto g = graph<show_state>{};
-  g.subgraph(
+  g.add(
       generate_joke, make_joke_graph(),
       [](const std::string& subject) {
         return joke_state{subject, {}};
@@ -123,7 +123,7 @@ report subgraphs(parameters& p) {
   auto jokes = std::vector<std::string>{};
   out.time = measure(repetitions, [&] {
     auto last = runs_of.run(runs);
-    jokes = last.state->jokes;
+    jokes = last.state.jokes;
     expect(jokes.size() == width, std::to_string(jokes.size()) + " jokes");
     return last;
   });

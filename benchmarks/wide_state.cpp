@@ -3,6 +3,7 @@
 // only known now, and no struct could be described for it.
 #include "workloads.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/channels/kinds.hpp>
 #include <superstep/channels/slots.hpp>
@@ -83,7 +84,7 @@ std::int64_t sum_after_run(engine& e, const program_ptr& table, std::size_t keys
                            std::int64_t steps) {
   auto config = run_config{};
   config.recursion_limit = static_cast<std::uint32_t>(steps + 10);
-  const auto ended = e.wait_for(table, write_all(integers(keys)), std::move(config));
+  const auto ended = detail::engine_access::wait_for(e, table, write_all(integers(keys)), std::move(config));
   if (ended.error)
     throw std::runtime_error{ended.error->text};
   const auto& all = integers_of(*ended.state);

@@ -21,7 +21,8 @@ program_ptr table_of(const agent& drawn) {
   const auto& spec = drawn.spec();
   // Hooks and the response are nodes of create_react_agent alone.
   const auto has_more = spec.trim || spec.summarise || spec.response;
-  return has_more ? make_conversation(drawn, nullptr).table() : drawn.graph().table();
+  return has_more ? detail::program_of(make_conversation(drawn, nullptr))
+                  : detail::program_of(drawn.graph());
 }
 
 json::value nothing(const json::value&) {
@@ -46,7 +47,7 @@ compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::strin
   for (const auto& node : shape.at("nodes").as_array()) {
     const auto id = std::string{node.at("id").as_string()};
     if (!id.starts_with("__") && own.insert(id).second)
-      out.node(id, nothing);
+      out.add(id, nothing);
   }
   auto branches = std::map<std::string, json_path_map>{};
   for (const auto& edge : shape.at("edges").as_array()) {
@@ -62,9 +63,9 @@ compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::strin
   for (const auto& below : drawn.sub_agents()) {
     const auto name = free_name(below.tool, taken);
     if (expand)
-      out.node(name, copy_of(*below.agent, true, taken));
+      out.add(name, copy_of(*below.agent, true, taken));
     else
-      out.node(name, nothing);
+      out.add(name, nothing);
     branches[tools_node].emplace_back(name, name);
     out.edge(name, tools_node); // the answer is that of the call
   }
@@ -78,7 +79,7 @@ compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::strin
 
 program_ptr picture_of(const agent& drawn, bool expand) {
   auto taken = std::set<std::string>{std::string{start_node}, std::string{end_node}};
-  return drawn.sub_agents().empty() ? table_of(drawn) : copy_of(drawn, expand, taken).table();
+  return drawn.sub_agents().empty() ? table_of(drawn) : detail::program_of(copy_of(drawn, expand, taken));
 }
 
 } // namespace superstep::cli

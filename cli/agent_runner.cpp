@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent_runner.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/base/digest.hpp>
 #include <superstep/checkpoint/saver_error.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -248,11 +249,12 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   auto told =
       rows_ ? end_with_more(request.config.run_id, std::move(end)) : end_plain(std::move(end));
   return std::make_unique<running_agent>(
-      engine_.start(table(), std::move(from.input), std::move(request.config), std::move(told)));
+      detail::engine_access::start(engine_, table(), std::move(from.input),
+                                   std::move(request.config), std::move(told)));
 }
 
 const program_ptr& agent_runner::table() const {
-  return rows_ ? rows_->graph().table() : agent_.graph().table();
+  return rows_ ? detail::program_of(rows_->graph()) : detail::program_of(agent_.graph());
 }
 
 std::shared_ptr<const agent_context> agent_runner::context_for(row_request& request) const {
@@ -296,17 +298,17 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
   if (rows_) {
     auto state = messages_state{};
     state.messages = std::move(request.messages);
-    out.input = input_writes(std::move(state));
+    out.input = detail::input_writes(std::move(state));
   } else {
     auto state = chat_state{};
     state.messages = std::move(request.messages);
-    out.input = input_writes(std::move(state));
+    out.input = detail::input_writes(std::move(state));
   }
   if (!keeper_)
     return out;
   auto& config = request.config;
   auto& kept = config.thread.emplace();
-  kept.when = durability::sync; // what a step did is not done again
+  kept.durability = durability::sync; // what a step did is not done again
   kept.checkpointer = keeper_;
   const auto saved = keeper_->load({config.thread_id, {}}, {}, table()->layout());
   out.steps = saved ? saved->point->step : -1; // taking the input in is a step of a kept run

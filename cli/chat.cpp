@@ -65,9 +65,10 @@ run_config config_of(const agent_spec& spec, std::string thread) {
   out.run_id = thread; // the model is told of one run, however often it is gone on with
   out.thread_id = std::move(thread);
   out.recursion_limit = spec.recursion_limit;
-  out.deadline = spec.limits.row_deadline;
+  if (spec.limits.row_deadline.count() > 0)
+    out.deadline = spec.limits.row_deadline;
   auto kept = thread_options{};
-  kept.when = durability::sync; // what was shown was said, also when the terminal is gone
+  kept.durability = durability::sync; // shown answers outlive the terminal
   out.thread = std::move(kept);
   return out;
 }

@@ -4,6 +4,8 @@
 #include "cli/chat_events.hpp"
 #include "cli/chat_words.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
+
 #include <utility>
 
 namespace superstep::cli {
@@ -21,7 +23,7 @@ run_input said(std::string words) {
   auto messages = message_list{};
   messages.push_back(human_message(std::move(words)));
   // What a hook let the model read belongs to the turn before.
-  return input_writes(update{set<&messages_state::messages>(std::move(messages)),
+  return detail::input_writes(update{set<&messages_state::messages>(std::move(messages)),
                              set<&messages_state::llm_input_messages>(message_list{})});
 }
 
@@ -132,8 +134,8 @@ chat_session::turn chat_session::answer(run_input input) {
 raw_result chat_session::run_once(run_input input) {
   const auto events = std::make_shared<chat_events>(bell_);
   const auto silent = keyboard::silence{input_}; // keys do not mix with the answer
-  const auto run = lanes_.start(
-      given_.conversation.table(), std::move(input), given_.config,
+  const auto run = detail::engine_access::start(
+      lanes_, detail::program_of(given_.conversation), std::move(input), given_.config,
       [events](raw_result ended) { events->close(std::move(ended)); }, chat_view::modes, events);
   for (;;) {
     auto news = events->take();

@@ -47,7 +47,7 @@ int main() {
   auto input = ss::chat_state{};
   input.messages = {ss::human_message("How long is 120 km at 80 km/h and then 30 km at 50 km/h?")};
   auto engine = ss::engine{};
-  const auto done = engine.invoke(ss::make_react_agent(std::move(options)), std::move(input));
+  const auto done = engine.invoke(ss::make_react_agent(std::move(options)), std::move(input)).state;
   for (const auto& m : done.messages)
     std::cout << (m.name.empty() ? "" : m.name + ": ") << ss::text_of(m) << '\n';
 }

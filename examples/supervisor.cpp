@@ -45,12 +45,12 @@ ss::compiled_json_graph make_agent(std::string name, const char* rules, ss::tool
 ss::compiled_json_graph make_team() {
   auto team = ss::json_graph{};
   team.channel("messages", ss::add_json_messages, ss::json::array{});
-  team.node("supervisor", make_agent("supervisor", supervisor_rules,
+  team.add("supervisor", make_agent("supervisor", supervisor_rules,
                                      {ss::make_handoff_tool({.agent = "mathematician"}),
                                       ss::make_handoff_tool({.agent = "poet"})}));
-  team.node("mathematician",
+  team.add("mathematician",
             make_agent("mathematician", mathematician_rules, {ss::make_calculator({})}));
-  team.node("poet", make_agent("poet", poet_rules, {}));
+  team.add("poet", make_agent("poet", poet_rules, {}));
   team.edge("__start__", "supervisor");
   team.edge("mathematician", "supervisor").edge("poet", "supervisor");
   return team.compile();
@@ -60,14 +60,8 @@ int main() {
   const auto team = make_team();
   auto engine = ss::engine{};
   for (const auto* question : {"What is 12 * 7?", "Write me a poem."}) {
-    auto said = ss::to_json_list({ss::human_message(question)});
-    const auto done =
-        engine.wait_for(team.table(), team.input({{"messages", std::move(said)}}), {});
-    if (done.error) {
-      std::cerr << done.error->text << '\n';
-      return 1;
-    }
-    for (const auto& m : ss::messages_of(team.output(*done.state)))
+    const auto done = engine.invoke(team, question);
+    for (const auto& m : ss::messages_of(done.state))
       std::cout << (m.name.empty() ? "user" : m.name) << ": " << ss::text_of(m) << '\n';
   }
 }

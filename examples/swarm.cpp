@@ -45,8 +45,8 @@ ss::compiled_json_graph make_member(std::string name, const std::string& other, 
 ss::compiled_json_graph make_swarm() {
   auto swarm = ss::json_graph{};
   swarm.channel("messages", ss::add_json_messages, ss::json::array{}).channel(active);
-  swarm.node("sales", make_member("sales", "support", sales_rules));
-  swarm.node("support", make_member("support", "sales", support_rules));
+  swarm.add("sales", make_member("sales", "support", sales_rules));
+  swarm.add("support", make_member("support", "sales", support_rules));
   swarm.branch("__start__",
                [](const ss::json::value& state) {
                  const auto* who = state.as_object().if_contains(active);
@@ -65,14 +65,8 @@ int main() {
                             "Then I buy another one."}) {
     auto config = ss::run_config{};
     config.thread_id = "kettles";
-    auto said = ss::to_json_list({ss::human_message(words)});
-    const auto done =
-        engine.wait_for(swarm.table(), swarm.input({{"messages", std::move(said)}}), config);
-    if (done.error) {
-      std::cerr << done.error->text << '\n';
-      return 1;
-    }
-    const auto all = ss::messages_of(swarm.output(*done.state));
+    const auto done = engine.invoke(swarm, words, config);
+    const auto all = ss::messages_of(done.state);
     std::cout << "user: " << words << '\n' << all.back().name << ": " << all.back().content << '\n';
   }
 }

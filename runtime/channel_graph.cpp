@@ -15,7 +15,7 @@ void throw_other_graph() {
                               {}}};
 }
 
-write_list own_writes(std::vector<channel_write> writes, const channel_layout& layout) {
+write_list own_writes(channel_writes writes, const channel_layout& layout) {
   auto own = write_list{};
   own.reserve(writes.size());
   for (auto& w : writes) {
@@ -76,12 +76,8 @@ void channel_graph::add_branch(const destination& from, std::unique_ptr<const ro
   builder_.add_branch(std::string{from.name()}, std::move(route), std::move(names));
 }
 
-program_ptr channel_graph::compile(compile_options options) {
-  return builder_.compile(std::move(options));
-}
-
-write_list channel_graph::input(std::vector<channel_write> writes) const {
-  return detail::own_writes(std::move(writes), *layout_);
+compiled_graph<channel_values> channel_graph::compile(compile_options options) {
+  return compiled_graph<channel_values>{builder_.compile(std::move(options)), {layout_.get()}};
 }
 
 void channel_graph::check_own(const detail::channel_layout* graph) const {

@@ -52,8 +52,6 @@ public:
       return "code of the application outside a node threw";
     case graph_errc::used_thread:
       return "a whole state is the input of a new thread only";
-    case graph_errc::interrupted:
-      return "the run was interrupted";
     }
     return "unknown graph error";
   }

@@ -27,6 +27,8 @@ struct program_node {
 
 void add_outcome(json_command&& c, const program& table, const json_layout& layout,
                  node_output& out) {
+  if (c.resume) [[unlikely]]
+    detail::throw_resumes();
   if (c.to_parent) { // what it says is about another graph's channels and nodes
     c.to_parent = false;
     out.to_parent = std::make_shared<const value>(std::move(c));
@@ -78,7 +80,7 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
 }
 
 /// What a node reads, or what it was sent.
-json::value input_of(const body_input& given, const json_layout& layout,
+json::value node_input(const body_input& given, const json_layout& layout,
                      const std::vector<std::uint32_t>& reads) {
   if (given.payload && !given.payload->holds<json::value>())
     throw_wrong_input(given);
@@ -95,7 +97,7 @@ public:
         reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    const auto input = std::make_shared<const json::value>(input_of(given, *layout_, *reads_));
+    const auto input = std::make_shared<const json::value>(node_input(given, *layout_, *reads_));
     if (!given.payload) // what a Send carries is no part of the state
       layout_->check(*input);
     auto now = json_command{};
@@ -106,7 +108,7 @@ public:
   }
 
   json::value show_input(const body_input& given) const override {
-    return input_of(given, *layout_, *reads_);
+    return node_input(given, *layout_, *reads_);
   }
   bool gives_commands() const override { return gives_commands_; }
   const value_form* input_form() const override { return form_of<json::value>(); }
@@ -127,14 +129,14 @@ task<node_output> finish_nested(call_services* services, compiled_json_graph gra
                                 json::value given, program_node at, const json_layout& layout) {
   if (!given.is_object())
     throw_no_object(given);
-  auto writes = graph.input(given.get_object());
-  auto running = run_nested(services, graph.table(), std::move(writes));
+  auto writes = detail::adapter_of(graph).input(given.get_object());
+  auto running = run_nested(services, detail::program_of(graph), std::move(writes));
   auto ended = co_await running;
   auto out = node_output{};
   if (ended.to_parent)
     add_outcome(json_command{ended.to_parent->as<json_command>()}, *at.table, layout, out);
   else
-    add_result({ended.state ? json::value(graph.output(*ended.state)) : json::value{}}, at, layout,
+    add_result({ended.state ? json::value(detail::adapter_of(graph).read(*ended.state)) : json::value{}}, at, layout,
                out);
   co_return out;
 }
@@ -146,22 +148,22 @@ public:
       : graph_{std::move(graph)}, layout_{&layout}, reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    auto input = input_of(given, *layout_, *reads_);
+    auto input = node_input(given, *layout_, *reads_);
     if (!given.payload)
       layout_->check(input);
     const auto at = program_node{given.table, given.node, reads_.get()};
     out.rest = finish_nested(given.services, graph_, std::move(input), at, *layout_);
   }
   json::value show_input(const body_input& given) const override {
-    return input_of(given, *layout_, *reads_);
+    return node_input(given, *layout_, *reads_);
   }
   /// A Command of a node of the subgraph may be for the parent.
   bool gives_commands() const override {
-    return std::ranges::any_of(graph_.table()->nodes(),
+    return std::ranges::any_of(detail::program_of(graph_)->nodes(),
                                [](const auto& n) { return n->body->gives_commands(); });
   }
   const value_form* input_form() const override { return form_of<json::value>(); }
-  program_ptr nested() const override { return graph_.table(); }
+  program_ptr nested() const override { return detail::program_of(graph_); }
 
 private:
   compiled_json_graph graph_;
@@ -217,73 +219,67 @@ json::object json_channels::read() const {
   return layout_->input_of(*given_, *given_->state, {});
 }
 
-task<json::object> run_graph(runtime rt, compiled_json_graph graph, json::object input) {
-  auto writes = graph.input(input);
-  auto running = run_nested(rt.services(), graph.table(), std::move(writes));
-  auto ended = co_await running;
-  if (ended.to_parent) // the body that runs the graph is in between
-    throw graph_error{run_error{make_error_code(graph_errc::no_parent),
-                                "a graph that a body runs has no parent to command",
-                                {},
-                                0,
-                                {},
-                                1,
-                                {}}};
-  co_return ended.state ? graph.output(*ended.state) : json::object{};
+using json_adapter = detail::state_adapter<json::object>;
+
+write_list json_adapter::input(const json::value& given) const {
+  if (given.is_object())
+    return input(given.get_object());
+  if (given.is_null())
+    return {};
+  const auto is_messages = given.is_string() || given.is_array();
+  if (!is_messages || !layout->numbers.contains("messages"))
+    throw_no_object(given);
+  auto values = json::object{};
+  values["messages"] = given.is_array()
+                           ? given
+                           : json::value{json::object{{"role", "user"}, {"content", given}}};
+  return input(values);
 }
 
-compiled_json_graph::compiled_json_graph(program_ptr table,
-                                         std::shared_ptr<const json_layout> layout)
-    : table_{std::move(table)}, layout_{std::move(layout)} {}
-
-write_list compiled_json_graph::input(const json::object& values) const {
-  auto writes = layout_->writes_of(values);
+write_list json_adapter::input(const json::object& values) const {
+  auto writes = layout->writes_of(values);
   std::erase_if(writes, [&](const write& w) {
-    return !std::ranges::binary_search(layout_->input, w.channel);
+    return !std::ranges::binary_search(layout->input, w.channel);
   });
   return writes;
 }
 
-bool compiled_json_graph::is_output(const std::vector<std::uint32_t>& channels) const {
+bool json_adapter::is_output(const std::vector<std::uint32_t>& channels) const {
   return std::ranges::any_of(
-      channels, [&](std::uint32_t c) { return std::ranges::binary_search(layout_->output, c); });
+      channels, [&](std::uint32_t c) { return std::ranges::binary_search(layout->output, c); });
 }
 
-write_list compiled_json_graph::edit(const json::object& values) const {
-  return layout_->writes_of(values);
+write_list json_adapter::edit(const json::object& values) const {
+  return layout->writes_of(values);
 }
 
-state_edit compiled_json_graph::edit_as(std::string node, const json::object& values) const {
-  auto out = state_edit{};
-  out.values = edit(values);
-  out.as_node = std::move(node);
-  out.for_routers = std::make_shared<const json::object>(values);
-  return out;
-}
-
-json::object compiled_json_graph::output(const state_block& state) const {
-  if (layout_->output.empty())
+json::object json_adapter::read(const state_block& state) const {
+  if (layout->output.empty())
     return {};
-  return layout_->read(state, layout_->output);
+  return layout->read(state, layout->output);
 }
 
-json::object compiled_json_graph::state(const state_block& state) const {
-  return layout_->read(state, {});
+json::object json_adapter::state(const state_block& state) const {
+  return layout->read(state, {});
 }
 
-json::value compiled_json_graph::update(write_list writes) const {
+json::value json_adapter::update(write_list writes) const {
   if (writes.empty())
     return nullptr;
   auto object = json::object{};
   auto list = json::array{};
   for (const auto& w : writes) {
-    const auto& name = layout_->channels[w.channel].name;
-    object.insert_or_assign(name, layout_->value_of(w));
-    list.push_back(json::object{{name, layout_->value_of(w)}});
+    const auto& name = layout->channels[w.channel].name;
+    object.insert_or_assign(name, layout->value_of(w));
+    list.push_back(json::object{{name, layout->value_of(w)}});
   }
   if (object.size() == writes.size())
     return object;
   return list;
+}
+
+void json_adapter::add_command(json_command&& c, const program& table, node_output& out) const {
+  add_outcome(std::move(c), table, *layout, out);
 }
 
 json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<json_layout>()} {
@@ -392,7 +388,7 @@ void json_graph::add_node(std::string name, detail::json_body_function body, boo
            std::move(options));
 }
 
-json_graph& json_graph::node(std::string name, compiled_json_graph subgraph,
+json_graph& json_graph::add(std::string name, compiled_json_graph subgraph,
                              json_node_options options) {
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
   add_body(std::move(name), std::make_unique<json_subgraph>(std::move(subgraph), *layout_, reads),
@@ -414,7 +410,7 @@ void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
     node.on_failure = [f = std::move(options.on_failure), layout = layout_.get(),
                        reads](const body_input& given,
                               const run_error& why) -> std::optional<node_output> {
-      auto instead = f(input_of(given, *layout, *reads), why);
+      auto instead = f(node_input(given, *layout, *reads), why);
       if (!instead)
         return std::nullopt;
       auto out = node_output{};
@@ -427,7 +423,7 @@ void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
     if (options.cache->key)
       node.cache->key = [key = std::move(options.cache->key), layout = layout_.get(),
                          reads](const body_input& given) {
-        return key(input_of(given, *layout, *reads));
+        return key(node_input(given, *layout, *reads));
       };
   }
   reads_.push_back({name, std::move(options.reads), std::move(reads)});
@@ -552,7 +548,7 @@ compiled_json_graph json_graph::compile(compile_options options) {
   }
   if (!faults_.empty())
     throw compile_error{std::move(faults_)};
-  return {std::move(table), layout_};
+  return compiled_json_graph{std::move(table), {layout_}};
 }
 
 } // namespace superstep

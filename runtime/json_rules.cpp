@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace superstep::detail {
+namespace superstep {
 
 namespace {
 
@@ -76,18 +76,24 @@ void merge(json::value& into, json::value&& more) {
 
 } // namespace
 
-std::optional<json_rule> find_json_rule(std::string_view name) {
+const json_reducer json_reducer::add{superstep::add};
+const json_reducer json_reducer::max{superstep::max};
+const json_reducer json_reducer::concat{superstep::concat};
+const json_reducer json_reducer::append{superstep::append};
+const json_reducer json_reducer::merge{superstep::merge};
+
+std::optional<detail::json_rule> detail::find_json_rule(std::string_view name) {
   if (name == "add")
-    return json_rule{add, 0};
+    return json_rule{json_reducer::add, 0};
   if (name == "max")
-    return json_rule{max, 0};
+    return json_rule{json_reducer::max, 0};
   if (name == "concat")
-    return json_rule{concat, json::value(json::string{})};
+    return json_rule{json_reducer::concat, json::value(json::string{})};
   if (name == "append")
-    return json_rule{append, json::value(json::array{})};
+    return json_rule{json_reducer::append, json::value(json::array{})};
   if (name == "merge")
-    return json_rule{merge, json::value(json::object{})};
+    return json_rule{json_reducer::merge, json::value(json::object{})};
   return std::nullopt;
 }
 
-} // namespace superstep::detail
+} // namespace superstep

@@ -51,4 +51,20 @@ std::string detail::whole_state_fault(std::string_view caller, const program& ch
          "without a reducer: return update{set<&State::field>(value), ...} or a part";
 }
 
+void detail::check_whole_input(std::string_view caller, const program& child) {
+  if (child.options().persistence == persistence::per_thread)
+    throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
+                                whole_state_fault(caller, child), {}, 0, {}, 1, {}}};
+}
+
+void detail::throw_no_parent() {
+  throw graph_error{run_error{make_error_code(graph_errc::no_parent),
+                              "a graph that a body runs has no parent to command",
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
+}
+
 } // namespace superstep

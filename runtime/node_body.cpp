@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/runtime/detail/labels.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/runtime/program.hpp>
 #include <superstep/runtime/step.hpp>
@@ -13,17 +14,18 @@ node_body::~node_body() = default;
 router::~router() = default;
 
 runtime body_input::make_runtime() const {
-  auto rt = runtime{*config, table->node(node).name, step, task_index};
-  rt.set_attempt(attempt);
-  rt.set_steps_left(steps_left);
-  rt.set_store(store);
+  using access = detail::runtime_access;
+  auto rt = access::make(*config, table->node(node).name, step, task_index);
+  access::set_attempt(rt, attempt);
+  access::set_steps_left(rt, steps_left);
+  access::set_store(rt, store);
   if (failure)
-    rt.set_failure(*failure);
+    access::set_failure(rt, *failure);
   if (services) {
-    rt.set_stop(services->stop_token());
-    rt.set_emit(services->emitter());
-    rt.set_emit_message(services->message_emitter());
-    rt.set_services(services);
+    access::set_stop(rt, services->stop_token());
+    access::set_emit(rt, services->emitter());
+    access::set_emit_message(rt, services->message_emitter());
+    access::set_services(rt, services);
   }
   return rt;
 }
@@ -50,6 +52,17 @@ void throw_wrong_parent(const program& parent, const std::string& child) {
                               "the Command of graph '" + child +
                                   "' to its parent is not for graph '" + parent.name() +
                                   "': its update is of another state",
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
+}
+
+void detail::throw_resumes() {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "a node returned a command with `resume`, which only the caller of a "
+                              "run may set",
                               {},
                               0,
                               {},

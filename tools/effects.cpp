@@ -6,6 +6,7 @@
 #include <superstep/base/digest.hpp>
 #include <superstep/base/utf8.hpp>
 #include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/tools/effects.hpp>
 
@@ -122,11 +123,11 @@ private:
 class begun_call {
 public:
   begun_call(const effect_log& log, tool_context& context) : log_{log} {
-    if (!context.around || !context.around->run || context.around->run->services() == nullptr)
+    if (!context.around || !context.around->run || detail::runtime_access::services(*context.around->run) == nullptr)
       return;
-    watched_.emplace(context.around->run->services());
+    watched_.emplace(detail::runtime_access::services(*context.around->run));
     auto around = tool_surroundings{*context.around};
-    around.run->set_services(&*watched_);
+    detail::runtime_access::set_services(*around.run, &*watched_);
     context.around = std::make_shared<const tool_surroundings>(std::move(around));
   }
   begun_call(const begun_call&) = delete;

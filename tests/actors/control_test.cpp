@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(no_more_tasks_are_under_way_than_the_caller_allows_and_none
     auto config = ss::run_config{};
     config.max_concurrency = limit;
     auto e = ss::engine{{.workers = 1}};
-    const auto out = e.invoke(g.compile(), numbers{.n = 20, .total = 0, .seen = {}}, config);
+    const auto out = e.invoke(g.compile(), numbers{.n = 20, .total = 0, .seen = {}}, config).state;
     BOOST_TEST(most == limit);
     BOOST_TEST_REQUIRE(out.seen.size() == 20U);
     BOOST_TEST(std::ranges::is_sorted(out.seen));
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(many_quick_steps_are_not_one_slow_step) {
   auto config = ss::run_config{};
   config.recursion_limit = 30;
   auto e = ss::engine{{.workers = 1}};
-  BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).n == 20);
+  BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).state.n == 20);
 }
 
 BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_barrier_and_goes_on_later_without_doing_twice) {
@@ -126,9 +126,9 @@ BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_barrier_and_goes_on_later_withou
   };
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.next()), ss::graph_error, says_so);
   BOOST_TEST(starts == 1);
-  const auto rest = e.run(graph, ss::run_input::go_on(), config);
+  const auto rest = e.try_invoke(graph, ss::resume(), config);
   BOOST_TEST_REQUIRE(!rest.error);
-  BOOST_TEST(rest.state->n == 11);
+  BOOST_TEST(rest.state.n == 11);
   BOOST_TEST(starts == 2);
 }
 

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(a_chain_runs_node_after_node) {
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).add(c, add_one);
   g.edge(ss::start, a).edge(a, b).edge(b, c).edge(c, ss::end);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 3);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_join_waits_for_all_its_sources) {
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_its_sources) {
   g.add(a, one).add(b, one).add(
       c, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.total)}; });
   g.edge(ss::start, a).edge(ss::start, b).edge({a, b}, c);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 2);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 2);
 }
 
 BOOST_AUTO_TEST_CASE(sends_run_each_with_its_own_input_and_apply_in_their_order) {
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(sends_run_each_with_its_own_input_and_apply_in_their_order)
     return ss::update{ss::set<&numbers::seen>({i}), ss::set<&numbers::total>(i)};
   });
   g.branch(ss::start, fan_out);
-  const auto out = e.invoke(g.compile(), numbers{.n = 1'000, .total = 0, .seen = {}});
+  const auto out = e.invoke(g.compile(), numbers{.n = 1'000, .total = 0, .seen = {}}).state;
   BOOST_TEST(out.total == 499'500);
   BOOST_TEST_REQUIRE(out.seen.size() == 1'000U);
   for (auto i = 0; i < 1'000; ++i)
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
   g.add(b, [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.n)}; });
   g.edge(ss::start, a);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).total == 12);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == 12);
 }
 
 BOOST_AUTO_TEST_CASE(a_coroutine_node_waits_without_holding_anybody_back) {
@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(a_coroutine_node_waits_without_holding_anybody_back) {
   plain.add(a, add_one).edge(ss::start, a);
   auto run = background_run<numbers>{e, waits, numbers{.n = 1, .total = 0, .seen = {}}};
   held.await_arrivals(1);
-  BOOST_TEST(e.invoke(plain.compile(), numbers{}).n == 1); // the same lane goes on
+  BOOST_TEST(e.invoke(plain.compile(), numbers{}).state.n == 1); // the same lane continues
   held.open(41);
-  BOOST_TEST(run.result().state->n == 42);
+  BOOST_TEST(run.result().state.n == 42);
 }
 
 BOOST_AUTO_TEST_CASE(a_body_learns_of_its_run) {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_body_learns_of_its_run) {
   config.thread_id = "t";
   config.recursion_limit = 10;
   config.context = std::make_shared<const int>(5);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}, config).n == 1);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}, config).state.n == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_chain_of_n_needs_a_limit_of_n_plus_one) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_needs_a_limit_of_n_plus_one) {
   const auto compiled = g.compile();
   auto config = ss::run_config{};
   config.recursion_limit = 3;
-  BOOST_TEST(e.invoke(compiled, numbers{}, config).n == 2);
+  BOOST_TEST(e.invoke(compiled, numbers{}, config).state.n == 2);
   config.recursion_limit = 2;
   BOOST_CHECK_EXCEPTION(
       e.invoke(compiled, numbers{}, config), ss::graph_error, [](const ss::graph_error& x) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_failure_handler_answers_for_its_node) {
       },
       options);
   g.branch(ss::start, fan_out);
-  BOOST_TEST(e.invoke(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}).total == 102);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}).state.total == 102);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_run_ends_while_it_waits) {
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(many_runs_share_the_lanes) {
   auto all = std::promise<void>{};
   for (auto i = 0; i < runs; ++i) {
     e.submit(compiled, numbers{}, {}, [&](ss::run_result<numbers> r) {
-      total += r.state->n;
+      total += r.state.n;
       if (--left == 0)
         all.set_value();
     });

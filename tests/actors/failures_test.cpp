@@ -2,6 +2,7 @@
 // Time-outs, error handlers, Commands to the parent, streamed messages.
 #include "graphs.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_shows_life_is_not_idle_but_one_that_falls_silen
   lively.add(a, beat(8), limited({.idle = 100ms}));
   lively.edge(ss::start, a);
   auto e = ss::engine{{.workers = 1}};
-  BOOST_TEST(e.invoke(lively.compile(), numbers{}).n == 8);
+  BOOST_TEST(e.invoke(lively.compile(), numbers{}).state.n == 8);
 
   auto silent = ss::graph<numbers>{};
   silent.add(a, beat(0), limited({.idle = 30ms}));
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_took_too_long_is_tried_again_by_default) {
       std::move(options));
   g.edge(ss::start, a);
   auto e = ss::engine{{.workers = 1}};
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 3);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_send_may_have_a_time_of_its_own) {
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(an_error_handler_takes_the_place_of_its_node_and_says_where
   });
   auto e = ss::engine{{.workers = 1}};
   auto run =
-      e.stream(g.compile(), numbers{.n = 1, .total = 0, .seen = {}}, ss::stream_mode::updates);
+      ss::detail::engine_access::stream(e, g.compile(), numbers{.n = 1, .total = 0, .seen = {}}, ss::stream_mode::updates);
   auto names = std::vector<std::string>{};
   while (const auto event = run.next())
     names.push_back(event->node);
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_handler_of_sends_gets_what_was_sent_and_spares_the_siblin
              [](const int& number) { return ss::update{ss::set<&numbers::seen>({-number})}; });
   g.branch(ss::start, fan_out);
   auto e = ss::engine{{.workers = 2}};
-  const auto out = e.invoke(g.compile(), numbers{.n = 5, .total = 0, .seen = {}});
+  const auto out = e.invoke(g.compile(), numbers{.n = 5, .total = 0, .seen = {}}).state;
   BOOST_TEST(out.seen == (std::vector<int>{0, -1, 2, -3, 4}), boost::test_tools::per_element());
 }
 
@@ -198,7 +199,7 @@ BOOST_AUTO_TEST_CASE(the_default_handler_serves_every_node_without_one_and_no_ha
   g.on_error(a, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });
   g.on_error([](const numbers&) { return ss::update{ss::set<&numbers::total>(2)}; });
   auto e = ss::engine{{.workers = 1}};
-  const auto out = e.invoke(g.compile(), numbers{});
+  const auto out = e.invoke(g.compile(), numbers{}).state;
   BOOST_TEST(out.n == 1);
   BOOST_TEST(out.total == 2);
 
@@ -230,9 +231,9 @@ BOOST_AUTO_TEST_CASE(a_handler_that_failed_goes_on_when_the_thread_does_not_its_
   BOOST_TEST(error_of(graph, on_thread).text.find("the handler, too") != std::string::npos);
   *is_repaired = true;
   auto e = ss::engine{{.workers = 1}};
-  const auto again = e.run(graph, ss::run_input::go_on(), on_thread);
+  const auto again = e.try_invoke(graph, ss::resume(), on_thread);
   BOOST_TEST_REQUIRE(!again.error);
-  BOOST_TEST(again.state->n > 0);
+  BOOST_TEST(again.state.n > 0);
   BOOST_TEST(*starts == 1);
 }
 
@@ -266,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_parent_ends_the_child_and_goes_on_in_the_p
   child.edge(ss::start, a).edge(a, b);
   const auto make_parent = [](ss::compiled_graph<numbers> below) {
     auto parent = ss::graph<numbers>{};
-    parent.subgraph(
+    parent.add(
         a, std::move(below), [](const numbers& s) { return s; },
         [](const numbers&) { return ss::update<numbers>{}; });
     parent.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.n)}; });
@@ -274,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_parent_ends_the_child_and_goes_on_in_the_p
     return parent.compile();
   };
   auto e = ss::engine{{.workers = 1}};
-  const auto out = e.invoke(make_parent(child.compile()), numbers{.n = 4, .total = 0, .seen = {}});
+  const auto out = e.invoke(make_parent(child.compile()), numbers{.n = 4, .total = 0, .seen = {}}).state;
   BOOST_TEST(out.n == 5);
   BOOST_TEST(out.total == 5);
 
@@ -298,7 +299,7 @@ BOOST_AUTO_TEST_CASE(messages_are_streamed_as_they_come_unless_their_node_keeps_
   g.add(a, speak).add(b, speak, std::move(silent)).edge(ss::start, a).edge(a, b);
   const auto graph = g.compile();
   auto e = ss::engine{{.workers = 1}};
-  auto run = e.stream(graph, numbers{}, ss::stream_mode::messages);
+  auto run = ss::detail::engine_access::stream(e, graph, numbers{}, ss::stream_mode::messages);
   auto heard = std::vector<std::string>{};
   while (const auto event = run.next()) {
     BOOST_TEST((event->mode == ss::stream_mode::messages));

@@ -100,7 +100,7 @@ double wide_step(int n, const ss::compile_options& compile, const ss::node_optio
   if (compile.checkpointer)
     config.thread_id = "t";
   const auto begin = cpu_seconds();
-  const auto out = e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config);
+  const auto out = e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config).state;
   const auto spent = cpu_seconds() - begin;
   BOOST_TEST(out.total == n);
   return spent;
@@ -119,7 +119,7 @@ double slow_readers(int n) {
       },
       {a, ss::end});
   const auto graph = g.compile();
-  auto all = std::vector<ss::event_stream>{};
+  auto all = std::vector<ss::event_range<numbers>>{};
   for (auto i = 0; i < n; ++i)
     all.push_back(e.stream(graph, numbers{}, ss::stream_mode::updates, {}, 2));
   const auto begin = cpu_seconds();

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(eight_blocking_sends_are_all_inside_at_once) {
       return ss::update{ss::set<&numbers::total>(1)};
     });
     g.branch(ss::start, fan_out);
-    BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).total == calls);
+    BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
   }
 }
 
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(eight_spinning_sends_are_all_inside_at_once) {
     return ss::update{ss::set<&numbers::total>(1)};
   });
   g.branch(ss::start, fan_out);
-  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).total == calls);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
 }
 
 BOOST_AUTO_TEST_CASE(eight_sends_of_coroutines_that_block_are_all_inside_at_once) {
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(eight_sends_of_coroutines_that_block_are_all_inside_at_once
     co_return ss::update{ss::set<&numbers::total>(one)};
   });
   g.branch(ss::start, fan_out);
-  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).total == calls);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
 }
 
 BOOST_AUTO_TEST_CASE(eight_calls_forked_by_one_body_are_all_inside_at_once) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(eight_calls_forked_by_one_body_are_all_inside_at_once) {
     co_return ss::update{ss::set<&numbers::total>(total)};
   });
   g.edge(ss::start, a);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).total == calls);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == calls);
 }
 
 BOOST_AUTO_TEST_CASE(nodes_of_one_step_overlap) {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_one_step_overlap) {
   };
   g.add(a, body).add(b, body).add(c, body);
   g.edge(ss::start, a).edge(ss::start, b).edge(ss::start, c);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).total == 3);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_blocking_body_does_not_hold_back_other_runs_of_its_lane) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_blocking_body_does_not_hold_back_other_runs_of_its_lane) 
   auto held = background_run<numbers>{e, blocks, numbers{}};
   stuck.await_inside(1);
   for (auto i = 0; i < 100; ++i)
-    BOOST_TEST_REQUIRE(e.invoke(runs, numbers{}).n == 1);
+    BOOST_TEST_REQUIRE(e.invoke(runs, numbers{}).state.n == 1);
   BOOST_TEST(!held.has_ended());
   stuck.open();
   BOOST_TEST(!held.result().error.has_value());
@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(a_blocking_router_overlaps_too) {
   plain.add(a, add_one).edge(ss::start, a);
   auto held = background_run<numbers>{e, blocks, numbers{}};
   stuck.await_inside(1);
-  BOOST_TEST(e.invoke(plain.compile(), numbers{}).n == 1);
+  BOOST_TEST(e.invoke(plain.compile(), numbers{}).state.n == 1);
   stuck.open();
-  BOOST_TEST(held.result().state->n == 3);
+  BOOST_TEST(held.result().state.n == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

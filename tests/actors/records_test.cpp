@@ -32,20 +32,20 @@ ss::compiled_json_graph orphan(std::string_view kind) {
   auto g = ss::json_graph{};
   g.channel("log", "append");
   if (kind == "function") {
-    g.node("a", [](const json::value&) { return to_the_parent(); });
+    g.add("a", [](const json::value&) { return to_the_parent(); });
   } else if (kind == "coroutine that does not wait") {
-    g.node("a", [](const json::value&) -> ss::task<ss::json_command> {
+    g.add("a", [](const json::value&) -> ss::task<ss::json_command> {
       co_return to_the_parent();
     });
   } else if (kind == "coroutine that waits") {
-    g.node("a", [](const json::value&) -> ss::task<ss::json_command> {
+    g.add("a", [](const json::value&) -> ss::task<ss::json_command> {
       auto nap = ss::sleep_for{1us};
       co_await nap;
       co_return to_the_parent();
     });
   } else { // two siblings
-    g.node("a", [](const json::value&) { return to_the_parent(); });
-    g.node("b", [](const json::value&) { return to_the_parent(); });
+    g.add("a", [](const json::value&) { return to_the_parent(); });
+    g.add("b", [](const json::value&) { return to_the_parent(); });
     g.edge("__start__", "b");
   }
   g.edge("__start__", "a");
@@ -55,7 +55,7 @@ ss::compiled_json_graph orphan(std::string_view kind) {
 ss::json_graph plain_json() {
   auto g = ss::json_graph{};
   g.channel("n", "add");
-  g.node("x", [](const json::value&) { return json::object{{"n", 1}}; });
+  g.add("x", [](const json::value&) { return json::object{{"n", 1}}; });
   g.edge("__start__", "x");
   return g;
 }
@@ -63,7 +63,7 @@ ss::json_graph plain_json() {
 /// Returns the error of a run, or an empty text if it succeeded.
 std::string error_of(ss::engine& e, const ss::compiled_json_graph& g, const json::object& input,
                      ss::run_config config = {}) {
-  const auto raw = e.wait_for(g.table(), g.input(input), std::move(config));
+  const auto raw = e.try_invoke(g, input, std::move(config));
   return raw.error ? raw.error->text : std::string{};
 }
 
@@ -72,7 +72,7 @@ void check_later_runs(ss::engine& e) {
   auto typed = ss::graph<numbers>{};
   typed.add(a, add_one).edge(ss::start, a);
   const auto typed_graph = typed.compile();
-  BOOST_TEST(e.invoke(typed_graph, numbers{}).n == 1);
+  BOOST_TEST(e.invoke(typed_graph, numbers{}).state.n == 1);
 
   BOOST_TEST(error_of(e, plain_json().compile(), {{"n", 0}}) == "");
 
@@ -85,11 +85,11 @@ void check_later_runs(ss::engine& e) {
   auto branched = ss::graph<numbers>{};
   branched.add(a, add_one);
   branched.branch(ss::start, [](const numbers&) -> ss::destination { return a; }, {a});
-  BOOST_TEST(e.invoke(branched.compile(), numbers{}).n == 1);
+  BOOST_TEST(e.invoke(branched.compile(), numbers{}).state.n == 1);
 
   auto nested = ss::json_graph{};
   nested.channel("n", "add");
-  nested.node("sub", plain_json().compile());
+  nested.add("sub", plain_json().compile());
   nested.edge("__start__", "sub");
   BOOST_TEST(error_of(e, nested.compile(), {{"n", 0}}) == "");
 }
@@ -103,7 +103,7 @@ BOOST_DATA_TEST_CASE(orphaned_parent_command_fails_only_its_run,
   auto e = ss::engine{{.workers = 1}};
   const auto bad = orphan(kind);
   for (auto i = 0; i < 2; ++i) { // the second bad run uses what the first left, too
-    const auto raw = e.wait_for(bad.table(), bad.input({{"log", json::array{}}}), {});
+    const auto raw = e.try_invoke(bad, {{"log", json::array{}}});
     BOOST_TEST_REQUIRE(raw.error.has_value());
     BOOST_TEST((raw.error->code == ss::graph_errc::no_parent));
   }
@@ -114,12 +114,12 @@ BOOST_AUTO_TEST_CASE(rival_parent_commands_leave_no_output) {
   auto child = ss::json_graph{};
   child.channel("log", "append");
   for (const auto* const name : {"a", "b"}) {
-    child.node(name, [](const json::value&) { return to_the_parent(); });
+    child.add(name, [](const json::value&) { return to_the_parent(); });
     child.edge("__start__", name);
   }
   auto parent = ss::json_graph{};
   parent.channel("log", "append");
-  parent.node("sub", child.compile());
+  parent.add("sub", child.compile());
   parent.edge("__start__", "sub");
   auto e = ss::engine{{.workers = 1}};
   BOOST_TEST(error_of(e, parent.compile(), {{"log", json::array{}}}) == "");
@@ -145,7 +145,7 @@ ss::compiled_graph<numbers> nesting_graph(const ss::compiled_json_graph& child,
         [child, before = std::move(before)](const numbers&, ss::runtime rt) -> ss::task<void> {
           before();
           auto in = json::object{{"n", 1}};
-          auto running = ss::run_graph(rt, child, std::move(in));
+          auto running = rt.invoke(child, std::move(in));
           const auto out = co_await running;
           static_cast<void>(out);
         })

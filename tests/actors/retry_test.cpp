@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_fails_is_tried_again_and_told_which_attempt_it_
       },
       quick(5, std::chrono::milliseconds{1}));
   g.edge(ss::start, a);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).n == 3);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
 BOOST_AUTO_TEST_CASE(the_last_attempt_s_error_is_the_run_s_and_says_how_many_there_were) {
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(sends_and_coroutines_are_tried_again_beside_their_siblings)
       },
       quick(2, std::chrono::milliseconds{2}));
   g.branch(ss::start, fan_out);
-  const auto out = e.invoke(g.compile(), numbers{.n = 200, .total = 0, .seen = {}});
+  const auto out = e.invoke(g.compile(), numbers{.n = 200, .total = 0, .seen = {}}).state;
   BOOST_TEST(failures == 20);
   BOOST_TEST_REQUIRE(out.seen.size() == 200U);
   for (auto i = 0; i < 200; ++i)

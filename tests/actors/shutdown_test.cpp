@@ -196,7 +196,7 @@ void check_leases(int waiting) {
   BOOST_TEST(called.load() == waiting + 1);
   auto e = ss::engine{{.workers = 1}};
   auto resumed = ss::update{ss::set<&numbers::n>(1)};
-  const auto ended = e.run(waits.graph, ss::input_writes(std::move(resumed)), config);
+  const auto ended = e.try_invoke(waits.graph, std::move(resumed), config);
   BOOST_TEST(!ended.error); // a lost lease shows as the test's time limit
 }
 

@@ -9,6 +9,7 @@
 // seed of the round that fails.
 #include "storm_bodies.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
@@ -156,7 +157,7 @@ private:
   static ss::compiled_graph<numbers> wrap(const ss::compiled_graph<numbers>& inner,
                                           const ss::compile_options& options = {}) {
     auto g = ss::graph<numbers>{};
-    g.subgraph(
+    g.add(
         b, inner, [](const numbers& s) { return s; },
         [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.total)}; });
     g.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
@@ -167,7 +168,7 @@ private:
   static ss::compiled_graph<numbers> make_in_body() {
     auto child = ss::json_graph{};
     child.channel("n", "add");
-    child.node("x", [](const json::value&) -> ss::task<json::value> {
+    child.add("x", [](const json::value&) -> ss::task<json::value> {
       auto nap = ss::sleep_for{100us};
       co_await nap;
       co_return json::object{{"n", 1}};
@@ -178,7 +179,7 @@ private:
     g.add(a, [inner](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
       for (auto i = 0; i < sends_of_a_run; ++i) {
         auto in = json::object{{"n", 0}};
-        auto running = ss::run_graph(rt, inner, std::move(in));
+        auto running = rt.invoke(inner, std::move(in));
         const auto out = co_await running;
         static_cast<void>(out);
       }
@@ -306,8 +307,8 @@ private:
     if (is_kept) {
       config.thread_id = "t" + std::to_string(pick(threads_of_a_round));
       auto& how = config.thread.emplace();
-      how.in_use = static_cast<ss::when_in_use>(pick(3));
-      how.when = static_cast<ss::durability>(pick(3));
+      how.on_busy = static_cast<ss::when_in_use>(pick(3));
+      how.durability = static_cast<ss::durability>(pick(3));
     }
     if (pick(10) == 0)
       config.deadline = std::chrono::milliseconds{1 + pick(20)};
@@ -333,12 +334,12 @@ private:
       if (throws)
         throw std::runtime_error{"storm"};
     };
-    auto input = ss::run_input{ss::input_writes(ss::update{ss::set<&numbers::n>(i)})};
+    auto input = ss::update{ss::set<&numbers::n>(i)};
     auto sink = pick(20) == 0 ? std::make_shared<thrower>() : nullptr;
     const auto modes = sink ? ss::stream_mode::updates | ss::stream_mode::tasks |
                                   ss::stream_mode::custom | ss::stream_mode::subgraphs
                             : ss::stream_mode::none;
-    handles_.push_back(engine_->start(graph.table(), std::move(input), std::move(config),
+    handles_.push_back(ss::detail::engine_access::start(*engine_, ss::detail::program_of(graph), ss::detail::input_for(graph, std::move(input)), std::move(config),
                                       std::move(done), modes, std::move(sink)));
   }
 
@@ -397,10 +398,9 @@ private:
     for (auto i = 0; i < threads_of_a_round; ++i) {
       auto config = ss::run_config{};
       config.thread_id = "t" + std::to_string(i);
-      config.thread.emplace().in_use = ss::when_in_use::refuse;
-      const auto ended = e.run(
-          graphs_.kept, ss::run_input{ss::input_writes(ss::update{ss::set<&numbers::n>(1)})},
-          config);
+      config.thread.emplace().on_busy = ss::when_in_use::refuse;
+      const auto ended = e.try_invoke(
+          graphs_.kept, ss::update{ss::set<&numbers::n>(1)}, config);
       if (ended.error && ended.error->code == ss::make_error_code(ss::saver_errc::in_use))
         fail("thread t" + std::to_string(i) + " is still in use");
     }

@@ -44,7 +44,7 @@ void rage(std::uint32_t seed, std::size_t workers) {
       config.deadline = std::chrono::milliseconds{1};
     handles.push_back(e.submit(compiled, numbers{.n = i, .total = 0, .seen = {}}, config,
                                [&s](ss::run_result<numbers> r) {
-                                 if (!r.error && r.state->total == sends_of_a_run)
+                                 if (!r.error && r.state.total == sends_of_a_run)
                                    ++s.whole;
                                  if (++s.ended == runs_of_a_storm)
                                    s.over.set_value();

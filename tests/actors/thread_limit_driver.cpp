@@ -42,7 +42,7 @@ bool works() {
   g.branch(ss::start, fan_out);
   const auto fan = g.compile();
   for (auto round = 0; round < 3; ++round) // the later ones know that the node is slow
-    if (e.invoke(fan, numbers{.n = 40, .total = 0, .seen = {}}).total != 40)
+    if (e.invoke(fan, numbers{.n = 40, .total = 0, .seen = {}}).state.total != 40)
       return false;
   return true;
 }

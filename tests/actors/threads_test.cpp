@@ -33,16 +33,15 @@ ss::run_config on(std::string thread) {
   return config;
 }
 
-ss::thread_command answer(json::value v) {
-  auto said = ss::thread_command{};
-  said.resume = std::move(v);
+ss::resume answer(json::value v) {
+  auto said = ss::resume(std::move(v));
   return said;
 }
 
-ss::run_input begin_with(int n) {
+numbers begin_with(int n) {
   auto state = numbers{};
   state.n = n;
-  return ss::input_writes(std::move(state));
+  return state;
 }
 
 ss::task<ss::update<numbers>> ask_for_number(numbers state, ss::runtime rt) {
@@ -65,7 +64,7 @@ ss::compiled_graph<numbers> asking(ss::compile_options options) {
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
   auto e = ss::engine{{.workers = 1}};
-  const auto refused = e.run(asking(kept()), begin_with(1), ss::run_config{});
+  const auto refused = e.try_invoke(asking(kept()), begin_with(1), ss::run_config{});
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
   BOOST_TEST(refused.error->text.find("say which one (run_config::thread_id)") !=
@@ -75,23 +74,23 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
 BOOST_AUTO_TEST_CASE(a_question_stops_the_run_and_an_answer_lets_it_go_on) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = asking(kept());
-  const auto stopped = e.run(graph, begin_with(1), on("t"));
-  BOOST_REQUIRE(stopped.asked);
-  BOOST_TEST(stopped.asked->at(0).value.as_string() == "which number?");
+  const auto stopped = e.try_invoke(graph, begin_with(1), on("t"));
+  BOOST_REQUIRE((stopped.status == ss::run_status::interrupted));
+  BOOST_TEST(stopped.interrupts.at(0).value.as_string() == "which number?");
   BOOST_TEST(!stopped.error);
-  const auto ended = e.run(graph, answer(4), on("t"));
-  BOOST_TEST(!ended.asked);
-  BOOST_TEST(ended.state->n == 10);
+  const auto ended = e.try_invoke(graph, answer(4), on("t"));
+  BOOST_TEST((ended.status != ss::run_status::interrupted));
+  BOOST_TEST(ended.state.n == 10);
 }
 
 BOOST_AUTO_TEST_CASE(another_engine_goes_on_with_the_thread) {
   const auto graph = asking(kept());
   {
     auto first = ss::engine{{.workers = 1}};
-    BOOST_REQUIRE(first.run(graph, begin_with(1), on("t")).asked);
+    BOOST_REQUIRE((first.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
   }
   auto second = ss::engine{{.workers = 1}};
-  BOOST_TEST(second.run(graph, answer(2), on("t")).state->n == 6);
+  BOOST_TEST(second.try_invoke(graph, answer(2), on("t")).state.n == 6);
 }
 
 BOOST_AUTO_TEST_CASE(a_plain_function_asks_and_returns) {
@@ -105,24 +104,24 @@ BOOST_AUTO_TEST_CASE(a_plain_function_asks_and_returns) {
   });
   g.edge(ss::start, a);
   const auto graph = g.compile(kept());
-  const auto stopped = e.run(graph, begin_with(5), on("t"));
-  BOOST_REQUIRE(stopped.asked);
-  BOOST_TEST(stopped.state->n == 5); // what it returned without an answer does not count
-  BOOST_TEST(e.run(graph, answer(true), on("t")).state->n == 1);
+  const auto stopped = e.try_invoke(graph, begin_with(5), on("t"));
+  BOOST_REQUIRE((stopped.status == ss::run_status::interrupted));
+  BOOST_TEST(stopped.state.n == 5); // what it returned without an answer does not count
+  BOOST_TEST(e.try_invoke(graph, answer(true), on("t")).state.n == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_nobody_keeps_stops_all_the_same_and_cannot_be_resumed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({});
-  BOOST_REQUIRE(e.run(graph, begin_with(1)).asked);
-  const auto refused = e.run(graph, answer(1), on("t"));
+  BOOST_REQUIRE((e.try_invoke(graph, begin_with(1)).status == ss::run_status::interrupted));
+  const auto refused = e.try_invoke(graph, answer(1), on("t"));
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_that_keeps_threads_wants_to_know_which) {
   auto e = ss::engine{{.workers = 1}};
-  const auto refused = e.run(asking(kept()), begin_with(1));
+  const auto refused = e.try_invoke(asking(kept()), begin_with(1));
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
   BOOST_TEST(refused.error->text.find("thread_id") != std::string::npos);
@@ -131,10 +130,9 @@ BOOST_AUTO_TEST_CASE(a_graph_that_keeps_threads_wants_to_know_which) {
 BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
-  BOOST_REQUIRE(e.run(graph, begin_with(1), on("t")).asked);
-  auto said = ss::thread_command{};
-  said.resume_by_id.emplace("no such id", 1);
-  const auto refused = e.run(graph, std::move(said), on("t"));
+  BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
+  auto said = ss::resume({{"no such id", 1}});
+  const auto refused = e.try_invoke(graph, std::move(said), on("t"));
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::graph_errc::unknown_interrupt));
   BOOST_TEST(refused.error->text.find("'t'") != std::string::npos);
@@ -143,15 +141,12 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
 /// A command is part of the thread once, however many runs that start from it fail.
 BOOST_AUTO_TEST_CASE(failed_runs_keep_a_commands_writes_once) {
   const auto command = [](int more) {
-    auto said = ss::thread_command{};
-    for (auto& w : ss::input_writes(ss::update{ss::set<&numbers::total>(more)}))
-      said.said.writes.push_back(std::move(w));
-    return said;
+    return ss::command<numbers>{.update = ss::set<&numbers::total>(more)};
   };
   for (const auto when : {ss::durability::sync, ss::durability::async, ss::durability::exit}) {
     auto e = ss::engine{{.workers = 1}};
     auto config = on("t");
-    config.thread.emplace().when = when;
+    config.thread.emplace().durability = when;
     auto fails = true;
     auto g = ss::graph<numbers>{};
     g.add(a, [&fails](const numbers& s) {
@@ -161,16 +156,16 @@ BOOST_AUTO_TEST_CASE(failed_runs_keep_a_commands_writes_once) {
     });
     g.edge(ss::start, a);
     const auto graph = g.compile(kept());
-    BOOST_REQUIRE(e.run(graph, begin_with(1), config).error);
-    BOOST_REQUIRE(e.run(graph, command(1), config).error);
-    BOOST_REQUIRE(e.run(graph, ss::run_input::go_on(), config).error);
-    BOOST_REQUIRE(e.run(graph, command(10), config).error);
-    BOOST_REQUIRE(e.run(graph, ss::run_input::go_on(), config).error);
+    BOOST_REQUIRE(e.try_invoke(graph, begin_with(1), config).error);
+    BOOST_REQUIRE(e.try_invoke(graph, command(1), config).error);
+    BOOST_REQUIRE(e.try_invoke(graph, ss::resume(), config).error);
+    BOOST_REQUIRE(e.try_invoke(graph, command(10), config).error);
+    BOOST_REQUIRE(e.try_invoke(graph, ss::resume(), config).error);
     fails = false;
-    const auto ended = e.run(graph, ss::run_input::go_on(), config);
+    const auto ended = e.try_invoke(graph, ss::resume(), config);
     BOOST_REQUIRE(!ended.error);
-    BOOST_TEST(ended.state->n == 11);
-    BOOST_TEST(ended.state->total == 11);
+    BOOST_TEST(ended.state.n == 11);
+    BOOST_TEST(ended.state.total == 11);
   }
 }
 
@@ -183,32 +178,32 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_stops_before_a_node_and_nothing_lets_it_go_on)
   g.add(b, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(10 * s.n)}; });
   g.edge(ss::start, a).edge(a, b);
   const auto graph = g.compile(std::move(options));
-  const auto stopped = e.run(graph, begin_with(1), on("t"));
-  BOOST_REQUIRE(stopped.asked);
-  BOOST_TEST(stopped.asked->empty());
-  BOOST_TEST(stopped.state->n == 2);
-  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->n == 20);
+  const auto stopped = e.try_invoke(graph, begin_with(1), on("t"));
+  BOOST_REQUIRE((stopped.status == ss::run_status::interrupted));
+  BOOST_TEST(stopped.interrupts.empty());
+  BOOST_TEST(stopped.state.n == 2);
+  BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 20);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
-  BOOST_REQUIRE(e.run(graph, begin_with(1), on("t")).asked);
+  BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
   const auto place = ss::thread_place{"t", {}, {}};
-  const auto now = ss::get_state(graph.table(), place);
+  const auto now = ss::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST(now.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
   BOOST_TEST(now.interrupts().size() == 1U);
   auto edit = ss::state_edit{};
   edit.as_node = "a";
   edit.values.emplace().push_back({0, false, ss::value{7}});
-  (void)ss::update_state(graph.table(), place, std::move(edit));
-  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->n == 14);
-  const auto history = ss::state_history(graph.table(), place);
+  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
+  BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 14);
+  const auto history = ss::state_history(ss::detail::program_of(graph), place);
   BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
   auto again = on("t");
   again.thread.emplace().checkpoint_id = history[1].point->id;
-  BOOST_TEST(e.run(graph, ss::run_input::go_on(), again).state->n == 14);
-  BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U); // a fork, and b once more
+  BOOST_TEST(e.try_invoke(graph, ss::resume(), again).state.n == 14);
+  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place).size() == 6U); // a fork, and b once more
 }
 
 BOOST_AUTO_TEST_CASE(what_siblings_of_a_failed_task_did_is_kept_and_not_done_again) {
@@ -227,24 +222,24 @@ BOOST_AUTO_TEST_CASE(what_siblings_of_a_failed_task_did_is_kept_and_not_done_aga
   });
   g.edge(ss::start, a).edge(ss::start, b);
   const auto graph = g.compile(kept());
-  BOOST_TEST(e.run(graph, begin_with(0), on("t")).error->node == "a");
+  BOOST_TEST(e.try_invoke(graph, begin_with(0), on("t")).error->node == "a");
   *fails = false;
-  BOOST_TEST(e.run(graph, ss::run_input::go_on(), on("t")).state->n == 3);
+  BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 3);
   BOOST_TEST(runs->load() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_inside_a_graph_asks_through_it) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
-  g.subgraph(
+  g.add(
       c, asking({}), [](const numbers& s) { return s; },
       [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1)}; });
   g.edge(ss::start, c);
   const auto graph = g.compile(kept());
-  const auto stopped = e.run(graph, begin_with(1), on("t"));
-  BOOST_REQUIRE(stopped.asked);
-  BOOST_TEST(stopped.asked->size() == 1U);
-  BOOST_TEST(e.run(graph, answer(4), on("t")).state->n == 11);
+  const auto stopped = e.try_invoke(graph, begin_with(1), on("t"));
+  BOOST_REQUIRE((stopped.status == ss::run_status::interrupted));
+  BOOST_TEST(stopped.interrupts.size() == 1U);
+  BOOST_TEST(e.try_invoke(graph, answer(4), on("t")).state.n == 11);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_inside_a_graph_is_the_node_s_and_keeps_its_exception) {
@@ -253,11 +248,11 @@ BOOST_AUTO_TEST_CASE(a_failure_inside_a_graph_is_the_node_s_and_keeps_its_except
   inner.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"deep"}; });
   inner.edge(ss::start, a);
   auto g = ss::graph<numbers>{};
-  g.subgraph(
+  g.add(
       c, inner.compile(), [](const numbers& s) { return s; },
       [](const numbers&) { return ss::update<numbers>{}; });
   g.edge(ss::start, c);
-  const auto failed = e.run(g.compile(), begin_with(1));
+  const auto failed = e.try_invoke(g.compile(), begin_with(1));
   BOOST_REQUIRE(failed.error);
   BOOST_TEST(failed.error->node == "c");
   BOOST_CHECK_THROW(std::rethrow_exception(failed.error->cause), std::runtime_error);
@@ -266,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_failure_inside_a_graph_is_the_node_s_and_keeps_its_except
 BOOST_AUTO_TEST_CASE(many_threads_stop_and_go_on_at_once) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
-  g.subgraph(
+  g.add(
       c, asking({}), [](const numbers& s) { return s; },
       [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
   g.edge(ss::start, c);
@@ -275,12 +270,14 @@ BOOST_AUTO_TEST_CASE(many_threads_stop_and_go_on_at_once) {
     auto sum = std::make_shared<std::atomic<int>>(0);
     auto left = std::make_shared<std::latch>(200);
     for (auto i = 0; i < 200; ++i) {
-      auto input = is_second ? ss::run_input{answer(i)} : begin_with(0);
-      e.start(graph.table(), std::move(input), on("t" + std::to_string(i)),
-              [sum, left](const ss::raw_result& raw) {
-                *sum += raw.asked ? 1 : 1'000;
-                left->count_down();
-              });
+      const auto count = [sum, left](const ss::run_result<numbers>& ended) {
+        *sum += ended.status == ss::run_status::interrupted ? 1 : 1'000;
+        left->count_down();
+      };
+      if (is_second)
+        e.submit(graph, answer(i), on("t" + std::to_string(i)), count);
+      else
+        e.submit(graph, begin_with(0), on("t" + std::to_string(i)), count);
     }
     left->wait();
     return sum->load();
@@ -306,7 +303,7 @@ ss::compiled_graph<numbers> held_up(gate& at) {
 
 ss::run_config on_used(ss::when_in_use what) {
   auto config = on("t");
-  config.thread.emplace().in_use = what;
+  config.thread.emplace().on_busy = what;
   return config;
 }
 
@@ -327,9 +324,9 @@ BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
   BOOST_TEST(!second.next());
   BOOST_TEST(!elsewhere.next());
   const auto place = ss::thread_place{"t", {}, {}};
-  const auto now = ss::get_state(graph, place);
-  BOOST_TEST(now.values()->total == 2);
-  BOOST_TEST(ss::state_history(graph.table(), place).size() == 6U);
+  const auto now = e.get_state(graph, on("t"));
+  BOOST_TEST(now.values->total == 2);
+  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place).size() == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
@@ -338,7 +335,7 @@ BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
   auto e = ss::engine{{.workers = 1}};
   auto first = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
   at.await_arrivals(1);
-  const auto refused = e.run(graph, ss::input_writes(numbers{}), on_used(ss::when_in_use::refuse));
+  const auto refused = e.try_invoke(graph, numbers{}, on_used(ss::when_in_use::refuse));
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::saver_errc::in_use));
   BOOST_TEST(refused.error->text.starts_with("thread 't' is in use by another run"));
@@ -352,8 +349,8 @@ BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
            std::string_view{error.what()}.find("taken over") != std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION((void)first.next(), ss::graph_error, says_so);
-  const auto now = ss::get_state(graph, {"t", {}, {}});
-  BOOST_TEST(now.values()->total == 1);
+  const auto now = e.get_state(graph, on("t"));
+  BOOST_TEST(now.values->total == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

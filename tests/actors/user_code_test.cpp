@@ -3,6 +3,7 @@
 // and the engine continues.
 #include "graphs.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
@@ -37,14 +38,14 @@ ss::compiled_graph<numbers> simple(const ss::compile_options& options = {},
 
 /// Checks that the engine's next run succeeds.
 void check_engine(ss::engine& e) {
-  BOOST_TEST(e.invoke(simple(), numbers{}).n == 1);
+  BOOST_TEST(e.invoke(simple(), numbers{}).state.n == 1);
   BOOST_TEST(e.debug().live_runs() == 0U);
 }
 
 /// The error of a run that user code ends, which names `whose` code it was.
 ss::run_error check_failure(ss::engine& e, const ss::compiled_graph<numbers>& graph,
                             std::string_view whose, ss::run_config config = {}) {
-  const auto ended = e.run(graph, ss::run_input{ss::input_writes(numbers{})}, std::move(config));
+  const auto ended = e.try_invoke(graph, numbers{}, std::move(config));
   BOOST_TEST_REQUIRE(ended.error.has_value());
   BOOST_TEST(contains(ended.error->text, whose), ended.error->text);
   check_engine(e);
@@ -158,12 +159,11 @@ void check_state_before(const ss::update<folded>& refused, bool with_sibling, bo
     BOOST_TEST(left.after == "whole");
   };
   if (!streamed) {
-    const auto ended = e.run(graph, ss::run_input{ss::input_writes(folded{})});
-    BOOST_TEST_REQUIRE(ended.state.has_value());
-    check(ended.error, *ended.state);
+    const auto ended = e.try_invoke(graph, folded{});
+    check(ended.error, ended.state);
     return;
   }
-  auto stream = e.stream(graph, folded{}, ss::stream_mode::values);
+  auto stream = ss::detail::engine_access::stream(e, graph, folded{}, ss::stream_mode::values);
   auto last = std::optional<folded>{};
   try {
     while (const auto event = stream.next())
@@ -256,7 +256,9 @@ BOOST_AUTO_TEST_CASE(throwing_sink_ends_its_run) {
         });
         g.add(b, add_one).edge(ss::start, a).edge(a, b);
         auto ended = std::promise<ss::raw_result>{};
-        e.start(g.compile().table(), ss::run_input{ss::input_writes(numbers{})}, {},
+        const auto graph = g.compile();
+        ss::detail::engine_access::start(e, ss::detail::program_of(graph),
+                                         ss::detail::input_for(graph, numbers{}), {},
                 [&](ss::raw_result raw) { ended.set_value(std::move(raw)); }, modes,
                 std::make_shared<throwing_sink>(at, n, is_exception));
         const auto raw = ended.get_future().get();
@@ -392,15 +394,15 @@ BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
         auto options = ss::compile_options{};
         options.checkpointer = saver;
         auto g = ss::graph<numbers>{};
-        g.subgraph(
+        g.add(
             a, simple(), [](const numbers& s) { return s; },
             [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
         g.add(b, add_one).edge(ss::start, a).edge(a, b);
         auto config = ss::run_config{};
         config.thread_id = "t";
-        config.thread.emplace().when = when;
+        config.thread.emplace().durability = when;
         const auto ended =
-            e.run(g.compile(options), ss::run_input{ss::input_writes(numbers{})}, config);
+            e.try_invoke(g.compile(options), numbers{}, config);
         check_engine(e);
         if (!saver->has_thrown())
           break;
@@ -451,14 +453,14 @@ BOOST_AUTO_TEST_CASE(states_that_throw_end_their_run) {
     g.edge(ss::start, one).edge(ss::start, two);
     g.branch(one, [](const fragile&) -> ss::destination { return ss::end; }, {ss::end});
     const auto graph = g.compile();
-    auto input = ss::input_writes(fragile{});
+    auto input = ss::detail::input_writes(fragile{});
     fragile_part::left = n;
     auto called = std::latch{1};
     auto failed = std::atomic<bool>{false};
     struct caller {
       static void run(ss::engine& e, const ss::compiled_graph<fragile>& g, ss::write_list in,
                       std::function<void(ss::raw_result)> done) {
-        e.start(g.table(), ss::run_input{std::move(in)}, {}, std::move(done));
+        ss::detail::engine_access::start(e, ss::detail::program_of(g), std::move(in), {}, std::move(done));
       }
     };
     caller::run(e, graph, std::move(input.writes), [&](const ss::raw_result& raw) {

@@ -5,11 +5,11 @@
 
 namespace superstep::testing {
 
-run_input first_turn() {
+desk first_turn() {
   auto state = desk{};
   state.messages = {human_message("question")};
   state.owner = "Kim";
-  return input_writes(std::move(state));
+  return state;
 }
 
 compiled_graph<desk> built(create_agent_options<desk> options) {
@@ -19,7 +19,7 @@ compiled_graph<desk> built(create_agent_options<desk> options) {
 run_result<desk> run(create_agent_options<desk> options, run_config config) {
   auto lanes = engine{engine_options{.workers = 1}};
   config.recursion_limit = 100;
-  return lanes.run(built(std::move(options)), first_turn(), std::move(config));
+  return lanes.try_invoke(built(std::move(options)), first_turn(), std::move(config));
 }
 
 conversation::conversation(create_agent_options<desk> options)
@@ -33,14 +33,13 @@ conversation::conversation(create_agent_options<desk> options)
 
 run_result<desk> conversation::say(const std::string& text) {
   auto more = message_list{human_message(text)};
-  return lanes_.run(agent_, input_writes(update<desk>{set<&desk::messages>(std::move(more))}),
+  return lanes_.try_invoke(agent_, update<desk>{set<&desk::messages>(std::move(more))},
                     config_);
 }
 
 run_result<desk> conversation::answer(json::value response) {
-  auto given = thread_command{};
-  given.resume = std::move(response);
-  return lanes_.run(agent_, run_input{std::move(given)}, config_);
+  auto given = resume(std::move(response));
+  return lanes_.try_invoke(agent_, std::move(given), config_);
 }
 
 std::string why(const run_result<desk>& ended) {
@@ -49,7 +48,7 @@ std::string why(const run_result<desk>& ended) {
 
 std::string said(const run_result<desk>& ended) {
   auto out = std::string{};
-  for (const auto& m : ended.state->messages)
+  for (const auto& m : ended.state.messages)
     out += (out.empty() ? "" : "\n") + m.content;
   return out;
 }

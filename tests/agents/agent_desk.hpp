@@ -60,7 +60,7 @@ inline create_agent_options<desk> design(chat_model_ptr model) {
 }
 
 /// The question of a person called Kim.
-[[nodiscard]] run_input first_turn();
+[[nodiscard]] desk first_turn();
 
 /// In a file of its own, because it is long in the making.
 [[nodiscard]] compiled_graph<desk> built(create_agent_options<desk> options);

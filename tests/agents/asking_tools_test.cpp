@@ -2,6 +2,7 @@
 // Tools that ask whoever called the agent.
 #include "agents/fake_model.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/debug_line.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_react_agent.hpp>
@@ -88,7 +89,7 @@ message calling(const std::vector<std::pair<std::string, std::string>>& calls) {
 }
 
 std::string question_about(const run_result<talk>& stopped, std::string_view call) {
-  for (const auto& asked : *stopped.asked)
+  for (const auto& asked : stopped.interrupts)
     if (asked.value.as_string() == call)
       return asked.id;
   return {};
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
   auto e = engine{{.workers = 1}};
   auto state = talk{};
   state.messages = {human_message("go")};
-  auto events = e.stream(agent, std::move(state), stream_mode::custom);
+  auto events = detail::engine_access::stream(e, agent, std::move(state), stream_mode::custom);
   const auto said = events.next();
   BOOST_TEST_REQUIRE(said.has_value());
   BOOST_TEST(said->data == json::value("half of c1"));
@@ -120,10 +121,10 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
   auto e = engine{{.workers = 1}};
   auto state = talk{};
   state.messages = {human_message("go")};
-  auto events = e.stream(agent, std::move(state), stream_mode::updates | stream_mode::values);
+  auto events = detail::engine_access::stream(e, agent, std::move(state), stream_mode::updates | stream_mode::values);
   auto lines = std::vector<std::string>{};
   while (const auto event = events.next())
-    lines.push_back(to_debug_line(*event, *agent.table()));
+    lines.push_back(to_debug_line(*event, *detail::program_of(agent)));
   BOOST_TEST_REQUIRE(lines.size() == 3U);
   BOOST_TEST(lines[0].starts_with(R"([values] {"messages":[)"), lines[0]);
   BOOST_TEST(lines[1].starts_with(R"([updates] {"agent":{"messages":[)"), lines[1]);
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
     auto e = engine{{.workers = 1}};
     auto state = talk{};
     state.messages = {human_message("go")};
-    auto events = e.stream(agent, std::move(state), stream_mode::updates);
+    auto events = detail::engine_access::stream(e, agent, std::move(state), stream_mode::updates);
     while (const auto event = events.next()) // the reader gets what it asked for, and no more
       seen += event->mode == stream_mode::updates ? 1 : 100;
   }
@@ -171,23 +172,21 @@ BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not
   config.thread_id = "t";
   auto state = talk{};
   state.messages = {human_message("go")};
-  const auto stopped = e.run(agent, input_writes(std::move(state)), config);
-  BOOST_TEST_REQUIRE(stopped.asked.has_value());
-  BOOST_TEST_REQUIRE(stopped.asked->size() == 2U);
+  const auto stopped = e.try_invoke(agent, std::move(state), config);
+  BOOST_TEST_REQUIRE((stopped.status == run_status::interrupted));
+  BOOST_TEST_REQUIRE(stopped.interrupts.size() == 2U);
 
-  auto one = thread_command{};
-  one.resume_by_id[question_about(stopped, "second")] = "to the second";
-  const auto later = e.run(agent, run_input{std::move(one)}, config);
-  BOOST_TEST_REQUIRE(later.asked.has_value());
-  BOOST_TEST_REQUIRE(later.asked->size() == 1U);
+  auto one = resume({{question_about(stopped, "second"), "to the second"}});
+  const auto later = e.try_invoke(agent, std::move(one), config);
+  BOOST_TEST_REQUIRE((later.status == run_status::interrupted));
+  BOOST_TEST_REQUIRE(later.interrupts.size() == 1U);
 
-  auto other = thread_command{};
-  other.resume_by_id[question_about(later, "first")] = "to the first";
-  const auto ended = e.run(agent, run_input{std::move(other)}, config);
+  auto other = resume({{question_about(later, "first"), "to the first"}});
+  const auto ended = e.try_invoke(agent, std::move(other), config);
   BOOST_TEST_REQUIRE(!ended.error.has_value());
-  BOOST_TEST_REQUIRE(ended.state->messages.size() == 6U);
-  BOOST_TEST(ended.state->messages[2].content == "to the first");
-  BOOST_TEST(ended.state->messages[3].content == "1");
-  BOOST_TEST(ended.state->messages[4].content == "to the second");
+  BOOST_TEST_REQUIRE(ended.state.messages.size() == 6U);
+  BOOST_TEST(ended.state.messages[2].content == "to the first");
+  BOOST_TEST(ended.state.messages[3].content == "1");
+  BOOST_TEST(ended.state.messages[4].content == "to the second");
   BOOST_TEST(counted == 1);
 }

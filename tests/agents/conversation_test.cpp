@@ -62,13 +62,14 @@ struct fixture {
   run_result<messages_state> say(const compiled_graph<messages_state>& g, std::string words) {
     auto said = message_list{};
     said.push_back(human_message(std::move(words)));
-    return run(g, input_writes(update{set<&messages_state::messages>(std::move(said))}));
+    return run(g, update{set<&messages_state::messages>(std::move(said))});
   }
-  run_result<messages_state> run(const compiled_graph<messages_state>& g, run_input input) {
+  template <class Input>
+  run_result<messages_state> run(const compiled_graph<messages_state>& g, Input input) {
     auto config = run_config{};
     config.thread_id = "t";
     config.run_id = "t";
-    return lanes.run(g, std::move(input), config);
+    return lanes.try_invoke(g, std::move(input), config);
   }
 };
 
@@ -78,18 +79,17 @@ BOOST_DATA_TEST_CASE(a_conversation_stops_where_the_file_wants_a_review, data::m
                      version) {
   auto f = fixture{};
   const auto g = f.graph(version);
-  BOOST_REQUIRE(f.say(g, "go").asked);
+  BOOST_REQUIRE((f.say(g, "go").status == run_status::interrupted));
   const auto at = look_at(g, "t");
   BOOST_REQUIRE(at.questions.size() == 1U);
   BOOST_TEST(at.is_unfinished);
   BOOST_TEST(at.questions[0].value.at(0).at("action_request").at("action") == "book");
-  auto answer = thread_command{};
-  answer.resume_by_id.emplace(at.questions[0].id, parse_json(R"({"type":"accept"})").value());
-  const auto ended = f.run(g, run_input{std::move(answer)});
+  auto answer = resume({{at.questions[0].id, parse_json(R"({"type":"accept"})").value()}});
+  const auto ended = f.run(g, std::move(answer));
   BOOST_REQUIRE(!ended.error);
-  BOOST_REQUIRE(ended.state->messages.size() == 5U);
-  BOOST_TEST(ended.state->messages[2].content == "3");
-  BOOST_TEST(ended.state->messages[3].content == "booked");
+  BOOST_REQUIRE(ended.state.messages.size() == 5U);
+  BOOST_TEST(ended.state.messages[2].content == "3");
+  BOOST_TEST(ended.state.messages[3].content == "booked");
   BOOST_TEST(!look_at(g, "t").is_unfinished);
 }
 
@@ -98,7 +98,7 @@ BOOST_DATA_TEST_CASE(open_calls_are_answered_so_that_the_conversation_can_go_on,
   auto f = fixture{};
   const auto g = f.graph(version);
   BOOST_TEST(end_open_calls(g, "t", "nobody was there.") == 0U); // there is no thread yet
-  BOOST_REQUIRE(f.say(g, "go").asked);
+  BOOST_REQUIRE((f.say(g, "go").status == run_status::interrupted));
   // In v1 one task runs both calls, and nothing is known of either until it has ended.
   const auto is_each_a_task = version == react_version::v2;
   BOOST_TEST(end_open_calls(g, "t", "nobody was there.") == (is_each_a_task ? 1U : 2U));
@@ -114,8 +114,8 @@ BOOST_DATA_TEST_CASE(open_calls_are_answered_so_that_the_conversation_can_go_on,
   BOOST_TEST(end_open_calls(g, "t", "nobody was there.") == 0U);
   const auto ended = f.say(g, "and now?");
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages.size() == 6U);
-  BOOST_TEST(ended.state->messages.back().content == "done");
+  BOOST_TEST(ended.state.messages.size() == 6U);
+  BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
 BOOST_AUTO_TEST_CASE(a_trimmed_conversation_is_kept_and_its_latest_turns_are_read) {
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(older_turns_are_summarised_once_there_is_too_much_of_them) 
   BOOST_REQUIRE(asked.size() == 3U);
   BOOST_TEST(asked[1].system->content == "Sum up.");
   BOOST_TEST(asked[1].messages[0].content == "Human: one\nAI: yes");
-  const auto& messages = ended.state->messages;
+  const auto& messages = ended.state.messages;
   BOOST_REQUIRE(messages.size() == 3U);
   BOOST_TEST(messages[0].content == "A summary of the conversation so far:\nThey said yes.");
   BOOST_TEST(messages[1].content == "two");
@@ -181,9 +181,9 @@ BOOST_DATA_TEST_CASE(what_is_remembered_in_one_conversation_is_recalled_in_anoth
     auto said = messages_state{};
     said.messages.push_back(human_message("go"));
     const auto ended =
-        lanes.run(make_conversation(made, nullptr, memory), input_writes(std::move(said)));
+        lanes.try_invoke(make_conversation(made, nullptr, memory), std::move(said));
     BOOST_REQUIRE(!ended.error);
-    return ended.state->messages[2].content;
+    return ended.state.messages[2].content;
   };
   BOOST_TEST(answer_to(call("recall", {})) == "Nothing of that is remembered.");
   BOOST_TEST(answer_to(call("remember", {{"key", "name"}, {"text", "Kim"}})) == "Kept.");

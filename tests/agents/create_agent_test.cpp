@@ -96,9 +96,9 @@ BOOST_AUTO_TEST_CASE(without_middleware_model_and_tools_take_turns) {
   options.name = "clerk";
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_REQUIRE(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->messages[2].content == "x");
-  BOOST_TEST(ended.state->messages[3].name == "clerk");
+  BOOST_REQUIRE(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == "x");
+  BOOST_TEST(ended.state.messages[3].name == "clerk");
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_wrap_may_change_the_question_and_the_answer) {
   options.middleware = {std::move(m)};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages.back().content == "hello, please");
+  BOOST_TEST(ended.state.messages.back().content == "hello, please");
   BOOST_TEST(model->asked()[0].system->content == "You work for Kim");
   BOOST_TEST(model->asked()[0].parameters.at("temperature") == 0);
 }
@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(a_wrap_may_answer_in_place_of_the_model_and_of_a_tool) {
   options.middleware = {std::move(m)};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages[2].content == "made up");
-  BOOST_TEST(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == "made up");
+  BOOST_TEST(ended.state.messages.size() == 4U);
   BOOST_TEST(model->asked().empty());
 }
 
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_jump_to_the_end_runs_what_comes_after_the_agent) {
     options.middleware = {noting("a", all), jumping(when, jump::finish, {jump::finish})};
     const auto ended = run(std::move(options));
     BOOST_TEST(why(ended) == "");
-    BOOST_TEST(ended.state->messages.size() == 1U);
+    BOOST_TEST(ended.state.messages.size() == 1U);
   }
   BOOST_TEST(all.text() == "a.before_agent a.after_agent "
                            "a.before_agent a.before_model a.after_agent");
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_jump_to_the_model_begins_the_loop_anew) {
                         jumping(&middleware<desk>::after_model, jump::model, {jump::model})};
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages.back().content == "second");
+  BOOST_TEST(ended.state.messages.back().content == "second");
   // The jump leaves out what would have come after the hook.
   BOOST_TEST(all.text() == "a.before_agent a.before_model a( )a a.before_model a( )a "
                            "a.after_model a.after_agent");
@@ -200,9 +200,9 @@ BOOST_AUTO_TEST_CASE(a_jump_to_the_tools_makes_the_calls_of_the_latest_answer) {
   options.middleware = {std::move(m)};
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_REQUIRE(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->messages[2].content == "at once");
-  BOOST_TEST(ended.state->messages[3].content == "done");
+  BOOST_REQUIRE(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == "at once");
+  BOOST_TEST(ended.state.messages[3].content == "done");
 }
 
 BOOST_AUTO_TEST_CASE(a_hook_may_answer_calls_and_the_model_reads_on) {
@@ -218,8 +218,8 @@ BOOST_AUTO_TEST_CASE(a_hook_may_answer_calls_and_the_model_reads_on) {
   options.middleware = {std::move(m)};
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_REQUIRE(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->messages[2].content == "refused");
+  BOOST_REQUIRE(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == "refused");
 }
 
 BOOST_AUTO_TEST_CASE(tools_of_a_middleware_are_the_agents) {
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(tools_of_a_middleware_are_the_agents) {
   options.middleware = {std::move(m)};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages[2].name == "shout");
+  BOOST_TEST(ended.state.messages[2].name == "shout");
   BOOST_TEST(model->asked()[0].tools->size() == 2U);
 }
 
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(
     options.return_direct = {"echo"};
     const auto ended = run(std::move(options));
     BOOST_REQUIRE(!ended.error);
-    BOOST_TEST(ended.state->messages.size() == messages);
+    BOOST_TEST(ended.state.messages.size() == messages);
   }
 }
 
@@ -264,8 +264,8 @@ BOOST_AUTO_TEST_CASE(the_response_is_the_last_answer_of_the_loop) {
   }();
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->structured_response.at("city") == "Oslo");
-  BOOST_TEST(ended.state->messages.size() == 4U);
+  BOOST_TEST(ended.state.structured_response.at("city") == "Oslo");
+  BOOST_TEST(ended.state.messages.size() == 4U);
   BOOST_TEST(model->asked()[0].format->name == "Answer");
   BOOST_TEST(why(run(bad)).find("the model's structured response") != std::string::npos);
 }
@@ -283,10 +283,10 @@ BOOST_AUTO_TEST_CASE(a_hook_may_ask_and_the_thread_goes_on_from_there) {
   options.middleware = {std::move(m)};
   auto talk = conversation{std::move(options)};
   const auto stopped = talk.say("question");
-  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
+  BOOST_REQUIRE(stopped.interrupts.size() == 1U);
   const auto ended = talk.answer("Lee");
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->owner == "Lee");
+  BOOST_TEST(ended.state.owner == "Lee");
   BOOST_TEST(model->asked().size() == 1U);
 }
 
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(each_call_waits_by_itself_and_calls_that_have_ended_are_not
   options.middleware = {std::move(m)};
   auto talk = conversation{std::move(options)};
   const auto stopped = talk.say("question");
-  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
+  BOOST_REQUIRE(stopped.interrupts.size() == 1U);
   const auto ended = talk.answer(parse_json(R"([{"type":"accept"}])").value());
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(said(ended) == "question\n\none\ntwo\ndone");
@@ -325,12 +325,12 @@ BOOST_AUTO_TEST_CASE(a_call_that_takes_too_long_is_answered_and_its_siblings_are
   options.tool_timeouts["stuck"] = std::chrono::milliseconds{20};
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_REQUIRE(ended.state->messages.size() == 5U);
-  BOOST_TEST(ended.state->messages[2].is_error);
-  BOOST_TEST(ended.state->messages[2].content.starts_with(
+  BOOST_REQUIRE(ended.state.messages.size() == 5U);
+  BOOST_TEST(ended.state.messages[2].is_error);
+  BOOST_TEST(ended.state.messages[2].content.starts_with(
       "Error: the call of tool 'stuck' was stopped: "));
-  BOOST_TEST(ended.state->messages[3].content == "x");
-  BOOST_TEST(ended.state->messages[4].content == "done");
+  BOOST_TEST(ended.state.messages[3].content == "x");
+  BOOST_TEST(ended.state.messages[4].content == "done");
 }
 
 BOOST_AUTO_TEST_CASE(jumps_that_are_declared_are_drawn) {

@@ -109,7 +109,7 @@ run_result<front_desk> run(agent_options<front_desk> options, run_config config 
   state.messages = {human_message("question")};
   state.owner = "Kim";
   auto lanes = engine{engine_options{.workers = 1}};
-  return lanes.run(create_react_agent(std::move(options)), input_writes(std::move(state)),
+  return lanes.try_invoke(create_react_agent(std::move(options)), std::move(state),
                    std::move(config));
 }
 
@@ -128,9 +128,9 @@ BOOST_DATA_TEST_CASE(an_agent_runs_on_a_state_of_the_users_own, data::make(versi
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   const auto ended = run(options_for(model, version));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->messages[2].content == "x");
-  BOOST_TEST(ended.state->owner == "Kim");
+  BOOST_TEST(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == "x");
+  BOOST_TEST(ended.state.owner == "Kim");
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
@@ -146,8 +146,8 @@ BOOST_DATA_TEST_CASE(a_hook_may_give_the_model_other_messages_and_write_the_stat
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
   BOOST_TEST(model->asked()[1].messages.size() == 1U);
-  BOOST_TEST(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->visits == 1 + 3);
+  BOOST_TEST(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.visits == 1 + 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
@@ -161,9 +161,9 @@ BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
   };
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_REQUIRE(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->messages[2].content == "refused");
-  BOOST_TEST(ended.state->messages[3].content == "done");
+  BOOST_REQUIRE(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == "refused");
+  BOOST_TEST(ended.state.messages[3].content == "done");
 }
 
 BOOST_DATA_TEST_CASE(a_prompt_may_be_made_of_the_state, data::make(versions), version) {
@@ -188,8 +188,8 @@ BOOST_DATA_TEST_CASE(the_response_is_asked_for_in_a_call_of_its_own, data::make(
       "Extract."};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->structured_response.at("city") == "Oslo");
-  BOOST_TEST(ended.state->messages.size() == 2U);
+  BOOST_TEST(ended.state.structured_response.at("city") == "Oslo");
+  BOOST_TEST(ended.state.messages.size() == 2U);
   const auto asked = model->asked();
   BOOST_REQUIRE(asked[1].format);
   BOOST_TEST(asked[1].format->name == "Answer");
@@ -201,8 +201,8 @@ BOOST_DATA_TEST_CASE(tools_read_and_write_fields_of_the_state, data::make(versio
   options.tools = {std::make_shared<const visiting_tool>()};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->visits == 2);
-  BOOST_TEST(ended.state->messages[2].content == "seen Kim");
+  BOOST_TEST(ended.state.visits == 2);
+  BOOST_TEST(ended.state.messages[2].content == "seen Kim");
 }
 
 BOOST_DATA_TEST_CASE(a_tool_may_answer_in_place_of_the_model, data::make(versions), version) {
@@ -210,7 +210,7 @@ BOOST_DATA_TEST_CASE(a_tool_may_answer_in_place_of_the_model, data::make(version
   options.return_direct = {"echo"};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages.back().content == "42");
+  BOOST_TEST(ended.state.messages.back().content == "42");
 }
 
 BOOST_AUTO_TEST_CASE(a_chosen_model_brings_its_tools_and_no_others) {
@@ -262,20 +262,20 @@ BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(ver
   config.thread_id = "t";
   auto state = front_desk{};
   state.messages = {human_message("question")};
-  const auto stopped = lanes.run(graph, input_writes(std::move(state)), config);
-  BOOST_REQUIRE(stopped.asked.has_value());
-  BOOST_TEST(stopped.state->messages.size() == 2U);
-  const auto ended = lanes.run(graph, run_input::go_on(), config);
+  const auto stopped = lanes.try_invoke(graph, std::move(state), config);
+  BOOST_REQUIRE((stopped.status == run_status::interrupted));
+  BOOST_TEST(stopped.state.messages.size() == 2U);
+  const auto ended = lanes.try_invoke(graph, resume(), config);
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(ended.state->messages.back().content == "done");
+  BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
 BOOST_DATA_TEST_CASE(a_history_with_an_open_call_is_refused, data::make(versions), version) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto state = front_desk{};
   state.messages = {human_message("q"), calling("echo", "h1")};
-  const auto ended = lanes.run(create_react_agent(options_for(scripted({}), version)),
-                               input_writes(std::move(state)));
+  const auto ended = lanes.try_invoke(create_react_agent(options_for(scripted({}), version)),
+                               std::move(state));
   BOOST_REQUIRE(ended.error);
   BOOST_TEST(describe(ended.error->cause).starts_with("Found AIMessages with tool_calls that do"));
 }
@@ -315,18 +315,17 @@ BOOST_DATA_TEST_CASE(a_reviewed_call_waits_for_a_person, data::make(versions) * 
   config.thread_id = "t";
   auto state = front_desk{};
   state.messages = {human_message("question")};
-  const auto stopped = lanes.run(graph, input_writes(std::move(state)), config);
-  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
-  const auto asked = human_interrupt_from_json(stopped.asked->front().value.at(0)).value();
+  const auto stopped = lanes.try_invoke(graph, std::move(state), config);
+  BOOST_REQUIRE(stopped.interrupts.size() == 1U);
+  const auto asked = human_interrupt_from_json(stopped.interrupts.front().value.at(0)).value();
   BOOST_TEST(asked.action.action == "echo");
   BOOST_TEST(asked.action.args.at("text") == "x");
-  auto said = thread_command{};
-  said.resume = parse_json(c.answer).value();
-  const auto ended = lanes.run(graph, run_input{std::move(said)}, config);
+  auto said = resume(parse_json(c.answer).value());
+  const auto ended = lanes.try_invoke(graph, std::move(said), config);
   BOOST_REQUIRE(!ended.error);
-  BOOST_REQUIRE(ended.state->messages.size() == 4U);
-  BOOST_TEST(ended.state->messages[2].content == c.content);
-  BOOST_TEST(ended.state->messages[2].tool_call_id == "c1");
+  BOOST_REQUIRE(ended.state.messages.size() == 4U);
+  BOOST_TEST(ended.state.messages[2].content == c.content);
+  BOOST_TEST(ended.state.messages[2].tool_call_id == "c1");
 }
 
 BOOST_AUTO_TEST_CASE(only_the_tools_that_are_named_are_reviewed) {
@@ -339,8 +338,8 @@ BOOST_AUTO_TEST_CASE(only_the_tools_that_are_named_are_reviewed) {
   options.tools = tool_node{{echo(), echo("shout")}, std::move(node)};
   const auto ended = run(std::move(options));
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(!ended.asked);
-  BOOST_TEST(ended.state->messages[2].content == "x");
+  BOOST_TEST((ended.status != run_status::interrupted));
+  BOOST_TEST(ended.state.messages[2].content == "x");
 }
 
 } // namespace create_react_agent_test

@@ -250,10 +250,9 @@ private:
   ending run(const Graph& graph) {
     auto begin = State{};
     begin.messages.push_back(human_message("tidy up"));
-    auto ended = engine_.run(graph, input_writes(std::move(begin)));
+    auto ended = engine_.try_invoke(graph, std::move(begin));
     auto out = ending{tool_->take(), {}};
-    if (ended.state)
-      out.messages = ended.state->messages;
+    out.messages = ended.state.messages;
     return out;
   }
 

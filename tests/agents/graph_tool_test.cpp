@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(its_questions_stop_the_run_and_it_goes_on_from_there) {
   const auto inner = scripted({ai_message("because")});
   auto talk = conversation{asking(true, inner)};
   const auto stopped = talk.say("question");
-  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
-  BOOST_TEST(stopped.asked->front().value == "who asks?");
+  BOOST_REQUIRE(stopped.interrupts.size() == 1U);
+  BOOST_TEST(stopped.interrupts.front().value == "who asks?");
   const auto ended = talk.answer("Lee");
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(said(ended) == "question\n\nbecause for Lee\ndone");
@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(its_questions_stop_the_run_and_it_goes_on_from_there) {
 BOOST_AUTO_TEST_CASE(its_failure_is_the_answer_to_the_call) {
   const auto ended = run(asking(false, scripted({})));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages[2].is_error);
-  BOOST_TEST(ended.state->messages[2].content.find("the server is on fire") != std::string::npos);
+  BOOST_TEST(ended.state.messages[2].is_error);
+  BOOST_TEST(ended.state.messages[2].content.find("the server is on fire") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(one_of_ones_own) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto nobody = desk{};
   nobody.messages = {human_message("hi")};
-  BOOST_TEST(lanes.invoke(agent, nobody).messages.size() == 1U);
+  BOOST_TEST(lanes.invoke(agent, nobody).state.messages.size() == 1U);
   nobody.owner = "Kim";
-  BOOST_TEST(lanes.invoke(agent, nobody).messages.size() == 2U);
+  BOOST_TEST(lanes.invoke(agent, nobody).state.messages.size() == 2U);
   BOOST_TEST(model->asked()[0].system->content == "Greet Kim");
 }
 
@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(all_that_are_ready_go_together) {
   const auto model = scripted({calling("echo", "c1", "kim@a.org"), ai_message("done")});
   const auto ended = run(everything(model, scripted({ai_message("short")})));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages.back().content == "done");
-  BOOST_TEST(ended.state->calls.run.at("model") == 2);
+  BOOST_TEST(ended.state.messages.back().content == "done");
+  BOOST_TEST(ended.state.calls.run.at("model") == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -74,10 +74,10 @@ std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, s
   config.run_id = text;
   auto question = json::array(1, json::object{{"type", "human"}, {"content", text}});
   const auto ended =
-      lanes.wait_for(graph.table(), graph.input({{"messages", std::move(question)}}), config);
+      lanes.try_invoke(graph, {{"messages", std::move(question)}}, config);
   BOOST_REQUIRE(!ended.error);
   auto said = std::vector<std::string>{};
-  for (const auto& m : messages_of(graph.output(*ended.state)))
+  for (const auto& m : messages_of(ended.state))
     said.push_back((m.name.empty() ? "user" : m.name) + ": " + m.content);
   return said;
 }
@@ -87,11 +87,11 @@ std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, s
 BOOST_DATA_TEST_CASE(a_supervisor_hands_over_and_gets_the_answer_back, data::make(versions),
                      version) {
   auto g = team();
-  g.node("boss", agent("boss", {"adder"}, version, [](const message& last) {
+  g.add("boss", agent("boss", {"adder"}, version, [](const message& last) {
            return last.type == message_type::human ? handing_over("adder")
                                                    : ai_message("The sum is " + last.content);
          }));
-  g.node("adder", agent("adder", {}, version, [](const message&) { return ai_message("5"); }));
+  g.add("adder", agent("adder", {}, version, [](const message&) { return ai_message("5"); }));
   g.edge("__start__", "boss").edge("adder", "boss");
   auto lanes = engine{engine_options{.workers = 1}};
   const auto expected = std::vector<std::string>{
@@ -108,7 +108,7 @@ BOOST_DATA_TEST_CASE(in_a_swarm_the_next_turn_begins_where_the_last_one_ended, d
     });
   };
   auto g = team();
-  g.node("alice", member("alice", "bob")).node("bob", member("bob", "alice"));
+  g.add("alice", member("alice", "bob")).add("bob", member("bob", "alice"));
   g.branch("__start__",
            [](const json::value& state) {
              const auto* active = state.as_object().if_contains("active");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_desk.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/agents/middleware/human_in_the_loop.hpp>
 #include <superstep/agents/middleware/retries.hpp>
 
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_fails_is_asked_again) {
   const auto model = std::make_shared<const moody_model>(2);
   const auto ended = run(with(model, model_retry(at_once())));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages.back().content == "hello");
+  BOOST_TEST(ended.state.messages.back().content == "hello");
   BOOST_TEST(model->asked() == 3);
 }
 
@@ -80,21 +81,21 @@ BOOST_AUTO_TEST_CASE(a_model_that_fails_for_good_answers_with_its_failure_or_fai
   const auto kind = model_errc::server_error;
   auto ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once())));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages.back().content.starts_with(
+  BOOST_TEST(ended.state.messages.back().content.starts_with(
       "Model call failed after 3 attempts with Error: not now"));
   ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once(true))));
   BOOST_TEST(why(ended).find("not now") != std::string::npos);
   auto worded = at_once();
   worded.words = [](const std::exception&) { return std::string{"I am not well."}; };
   ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(std::move(worded))));
-  BOOST_TEST(ended.state->messages.back().content == "I am not well.");
+  BOOST_TEST(ended.state.messages.back().content == "I am not well.");
 }
 
 BOOST_AUTO_TEST_CASE(what_would_fail_again_is_not_tried_again) {
   const auto model = std::make_shared<const moody_model>(9, model_errc::unauthorized);
   const auto ended = run(with(model, model_retry(at_once())));
   BOOST_TEST(
-      ended.state->messages.back().content.starts_with("Model call failed after 1 attempt with"));
+      ended.state.messages.back().content.starts_with("Model call failed after 1 attempt with"));
   BOOST_TEST(model->asked() == 1);
 }
 
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_broke_off_is_not_asked_for_again) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto state = desk{};
   state.messages = {human_message("question")};
-  auto events = lanes.stream(agent, std::move(state), stream_mode::messages);
+  auto events = detail::engine_access::stream(lanes, agent, std::move(state), stream_mode::messages);
   const auto read_all = [&] {
     while (events.next()) {
     }
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(other_models_are_asked_when_the_agents_fails) {
   const auto fresh = scripted({ai_message("I am here")});
   auto ended = run(with(std::make_shared<const moody_model>(9), model_fallback({tired, fresh})));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages.back().content == "I am here");
+  BOOST_TEST(ended.state.messages.back().content == "I am here");
   BOOST_TEST(tired->asked() == 1);
   BOOST_TEST(fresh->asked()[0].tools->at(0).name == "echo");
   ended = run(with(std::make_shared<const moody_model>(9), model_fallback({tired})));
@@ -136,12 +137,12 @@ BOOST_AUTO_TEST_CASE(a_tool_that_throws_is_called_again) {
   const auto again = options;
   auto ended = run(options);
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages[2].content == "x");
+  BOOST_TEST(ended.state.messages[2].content == "x");
   *left = 9;
   ended = run(again);
-  BOOST_TEST(ended.state->messages[2].content ==
+  BOOST_TEST(ended.state.messages[2].content ==
              "Tool 'moody' failed after 3 attempts with Error: not now. Please try again.");
-  BOOST_TEST(ended.state->messages[2].is_error);
+  BOOST_TEST(ended.state.messages[2].is_error);
   BOOST_TEST(*left == 6);
 }
 
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_called_again_and_others_are_a
       with(scripted({calling("moody", "c1"), ai_message("done")}), tool_retry(at_once(), {"echo"}));
   options.tools = {moody_tool(left)};
   const auto ended = run(std::move(options));
-  BOOST_TEST(ended.state->messages[2].content == "Error: not now\n Please fix your mistakes.");
+  BOOST_TEST(ended.state.messages[2].content == "Error: not now\n Please fix your mistakes.");
   BOOST_TEST(*left == 8);
 }
 
@@ -180,9 +181,9 @@ conversation reviewed(review_options which) {
 BOOST_AUTO_TEST_CASE(all_calls_of_an_answer_are_reviewed_at_once) {
   auto talk = reviewed({});
   const auto stopped = talk.say("question");
-  BOOST_REQUIRE(stopped.asked && stopped.asked->size() == 1U);
-  BOOST_REQUIRE(stopped.asked->front().value.as_array().size() == 3U);
-  const auto first = human_interrupt_from_json(stopped.asked->front().value.at(0)).value();
+  BOOST_REQUIRE(stopped.interrupts.size() == 1U);
+  BOOST_REQUIRE(stopped.interrupts.front().value.as_array().size() == 3U);
+  const auto first = human_interrupt_from_json(stopped.interrupts.front().value.at(0)).value();
   BOOST_TEST(first.action.args.at("text") == "one");
   const auto ended =
       talk.answer(parse_json(R"([{"type":"edit","args":{"action":"shout","args":{"text":"ONE"}}},)"
@@ -192,8 +193,8 @@ BOOST_AUTO_TEST_CASE(all_calls_of_an_answer_are_reviewed_at_once) {
   BOOST_TEST(said(ended) == "question\n\n"
                             "User rejected the tool call for `shout` with id c2\n"
                             "no, four\nONE\ndone");
-  BOOST_TEST(ended.state->messages[1].tool_calls[0].name == "shout");
-  BOOST_TEST(ended.state->messages[2].is_error);
+  BOOST_TEST(ended.state.messages[1].tool_calls[0].name == "shout");
+  BOOST_TEST(ended.state.messages[2].is_error);
 }
 
 BOOST_AUTO_TEST_CASE(when_all_are_answered_the_model_reads_on) {
@@ -202,8 +203,8 @@ BOOST_AUTO_TEST_CASE(when_all_are_answered_the_model_reads_on) {
   const auto ended =
       talk.answer(parse_json(R"([{"type":"ignore"},{"type":"ignore"},{"type":"ignore"}])").value());
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->messages.size() == 6U);
-  BOOST_TEST(ended.state->messages.back().content == "done");
+  BOOST_TEST(ended.state.messages.size() == 6U);
+  BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
 BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_reviewed_by_people) {
@@ -211,8 +212,8 @@ BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_reviewed_by_people) {
   which.tools = {"shout"};
   auto talk = reviewed(std::move(which));
   const auto stopped = talk.say("question");
-  BOOST_REQUIRE(stopped.asked);
-  BOOST_TEST(stopped.asked->front().value.as_array().size() == 1U);
+  BOOST_REQUIRE((stopped.status == run_status::interrupted));
+  BOOST_TEST(stopped.interrupts.front().value.as_array().size() == 1U);
   const auto ended = talk.answer(parse_json(R"({"type":"accept"})").value());
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(said(ended) == "question\n\none\ntwo\nthree\ndone");

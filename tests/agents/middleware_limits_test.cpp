@@ -42,9 +42,9 @@ BOOST_AUTO_TEST_CASE(the_run_ends_with_a_message_when_the_model_was_asked_often_
   const auto ended =
       run(limited(endless(), model_call_limit<&desk::calls>({{}, 2, at_limit::finish})));
   BOOST_TEST(why(ended) == "");
-  BOOST_REQUIRE(ended.state->messages.size() == 6U);
-  BOOST_TEST(ended.state->messages.back().content == "Model call limits exceeded: run limit (2/2)");
-  BOOST_TEST(ended.state->calls.run.at("model") == 2);
+  BOOST_REQUIRE(ended.state.messages.size() == 6U);
+  BOOST_TEST(ended.state.messages.back().content == "Model call limits exceeded: run limit (2/2)");
+  BOOST_TEST(ended.state.calls.run.at("model") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(or_it_fails) {
@@ -52,36 +52,36 @@ BOOST_AUTO_TEST_CASE(or_it_fails) {
       run(limited(endless(), model_call_limit<&desk::calls>({1, 3, at_limit::fail})));
   BOOST_TEST(why(ended).find("Model call limits exceeded: thread limit (1/1)") !=
              std::string::npos);
-  BOOST_TEST(ended.state->messages.size() == 3U);
+  BOOST_TEST(ended.state.messages.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_counts_anew_and_a_thread_goes_on_counting) {
   auto talk = conversation{
       limited({ai_message("hello")}, model_call_limit<&desk::calls>({2, 1, at_limit::finish}))};
-  BOOST_TEST(talk.say("one").state->messages.back().content == "hello");
-  BOOST_TEST(talk.say("two").state->messages.back().content == "hello");
+  BOOST_TEST(talk.say("one").state.messages.back().content == "hello");
+  BOOST_TEST(talk.say("two").state.messages.back().content == "hello");
   const auto third = talk.say("three");
-  BOOST_TEST(third.state->messages.back().content ==
+  BOOST_TEST(third.state.messages.back().content ==
              "Model call limits exceeded: thread limit (2/2)");
-  BOOST_TEST(third.state->calls.thread.at("model") == 2);
+  BOOST_TEST(third.state.calls.thread.at("model") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(calls_of_tools_beyond_the_limit_are_answered_and_the_others_are_made) {
   const auto ended = run(limited({calling_all({"echo", "shout", "echo"}), ai_message("done")},
                                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::go_on})));
   BOOST_TEST(why(ended) == "");
-  BOOST_REQUIRE(ended.state->messages.size() == 6U);
+  BOOST_REQUIRE(ended.state.messages.size() == 6U);
   auto by_id = std::map<std::string, message>{};
-  for (const auto& m : ended.state->messages)
+  for (const auto& m : ended.state.messages)
     by_id[m.tool_call_id] = m;
   BOOST_TEST(by_id.at("c1").content == "x");
   BOOST_TEST(by_id.at("c2").content == "x");
   BOOST_TEST(by_id.at("c3").content == "Tool call limit exceeded. Do not call 'echo' again.");
   BOOST_TEST(by_id.at("c3").is_error);
-  BOOST_TEST(ended.state->messages.back().content == "done");
+  BOOST_TEST(ended.state.messages.back().content == "done");
   // A thread counts what was called, a run also what was tried.
-  BOOST_TEST(ended.state->calls.thread.at("tool echo") == 1);
-  BOOST_TEST(ended.state->calls.run.at("tool echo") == 2);
+  BOOST_TEST(ended.state.calls.thread.at("tool echo") == 1);
+  BOOST_TEST(ended.state.calls.run.at("tool echo") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_of_tools_may_end_the_run_and_no_call_stays_without_an_answer) {
@@ -114,9 +114,9 @@ BOOST_AUTO_TEST_CASE(limits_share_a_field) {
   options.middleware.push_back(model_call_limit<&desk::calls>({{}, 3, at_limit::finish}));
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->calls.run.at("tools") == 3);
-  BOOST_TEST(ended.state->calls.run.at("tool echo") == 3);
-  BOOST_TEST(ended.state->calls.run.at("model") == 3);
+  BOOST_TEST(ended.state.calls.run.at("tools") == 3);
+  BOOST_TEST(ended.state.calls.run.at("tool echo") == 3);
+  BOOST_TEST(ended.state.calls.run.at("model") == 3);
 }
 
 BOOST_AUTO_TEST_CASE(options_without_a_limit_are_refused) {

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(the_model_reads_less_and_the_state_keeps_all) {
   const auto ended = run(with(model, context_editing(std::move(options))));
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(model->asked()[1].messages[2].content == "[cleared]");
-  BOOST_TEST(ended.state->messages[2].content == "x");
+  BOOST_TEST(ended.state.messages[2].content == "x");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -211,8 +211,8 @@ BOOST_AUTO_TEST_CASE(blocks_of_content_are_cleaned_and_what_is_not_asked_for_sta
   agent.middleware.insert(agent.middleware.begin(), std::move(first));
   const auto ended = run(std::move(agent));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(text_of(ended.state->messages[1]) == "[REDACTED_EMAIL][REDACTED_EMAIL]");
-  BOOST_TEST(ended.state->messages[2].content == "max@a.org");
+  BOOST_TEST(text_of(ended.state.messages[1]) == "[REDACTED_EMAIL][REDACTED_EMAIL]");
+  BOOST_TEST(ended.state.messages[2].content == "max@a.org");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_may_be_stopped_instead) {
@@ -248,8 +248,8 @@ BOOST_AUTO_TEST_CASE(the_model_writes_its_tasks_into_the_state) {
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
   const auto wanted = std::vector<todo>{{"look", "in_progress"}, {"buy", "pending"}};
-  BOOST_TEST((ended.state->todos == wanted));
-  BOOST_TEST(ended.state->messages[2].content ==
+  BOOST_TEST((ended.state.todos == wanted));
+  BOOST_TEST(ended.state.messages[2].content ==
              "Updated todo list to [{'content': 'look', 'status': 'in_progress'}, {'content': "
              "'buy', 'status': 'pending'}]");
   BOOST_TEST(model->asked()[0].system->content == "Be brief.\n\nPlan first.");
@@ -263,10 +263,10 @@ BOOST_AUTO_TEST_CASE(several_lists_in_one_answer_are_refused) {
   options.middleware = {todo_list<&desk::todos>()};
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
-  BOOST_TEST(ended.state->todos.empty());
-  BOOST_TEST(ended.state->messages.size() == 5U);
-  BOOST_TEST(ended.state->messages[2].is_error);
-  BOOST_TEST(ended.state->messages[3].content.starts_with(
+  BOOST_TEST(ended.state.todos.empty());
+  BOOST_TEST(ended.state.messages.size() == 5U);
+  BOOST_TEST(ended.state.messages[2].is_error);
+  BOOST_TEST(ended.state.messages[3].content.starts_with(
       "Error: The `write_todos` tool should never be called multiple times in parallel."));
 }
 

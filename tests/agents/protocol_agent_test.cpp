@@ -55,7 +55,7 @@ std::vector<std::string> conversation(std::vector<message> answers, const std::s
   done.wait();
   BOOST_TEST_REQUIRE(!ended.error);
   auto out = std::vector<std::string>{};
-  for (const auto& m : ended.state->messages) {
+  for (const auto& m : ended.state.messages) {
     out.push_back(text_of(m) + (m.is_error ? " (error)" : ""));
     for (const auto& call : m.tool_calls)
       out.push_back(call.name + ' ' + to_text(call.args));

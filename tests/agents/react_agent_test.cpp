@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/fake_model.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/messages/message_chunk.hpp>
@@ -73,7 +74,7 @@ message with_usage(message m, std::int64_t tokens) {
 struct agent_run {
   std::shared_ptr<const fake_model> model;
   run_result<chat_state> ended;
-  [[nodiscard]] const message_list& messages() const { return ended.state->messages; }
+  [[nodiscard]] const message_list& messages() const { return ended.state.messages; }
 };
 
 agent_run run(std::vector<message> answers, tool_list tools, react_version version,
@@ -107,8 +108,8 @@ BOOST_DATA_TEST_CASE(an_answer_without_calls_ends_the_run, data::make(versions),
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(got.messages().size() == 2U);
   BOOST_TEST(got.messages().back().content == "42");
-  BOOST_TEST(got.ended.state->model_calls == 1U);
-  BOOST_TEST(got.ended.state->tool_calls == 0U);
+  BOOST_TEST(got.ended.state.model_calls == 1U);
+  BOOST_TEST(got.ended.state.tool_calls == 0U);
 }
 
 BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::make(versions),
@@ -125,8 +126,8 @@ BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::mak
     BOOST_TEST(answer.content == "got {\"n\":" + std::to_string(i + 1) + "}");
     BOOST_TEST(!answer.is_error);
   }
-  BOOST_TEST(got.ended.state->model_calls == 2U);
-  BOOST_TEST(got.ended.state->tool_calls == 3U);
+  BOOST_TEST(got.ended.state.model_calls == 2U);
+  BOOST_TEST(got.ended.state.tool_calls == 3U);
   BOOST_TEST(got.ended.stats.steps == 3U);
 }
 
@@ -143,7 +144,7 @@ BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::
   });
   const auto got = run({ai_message("", calls), ai_message("done")}, {meet}, version);
   BOOST_REQUIRE(!got.ended.error);
-  BOOST_TEST(got.ended.state->tool_calls == 8U);
+  BOOST_TEST(got.ended.state.tool_calls == 8U);
 }
 
 BOOST_DATA_TEST_CASE(a_failing_or_unknown_tool_is_an_answer_to_the_model, data::make(versions),
@@ -227,7 +228,7 @@ BOOST_DATA_TEST_CASE(usage_is_summed, data::make(versions), version) {
       {with_usage(ai_message("", {call_of("echo", "c1")}), 10), with_usage(ai_message("done"), 5)},
       {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
-  BOOST_TEST(got.ended.state->usage.total_tokens == 15);
+  BOOST_TEST(got.ended.state.usage.total_tokens == 15);
 }
 
 BOOST_DATA_TEST_CASE(a_failing_model_ends_the_run_with_its_error, data::make(versions), version) {
@@ -340,7 +341,7 @@ BOOST_DATA_TEST_CASE(messages_are_streamed_in_pieces_or_whole_and_none_of_them_t
   auto state = chat_state{};
   state.messages = {human_message("question")};
   auto lanes = engine{engine_options{.workers = 1}};
-  auto events = lanes.stream(graph, std::move(state), stream_mode::messages);
+  auto events = detail::engine_access::stream(lanes, graph, std::move(state), stream_mode::messages);
   auto told = std::vector<std::string>{};
   while (const auto event = events.next())
     told.push_back(std::string{event->node} + ": " + shown(event->message));

@@ -99,14 +99,13 @@ std::string told(const message_list& messages) {
 std::string end_of(const compiled_graph<desk>& agent, const json::value& answer,
                    std::size_t& questions) {
   auto lanes = engine{engine_options{.workers = 1}};
-  auto ended = lanes.run(agent, first_turn(), on_thread());
-  while (ended.asked && !ended.error && questions < 5) {
+  auto ended = lanes.try_invoke(agent, first_turn(), on_thread());
+  while (ended.status == run_status::interrupted && questions < 5) {
     ++questions;
-    auto given = thread_command{};
-    given.resume = answer;
-    ended = lanes.run(agent, run_input{std::move(given)}, on_thread());
+    auto given = resume(answer);
+    ended = lanes.try_invoke(agent, std::move(given), on_thread());
   }
-  return ended.error ? ended.error->text : told(ended.state->messages) + ended.state->owner;
+  return ended.error ? ended.error->text : told(ended.state.messages) + ended.state.owner;
 }
 
 std::string end_without_questions(shape s) {
@@ -197,8 +196,8 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
   const auto stopped = ended.get_future().get();
   BOOST_REQUIRE(stopped.error);
   BOOST_TEST(stopped.error->text.find("was cancelled in step 2") != std::string::npos);
-  const auto kept = get_state(agent, {"t"});
-  const auto& messages = kept.values()->messages;
+  const auto kept = lanes.get_state(agent, on_thread());
+  const auto& messages = kept.values->messages;
   auto answered = std::vector<std::string>{};
   for (const auto& m : messages)
     if (m.type == message_type::tool)
@@ -208,9 +207,9 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
       "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
   BOOST_TEST(end_open_calls(agent, "t", "again.") == 0U);
   auto words = update{set<&desk::messages>({human_message("question")})};
-  const auto next = lanes.run(agent, input_writes(std::move(words)), on_thread());
+  const auto next = lanes.try_invoke(agent, std::move(words), on_thread());
   BOOST_TEST(why(next) == "");
-  BOOST_TEST(next.state->messages.back().content == "done");
+  BOOST_TEST(next.state.messages.back().content == "done");
 }
 
 BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every_call,
@@ -226,15 +225,15 @@ BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every
   options.version = version;
   const auto agent = create_react_agent(std::move(options));
   auto lanes = engine{engine_options{.workers = 1}};
-  auto ended = std::promise<raw_result>{};
-  auto handle = lanes.start(agent.table(),
-                            agent.input({{"messages", to_json_list({human_message("question")})}}),
-                            on_thread(), [&](raw_result raw) { ended.set_value(std::move(raw)); });
+  auto ended = std::promise<run_result<json::object>>{};
+  auto handle =
+      lanes.submit(agent, json::object{{"messages", to_json_list({human_message("question")})}},
+                   on_thread(), [&](auto result) { ended.set_value(std::move(result)); });
   begun->get_future().wait();
   handle.cancel();
   const auto stopped = ended.get_future().get();
   BOOST_REQUIRE(stopped.error);
-  const auto messages = messages_of(agent.output(*stopped.state));
+  const auto messages = messages_of(stopped.state);
   BOOST_REQUIRE(messages.size() == 4U);
   BOOST_TEST(messages[2].tool_call_id == "c1");
   BOOST_TEST(messages[3].tool_call_id == "c2");
@@ -250,11 +249,11 @@ BOOST_DATA_TEST_CASE(a_call_that_takes_too_long_is_answered_wherever_it_runs, da
   const auto agent =
       make(s, {.second = with_time_limit(std::move(stuck), std::chrono::milliseconds{1})});
   auto lanes = engine{engine_options{.workers = 1}};
-  const auto ended = lanes.run(agent, first_turn(), on_thread());
+  const auto ended = lanes.try_invoke(agent, first_turn(), on_thread());
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(said(ended) == "question\n\none\nError: the call of tool 'stuck' was stopped: it took "
                             "longer than 1 ms\n Please fix your mistakes.\ndone");
-  BOOST_TEST(ended.state->messages[3].is_error);
+  BOOST_TEST(ended.state.messages[3].is_error);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_cancelled_run_has_got_to_can_be_made_a_history) {

@@ -97,15 +97,15 @@ BOOST_AUTO_TEST_CASE(an_agent_of_another_file_answers_a_call) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto row = chat_state{};
   row.messages.push_back(human_message("go"));
-  const auto ended = lanes.run(built.agent->graph(), input_writes(std::move(row)), config());
+  const auto ended = lanes.try_invoke(built.agent->graph(), std::move(row), config());
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(said(ended.state->messages) == "go||because|done");
+  BOOST_TEST(said(ended.state.messages) == "go||because|done");
   auto words = messages_state{};
   words.messages.push_back(human_message("go"));
   const auto talked =
-      lanes.run(make_conversation(*built.agent, nullptr), input_writes(std::move(words)), config());
+      lanes.try_invoke(make_conversation(*built.agent, nullptr), std::move(words), config());
   BOOST_REQUIRE(!talked.error);
-  BOOST_TEST(said(talked.state->messages) == "go||because|done");
+  BOOST_TEST(said(talked.state.messages) == "go||because|done");
 }
 
 BOOST_AUTO_TEST_CASE(a_response_of_the_agent_below_is_the_result) {
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(a_response_of_the_agent_below_is_the_result) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto row = chat_state{};
   row.messages.push_back(human_message("go"));
-  const auto ended = lanes.run(built.agent->graph(), input_writes(std::move(row)), config());
+  const auto ended = lanes.try_invoke(built.agent->graph(), std::move(row), config());
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(said(ended.state->messages) == R"(go||{"cause": "rain"}|done)");
+  BOOST_TEST(said(ended.state.messages) == R"(go||{"cause": "rain"}|done)");
 }
 
 BOOST_AUTO_TEST_CASE(a_review_below_stops_the_conversation_and_it_goes_on_from_there) {
@@ -138,16 +138,15 @@ BOOST_AUTO_TEST_CASE(a_review_below_stops_the_conversation_and_it_goes_on_from_t
   thread.thread_id = "r";
   auto words = messages_state{};
   words.messages.push_back(human_message("go"));
-  const auto stopped = lanes.run(graph, input_writes(std::move(words)), thread);
-  BOOST_REQUIRE(stopped.asked);
+  const auto stopped = lanes.try_invoke(graph, std::move(words), thread);
+  BOOST_REQUIRE((stopped.status == run_status::interrupted));
   const auto at = look_at(graph, "r");
   BOOST_REQUIRE(at.questions.size() == 1U);
   BOOST_TEST(at.questions[0].value.at(0).at("action_request").at("action") == "book");
-  auto answer = thread_command{};
-  answer.resume_by_id.emplace(at.questions[0].id, parse_json(R"({"type":"accept"})").value());
-  const auto ended = lanes.run(graph, run_input{std::move(answer)}, thread);
+  auto answer = resume({{at.questions[0].id, parse_json(R"({"type":"accept"})").value()}});
+  const auto ended = lanes.try_invoke(graph, std::move(answer), thread);
   BOOST_REQUIRE(!ended.error);
-  BOOST_TEST(said(ended.state->messages) == "go||it is booked|done");
+  BOOST_TEST(said(ended.state.messages) == "go||it is booked|done");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_below_is_told_with_its_file_and_line) {

@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(a_row_takes_its_deadline_and_recursion_limit_from_the_optio
   job.options.row_deadline = std::chrono::milliseconds{1234};
   job.options.recursion_limit = 7;
   BOOST_TEST(job.run().has_value());
-  BOOST_TEST(job.runner.last.config.deadline.count() == 1234);
+  BOOST_TEST(job.runner.last.config.deadline.value().count() == 1234);
   BOOST_TEST(job.runner.last.config.recursion_limit == 7U);
   BOOST_TEST(job.runner.last.config.run_id == "row-0");
 }

@@ -49,14 +49,14 @@ task<json::object> ask(chat_model_ptr model, std::string key, message_list messa
 
 void add_model(json_graph& g, const json::object& node, const case_world& world) {
   auto model = make_case_model(node.at("model").as_object(), {}, world.models);
-  g.node(text_member(node, "name"), [model, key = messages_key_of(node)](const json::value& state) {
+  g.add(text_member(node, "name"), [model, key = messages_key_of(node)](const json::value& state) {
     return ask(model, key, messages_of(state, key));
   });
 }
 
 void add_validation(json_graph& g, const json::object& node) {
   const auto checker = make_validation_node(node.at("validation").as_object());
-  g.node(text_member(node, "name"), [checker](const json::value& state) {
+  g.add(text_member(node, "name"), [checker](const json::value& state) {
     const auto answers = checker.run(messages_of(state)).value();
     return json::object{{"messages", to_json_list(message_list{answers})}};
   });
@@ -65,9 +65,9 @@ void add_validation(json_graph& g, const json::object& node) {
 void add_node(json_graph& g, const json::object& node, const case_world& world) {
   const auto name = text_member(node, "name");
   if (const auto* spec = node.if_contains("agent")) {
-    g.node(name, make_case_agent(spec->as_object(), world));
+    g.add(name, make_case_agent(spec->as_object(), world));
   } else if (const auto* tools = node.if_contains("tool_node")) {
-    g.node(name, json_tools_step(case_tool_node(tools->as_object(), world)));
+    g.add(name, json_tools_step(case_tool_node(tools->as_object(), world)));
   } else if (node.contains("model")) {
     add_model(g, node, world);
   } else if (node.contains("validation")) {
@@ -75,7 +75,7 @@ void add_node(json_graph& g, const json::object& node, const case_world& world) 
   } else {
     const auto program = std::make_shared<const node_of_case>(
         node_of_case{"@" + name, node.at("ops").as_array(), world.counts});
-    g.node(name, [program](const json::value& state, runtime rt) {
+    g.add(name, [program](const json::value& state, runtime rt) {
       return program->run(state, std::move(rt));
     });
   }

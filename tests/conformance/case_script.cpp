@@ -3,6 +3,7 @@
 #include "agent_form.hpp"
 #include "case_agent.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
@@ -74,12 +75,12 @@ private:
       return said;
     }
     const auto& given = member(call, "input");
-    return given.is_null() ? run_input::go_on() : run_input{graph_.input(given.as_object())};
+    return given.is_null() ? run_input::go_on() : detail::adapter_of(graph_).input(given.as_object());
   }
 
   /// Each pair answers the first open question that has this value and is not answered yet.
   [[nodiscard]] std::map<std::string, json::value> answers(const json::object& call) const {
-    auto open = get_state(graph_.table(), {thread_of(call), {}, {}}).interrupts();
+    auto open = get_state(detail::program_of(graph_), {thread_of(call), {}, {}}).interrupts();
     auto out = std::map<std::string, json::value>{};
     for (const auto& pair : call.at("resume_map").as_array()) {
       const auto found = std::ranges::find_if(
@@ -122,7 +123,7 @@ private:
   template <class See>
   raw_result follow(const json::object& call, stream_mode modes, See see) const {
     auto run =
-        world_.lanes->open_stream(graph_.table(), input_of(call), modes, config_of(call), 64);
+        detail::engine_access::open_stream(*world_.lanes, detail::program_of(graph_), input_of(call), modes, config_of(call), 64);
     while (const auto event = run.next())
       see(*event);
     return run.result();
@@ -132,8 +133,8 @@ private:
     // What a caller gets is what a stream of values would have shown last, if anything.
     auto last = json::value{};
     const auto ended = follow(call, stream_mode::values, [&](const run_event& event) {
-      if (event.changes.empty() || graph_.is_output(event.changes))
-        last = printed(graph_.output(*event.state));
+      if (event.changes.empty() || detail::adapter_of(graph_).is_output(event.changes))
+        last = printed(detail::adapter_of(graph_).read(*event.state));
     });
     auto out = json::object{{"out", std::move(last)}};
     if (ended.asked && !ended.asked->empty())
@@ -145,14 +146,14 @@ private:
     if (event.mode == stream_mode::custom)
       return event.data;
     if (event.mode == stream_mode::values) {
-      auto data = printed(graph_.output(*event.state));
+      auto data = printed(detail::adapter_of(graph_).read(*event.state));
       if (event.asked)
         data.as_object()["__interrupt__"] = questions(*event.asked);
       return data;
     }
     if (event.asked)
       return {{"__interrupt__", questions(*event.asked)}};
-    return json::object{{event.node, printed(graph_.update(event.writes))}};
+    return json::object{{event.node, printed(detail::adapter_of(graph_).update(event.writes))}};
   }
 
   [[nodiscard]] json::array stream(const json::object& call) const {
@@ -189,10 +190,10 @@ private:
   }
 
   [[nodiscard]] json::object state(const json::object& call) const {
-    const auto seen = get_state(graph_.table(), {thread_of(call), {}, {}});
+    const auto seen = get_state(detail::program_of(graph_), {thread_of(call), {}, {}});
     auto next = std::vector<std::string>(seen.next.begin(), seen.next.end());
     std::ranges::sort(next);
-    return {{"values", seen.state ? printed(graph_.state(*seen.state)) : json::object{}},
+    return {{"values", seen.state ? printed(detail::adapter_of(graph_).state(*seen.state)) : json::object{}},
             {"next", json::array(next.begin(), next.end())},
             {"interrupts", questions(seen.interrupts())}};
   }
@@ -201,8 +202,8 @@ private:
     auto edit = state_edit{};
     edit.as_node = text_member(call, "as_node");
     if (const auto& values = member(call, "values"); values.is_object())
-      edit.values = graph_.edit(values.get_object());
-    update_state(graph_.table(), {thread_of(call), {}, {}}, std::move(edit));
+      edit.values = detail::adapter_of(graph_).edit(values.get_object());
+    update_state(detail::program_of(graph_), {thread_of(call), {}, {}}, std::move(edit));
     return {{"ok", true}};
   }
 

@@ -6,6 +6,7 @@
 
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/checkpoint/store.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 
 #include <map>
 #include <memory>
@@ -88,8 +89,8 @@ runtime run_of(const json::object& input, store* memory) {
     config->context = std::make_shared<const json::object>(context->as_object());
   if (const auto* cap = input.if_contains("max_concurrency"))
     config->max_concurrency = cap->to_number<std::uint32_t>();
-  auto rt = runtime{std::move(config), "tools", 1, 0};
-  rt.set_store(memory);
+  auto rt = detail::runtime_access::make(std::move(config), "tools", 1, 0);
+  detail::runtime_access::set_store(rt, memory);
   return rt;
 }
 

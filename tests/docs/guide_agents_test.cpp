@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(react_agents) {
   };
   const auto agent = create_react_agent(std::move(options));
   //! [react]
-  BOOST_TEST(engine.invoke(agent, about_rome()).messages.back().content == "It is sunny.");
+  BOOST_TEST(engine.invoke(agent, about_rome()).state.messages.back().content == "It is sunny.");
 }
 
 BOOST_AUTO_TEST_CASE(reviewed_calls) {
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(reviewed_calls) {
   reviewed.around = review_calls({.tools = {"book"}});
   options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits by itself
   //! [review]
-  BOOST_TEST(engine.invoke(create_react_agent(options), about_rome()).messages.size() == 4U);
+  BOOST_TEST(engine.invoke(create_react_agent(options), about_rome()).state.messages.size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
     co_return update{set<&desk::user>(state.user + "!")};
   });
   g.edge(start, tools);
-  BOOST_TEST(engine.invoke(g.compile(), desk{}).user == "!");
+  BOOST_TEST(engine.invoke(g.compile(), desk{}).state.user == "!");
 }
 
 BOOST_AUTO_TEST_CASE(models_of_providers) {

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(threads_in_a_file) {
   auto engine = superstep::engine{};
   auto config = superstep::run_config{};
   config.thread_id = "17";
-  const auto done = engine.invoke(graph, counter{.count = 1}, config); // done.count == 2
+  const auto done = engine.invoke(graph, counter{.count = 1}, config).state; // done.count == 2
   //! [saver]
   BOOST_TEST(done.count == 2);
 }

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_first_graph) {
   auto input = trip{};
   input.city = "Rome";
   auto engine = ss::engine{};
-  const auto done = engine.invoke(graph, input); // done.cost == 110, done.notes == {"booked Rome"}
+  const auto done = engine.invoke(graph, input).state; // done.cost == 110, done.notes == {"booked Rome"}
   //! [first]
   BOOST_TEST(done.cost == 110);
   BOOST_TEST(done.notes == std::vector<std::string>{"booked Rome"},
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(input_and_output_are_parts) {
   g.add(plan, make_plan).edge(ss::start, plan);
   const auto graph = g.compile();
   //! [part]
-  const auto made = ss::part<offer>(engine.invoke(graph, wish{"Rome"})); // made.cost == 10
+  const auto made = ss::part<offer>(engine.invoke(graph, wish{"Rome"}).state); // made.cost == 10
   //! [part]
   BOOST_TEST(made.city == "Rome");
   BOOST_TEST(made.cost == 10);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(conversations) {
   g.edge(ss::start, answer);
   auto input = conversation{};
   input.messages = {ss::human_message("hi")};
-  BOOST_TEST(engine.invoke(g.compile(), std::move(input)).messages.size() == 2U);
+  BOOST_TEST(engine.invoke(g.compile(), std::move(input)).state.messages.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_node_is_told) {
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_is_told) {
   auto config = ss::run_config{};
   config.context = std::make_shared<const traveller>(traveller{"Ada"});
   config.recursion_limit = 10;
-  const auto done = ss::engine{}.invoke(g.compile(), trip{}, config);
+  const auto done = ss::engine{}.invoke(g.compile(), trip{}, config).state;
   //! [told]
   BOOST_TEST(done.notes.at(0) == "for Ada");
 }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(joins_and_sequences) {
   g.edge({flights, hotels}, book);                                // runs when both have run
   g.sequence({book, ss::end});                                    // edges from each to the next
   //! [joins]
-  BOOST_TEST(engine.invoke(g.compile(), to("Rome")).cost == 390);
+  BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 390);
 }
 
 namespace {
@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(choices) {
            {plan, ss::end});
   //! [branches]
   const auto graph = g.compile();
-  BOOST_TEST(engine.invoke(graph, to("Rome")).cost == 30);
-  BOOST_TEST(engine.invoke(graph, to("Monaco")).cost == 910);
+  BOOST_TEST(engine.invoke(graph, to("Rome")).state.cost == 30);
+  BOOST_TEST(engine.invoke(graph, to("Monaco")).state.cost == 910);
 }
 
 BOOST_AUTO_TEST_CASE(sends) {
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(sends) {
            },
            {ss::destination{visit}});
   //! [sends]
-  const auto done = engine.invoke(g.compile(), to("Rome"));
+  const auto done = engine.invoke(g.compile(), to("Rome")).state;
   BOOST_TEST(done.notes == (std::vector<std::string>{"saw the forum", "saw the market"}),
              boost::test_tools::per_element());
 }
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(commands) {
         {.destinations = {"plan", "book"}}); // drawn, and checked by compile()
   g.add(book, make_booking).edge(ss::start, plan);
   //! [commands]
-  BOOST_TEST(engine.invoke(g.compile(), to("Rome")).cost == 160);
+  BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 160);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_node_may_be_given) {
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_may_be_given) {
   g.add(book, make_booking, last);
   g.edge(ss::start, plan).edge(ss::start, book);
   //! [options]
-  BOOST_TEST(engine.invoke(g.compile(), to("Rome")).cost == 110);
+  BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 110);
   BOOST_TEST(calls == 3);
 }
 
@@ -292,9 +292,9 @@ BOOST_AUTO_TEST_CASE(caches) {
   g.edge(ss::start, plan);
   const auto graph = g.compile({.cache = std::make_shared<ss::memory_cache>()});
   //! [cache]
-  BOOST_TEST(engine.invoke(graph, to("Rome")).cost == 10);
-  BOOST_TEST(engine.invoke(graph, to("Rome")).cost == 10);
-  BOOST_TEST(engine.invoke(graph, to("Oslo")).cost == 10);
+  BOOST_TEST(engine.invoke(graph, to("Rome")).state.cost == 10);
+  BOOST_TEST(engine.invoke(graph, to("Rome")).state.cost == 10);
+  BOOST_TEST(engine.invoke(graph, to("Oslo")).state.cost == 10);
   BOOST_TEST(calls == 2);
 }
 

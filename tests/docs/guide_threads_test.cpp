@@ -107,15 +107,14 @@ BOOST_AUTO_TEST_CASE(questions) {
   config.thread_id = "order-17";
   auto input = order{};
   input.item = "a lamp";
-  const auto stopped = engine.run(graph, ss::input_writes(input), config);
-  // stopped.asked->at(0).value == {"buy": "a lamp", "price": 30}
+  const auto stopped = engine.invoke(graph, input, config);
+  // stopped.interrupts.at(0).value == {"buy": "a lamp", "price": 30}
 
-  auto answer = ss::thread_command{};
-  answer.resume = true; // several open questions: answer.resume_by_id[question.id]
-  const auto done = engine.run(graph, std::move(answer), config); // done.state->total == 30
+  // With several pending interrupts: ss::resume({{first.id, true}, {second.id, false}}).
+  const auto done = engine.invoke(graph, ss::resume(true), config); // done.state.total == 30
   //! [threads]
-  BOOST_TEST(json::serialize(stopped.asked->at(0).value) == R"({"buy":"a lamp","price":30})");
-  BOOST_TEST(done.state->total == 30);
+  BOOST_TEST(json::serialize(stopped.interrupts.at(0).value) == R"({"buy":"a lamp","price":30})");
+  BOOST_TEST(done.state.total == 30);
 }
 
 BOOST_AUTO_TEST_CASE(turns) {
@@ -133,10 +132,10 @@ BOOST_AUTO_TEST_CASE(turns) {
 
   // Later turns: an update, or a part. The fields that neither writes stay as they are.
   engine.invoke(graph, ss::update{ss::set<&order::item>("a table")}, config);
-  const auto third = engine.invoke(graph, wish{"a chair"}, config); // third.total == 90
+  const auto third = engine.invoke(graph, wish{"a chair"}, config); // third.state.total == 90
   //! [turns]
-  BOOST_TEST(third.total == 90);
-  BOOST_TEST(third.item == "a chair");
+  BOOST_TEST(third.state.total == 90);
+  BOOST_TEST(third.state.item == "a chair");
 }
 
 BOOST_AUTO_TEST_CASE(questions_of_plain_functions) {
@@ -151,7 +150,7 @@ BOOST_AUTO_TEST_CASE(questions_of_plain_functions) {
   });
   //! [plain_ask]
   g.edge(ss::start, approve);
-  BOOST_TEST(engine.run(g.compile(), ss::input_writes(order{})).asked->size() == 1U);
+  BOOST_TEST(engine.try_invoke(g.compile(), order{}).interrupts.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(breakpoints) {
@@ -165,11 +164,12 @@ BOOST_AUTO_TEST_CASE(breakpoints) {
   options.checkpointer = std::make_shared<ss::memory_saver>();
   options.interrupt_before = {"pay"}; // interrupt_after; "*" names all nodes
   const auto graph = g.compile(options);
-  const auto stopped = engine.run(graph, ss::input_writes(order{}), config);
-  const auto done = engine.run(graph, ss::run_input::go_on(), config);
+  const auto stopped = engine.invoke(graph, order{}, config); // status: interrupted
+  const auto done = engine.invoke(graph, ss::resume(), config);
   //! [breakpoints]
-  BOOST_TEST(stopped.asked->empty());
-  BOOST_TEST(!done.asked.has_value());
+  BOOST_TEST((stopped.status == ss::run_status::interrupted));
+  BOOST_TEST(stopped.interrupts.empty());
+  BOOST_TEST((done.status == ss::run_status::finished));
 }
 
 BOOST_AUTO_TEST_CASE(time_travel) {
@@ -179,32 +179,29 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   const auto graph = shop().compile(options);
   auto config = ss::run_config{};
   config.thread_id = "order-17";
-  (void)engine.run(graph, ss::input_writes(wanted("a lamp")), config);
+  (void)engine.try_invoke(graph, wanted("a lamp"), config);
   //! [state]
-  const auto now = ss::get_state(graph, {"order-17"});
-  // now.values()->price == 30, now.next == {"approve"}; now.interrupts(): the open questions;
+  const auto now = engine.get_state(graph, config);
+  // now.values->price == 30, now.next == {"approve"}; now.interrupts(): the pending interrupts;
   // now.tasks: results and errors
 
-  // An edit counts as if a node had just run: the edges of `approve` fire.
-  auto edit = ss::state_edit{};
-  edit.values = ss::input_writes(ss::update{ss::set<&order::is_approved>(true)});
-  edit.as_node = "approve";
-  ss::update_state(graph.table(), {"order-17"}, std::move(edit));
-  const auto done = engine.run(graph, ss::run_input::go_on(), config); // pays
+  // An update counts as if a node had just run: the edges of `approve` fire.
+  engine.update_state(graph, config, ss::set<&order::is_approved>(true), "approve");
+  const auto done = engine.invoke(graph, ss::resume(), config); // pays
   //! [state]
-  BOOST_TEST(now.values()->price == 30);
+  BOOST_TEST(now.values->price == 30);
   BOOST_TEST(now.next == std::vector<std::string>{"approve"}, boost::test_tools::per_element());
-  BOOST_TEST(done.state->total == 30);
+  BOOST_TEST(done.state.total == 30);
   //! [replay]
-  const auto history = ss::state_history(graph, {"order-17"}); // newest first
-  // history.at(1).values()->total == 0
+  const auto history = engine.get_state_history(graph, config); // newest first
+  // history.at(1).values->total == 0
   auto again = config;
-  again.thread.emplace().checkpoint_id = history.at(1).point->id;     // before `pay`
-  const auto paid = engine.run(graph, ss::run_input::go_on(), again); // a fork: pays once more
+  again.thread.emplace().checkpoint_id = history.at(1).point->id; // before `pay`
+  const auto paid = engine.invoke(graph, ss::resume(), again);    // a fork: pays once more
   //! [replay]
-  BOOST_TEST(history.at(1).values()->total == 0);
-  BOOST_TEST(paid.state->total == 30);
-  BOOST_TEST(ss::state_history(graph.table(), {"order-17"}).size() == history.size() + 2);
+  BOOST_TEST(history.at(1).values->total == 0);
+  BOOST_TEST(paid.state.total == 30);
+  BOOST_TEST(engine.get_state_history(graph, config).size() == history.size() + 2);
 }
 
 BOOST_AUTO_TEST_CASE(subgraphs) {
@@ -212,7 +209,7 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
   //! [subgraph]
   const auto one_order = shop().compile({.persistence = ss::persistence::per_call});
   auto g = ss::graph<basket>{};
-  g.subgraph(
+  g.add(
       buy, one_order,
       [](const basket& b) { // what goes in
         auto o = order{};
@@ -229,33 +226,30 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
   config.thread_id = "t";
   auto input = basket{};
   input.items = {"a lamp"};
-  BOOST_TEST(engine.run(graph, ss::input_writes(input), config).asked->size() == 1U);
-  auto yes = ss::thread_command{};
-  yes.resume = true;
-  BOOST_TEST(engine.run(graph, std::move(yes), config).state->total == 30);
+  BOOST_TEST(engine.try_invoke(graph, input, config).interrupts.size() == 1U);
+  BOOST_TEST(engine.try_invoke(graph, ss::resume(true), config).state.total == 30);
 }
 
 BOOST_AUTO_TEST_CASE(graphs_that_bodies_run) {
   auto engine = ss::engine{{.workers = 1}};
   auto inner = ss::json_graph{};
   inner.channel("n", "add");
-  inner.node("one", [](const json::value&) { return json::object{{"n", 1}}; });
+  inner.add("one", [](const json::value&) { return json::object{{"n", 1}}; });
   inner.edge("__start__", "one");
   const auto child = inner.compile();
   auto g = ss::json_graph{};
   g.channel("n", "add");
-  //! [run_graph]
-  g.node("twice", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
-    auto first = ss::run_graph(rt, child, {{"n", 10}});
-    auto done = co_await first; // {"n": 11}
-    auto second = ss::run_graph(rt, child, std::move(done));
-    co_return co_await second; // {"n": 12}
+  //! [nested]
+  g.add("twice", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+    auto first = rt.invoke(child, {{"n", 10}}); // apart: g++ 12 takes no braces in a co_await
+    auto done = co_await first;                 // {"n": 11}
+    co_return co_await rt.invoke(child, std::move(done)); // {"n": 12}
   });
-  //! [run_graph]
+  //! [nested]
   g.edge("__start__", "twice");
   const auto graph = g.compile();
-  const auto done = engine.wait_for(graph.table(), graph.input({}), {});
-  BOOST_TEST(graph.output(*done.state).at("n").as_int64() == 12);
+  const auto done = engine.invoke(graph, json::object{});
+  BOOST_TEST(done.state.at("n").as_int64() == 12);
 }
 
 BOOST_AUTO_TEST_CASE(streams) {
@@ -270,14 +264,13 @@ BOOST_AUTO_TEST_CASE(streams) {
   auto seen = std::string{};
   //! [stream]
   const auto modes = ss::stream_mode::updates | ss::stream_mode::values | ss::stream_mode::custom;
-  auto events = engine.stream(graph, order{}, modes);
-  while (const auto event = events.next()) { // throws graph_error after the last one if it failed
-    if (const auto* price = event->wrote<&order::price>()) // updates: what the node wrote
-      seen += event->node + " says " + std::to_string(*price) + ". ";
-    else if (event->mode == ss::stream_mode::custom)
-      seen += std::string{event->data.as_string()} + ". "; // what a body told by rt.emit(…)
-    else if (const auto* state = event->values())          // values: the state after a step
-      seen += "price " + std::to_string(state->price) + ". ";
+  for (const auto& event : engine.stream(graph, order{}, modes)) { // throws if the run fails
+    if (const auto* wrote = std::get_if<ss::update_event>(&event))
+      seen += wrote->node + " says " + std::to_string(*wrote->wrote<&order::price>()) + ". ";
+    else if (const auto* sent = std::get_if<ss::custom_event>(&event)) // rt.emit(…)
+      seen += std::string{sent->data.as_string()} + ". ";
+    else if (const auto* after = std::get_if<ss::values_event<order>>(&event))
+      seen += "price " + std::to_string(after->state->price) + ". ";
   }
   //! [stream]
   BOOST_TEST(seen == "price 0. thinking. quote says 30. price 30. ");
@@ -304,7 +297,7 @@ BOOST_AUTO_TEST_CASE(time_limits_and_handlers) {
   g.add(pay, make_payment).edge(ss::start, quote);
   const auto graph = g.compile({.step_timeout = std::chrono::seconds{30}});
   //! [limits]
-  BOOST_TEST(engine.invoke(graph, order{}).item == "quote took too long");
+  BOOST_TEST(engine.invoke(graph, order{}).state.item == "quote took too long");
 }
 
 BOOST_AUTO_TEST_CASE(tokens) {
@@ -318,11 +311,11 @@ BOOST_AUTO_TEST_CASE(tokens) {
   const auto graph = g.compile();
   auto said = std::string{};
   //! [tokens]
-  auto events = engine.stream(graph, order{}, ss::stream_mode::messages);
-  while (const auto event = events.next()) {
-    if (const auto* text = event->message.get_if<std::string>()) // what this graph's body sends
-      said += event->node + ": " + *text;
-    else if (const auto* piece = event->message.get_if<ss::message_chunk>()) // what agents send
+  for (const auto& event : engine.stream(graph, order{}, ss::stream_mode::messages)) {
+    const auto& sent = std::get<ss::message_event>(event);
+    if (const auto* text = sent.get_if<std::string>()) // what this graph's body sends
+      said += sent.node + ": " + *text;
+    else if (const auto* piece = sent.get_if<ss::message_chunk>()) // what agents send
       said += ss::text_of(piece->part);
   }
   //! [tokens]
@@ -339,12 +332,12 @@ BOOST_AUTO_TEST_CASE(commands_to_the_parent) {
   //! [parent]
   inner.add(pay, make_payment).sequence({ss::start, quote, pay});
   auto g = ss::graph<basket>{};
-  g.subgraph(
+  g.add(
       buy, inner.compile(), [](const basket&) { return wanted("a lamp"); },
       [](const order&) { return ss::update<basket>{}; });
   g.add(pay_all, [](const basket&) { return ss::update{ss::set<&basket::total>(3)}; });
   g.edge(ss::start, buy);
-  const auto done = engine.invoke(g.compile(), basket{});
+  const auto done = engine.invoke(g.compile(), basket{}).state;
   BOOST_TEST(done.total == 3);
   BOOST_TEST(done.items.at(0) == "a lamp");
 }
@@ -380,7 +373,7 @@ BOOST_AUTO_TEST_CASE(migrations) {
   g.edge(ss::start, pay);
   const auto graph = g.compile(options);
   const auto next = ss::update{ss::set<&order::is_approved>(true)};
-  BOOST_TEST(engine.invoke(graph, next, config).total == 30);
+  BOOST_TEST(engine.invoke(graph, next, config).state.total == 30);
 }
 
 BOOST_AUTO_TEST_CASE(memory) {
@@ -395,8 +388,8 @@ BOOST_AUTO_TEST_CASE(memory) {
   g.edge(ss::start, quote);
   const auto graph = g.compile({.store = std::make_shared<ss::memory_store>()});
   //! [store]
-  BOOST_TEST(engine.invoke(graph, wanted("a lamp")).price == 30);
-  BOOST_TEST(engine.invoke(graph, wanted("a lamp")).price == 25);
+  BOOST_TEST(engine.invoke(graph, wanted("a lamp")).state.price == 30);
+  BOOST_TEST(engine.invoke(graph, wanted("a lamp")).state.price == 25);
 }
 
 BOOST_AUTO_TEST_CASE(drawings) {
@@ -404,8 +397,8 @@ BOOST_AUTO_TEST_CASE(drawings) {
   //! [draw]
   auto options = ss::draw_options{};
   options.expand = 8; // levels of graphs inside graphs
-  const auto mermaid = ss::to_mermaid(*graph.table(), options);
-  const auto dot = ss::to_dot(*graph.table(), options);
+  const auto mermaid = ss::to_mermaid(*ss::detail::program_of(graph), options);
+  const auto dot = ss::to_dot(*ss::detail::program_of(graph), options);
   //! [draw]
   BOOST_TEST(mermaid.find("quote --> approve;") != std::string::npos);
   BOOST_TEST(dot.find("\"quote\" -> \"approve\";") != std::string::npos);
@@ -416,17 +409,17 @@ BOOST_AUTO_TEST_CASE(json_graphs) {
   //! [json]
   auto g = ss::json_graph{};
   g.channel("log", "append").channel("n", "add").channel("last");
-  g.node("count", [](const json::value& state) {
+  g.add("count", [](const json::value& state) {
     return json::object{{"n", 1}, {"log", json::array{state.at("last")}}};
   });
   g.branch("count", [](const json::value& state) { return state.at("n").as_int64() < 3; },
            {{"true", "count"}, {"false", "__end__"}});
   g.edge("__start__", "count");
   const auto graph = g.compile();
-  const auto done = engine.wait_for(graph.table(), graph.input({{"last", "x"}}), {});
-  const auto output = graph.output(*done.state); // {"log": ["x", "x", "x"], "n": 3, "last": "x"}
+  const auto done = engine.invoke(graph, {{"last", "x"}});
+  // done.state: {"log": ["x", "x", "x"], "n": 3, "last": "x"}
   //! [json]
-  BOOST_TEST(json::serialize(output) == R"({"log":["x","x","x"],"n":3,"last":"x"})");
+  BOOST_TEST(json::serialize(done.state) == R"({"log":["x","x","x"],"n":3,"last":"x"})");
 }
 
 BOOST_AUTO_TEST_CASE(json_shapes) {
@@ -434,11 +427,11 @@ BOOST_AUTO_TEST_CASE(json_shapes) {
   //! [shapes]
   auto g = ss::json_graph{{.check_inputs = true}};
   g.channel("cart").shape("cart", json::parse(R"({"items": [{"price": "number"}]})"));
-  g.node("pay", [](const json::value&) {});
+  g.add("pay", [](const json::value&) {});
   g.edge("__start__", "pay");
   const auto graph = g.compile();
   const auto input = json::parse(R"({"cart": {"items": [{"price": 3}, {"price": "free"}]}})");
-  const auto done = engine.wait_for(graph.table(), graph.input(input.as_object()), {});
+  const auto done = engine.try_invoke(graph, input);
   // node 'pay' (task pay, step 1) failed: cart.items[1].price should be a number, got "free"
   //! [shapes]
   BOOST_TEST(done.error->text == "node 'pay' (task pay, step 1) failed: cart.items[1].price "

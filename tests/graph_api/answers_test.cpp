@@ -53,7 +53,7 @@ ss::compiled_json_graph asking(questions asked, int failures, ss::compile_option
   const auto f = std::make_shared<flaky>(flaky{std::move(asked), failures, how});
   if (how == failure::timed_out)
     node.timeout = ss::timeout_policy{.run = std::chrono::milliseconds{20}};
-  g.node("q", [f](const json::value&, ss::runtime rt) { return ask_all(f, std::move(rt)); }, node);
+  g.add("q", [f](const json::value&, ss::runtime rt) { return ask_all(f, std::move(rt)); }, node);
   g.edge("__start__", "q");
   return g.compile(std::move(options));
 }
@@ -61,22 +61,21 @@ ss::compiled_json_graph asking(questions asked, int failures, ss::compile_option
 /// A graph with another one as its only node.
 ss::compiled_json_graph around(ss::compiled_json_graph inner) {
   auto g = logging({});
-  g.node("sub", std::move(inner)).edge("__start__", "sub");
+  g.add("sub", std::move(inner)).edge("__start__", "sub");
   return g.compile(kept());
 }
 
-std::string texts(const ss::raw_result& raw) {
+std::string texts(const ss::run_result<json::object>& raw) {
   auto out = std::string{};
-  for (const auto& q : raw.asked.value_or(std::vector<ss::interrupt>{}))
+  for (const auto& q : raw.interrupts)
     out += (out.empty() ? "" : " ") + std::string{q.value.as_string()};
   return out;
 }
 
 /// Whether a run fails. It is cancelled if its node has its answers and waits.
-bool fails(ss::engine& e, const ss::compiled_json_graph& g, ss::run_input input,
-           ss::run_config config) {
-  auto stream =
-      e.open_stream(g.table(), std::move(input), ss::stream_mode::custom, std::move(config), 64);
+template <class Input>
+bool fails(ss::engine& e, const ss::compiled_json_graph& g, Input input, ss::run_config config) {
+  auto stream = e.stream(g, std::move(input), ss::stream_mode::custom, std::move(config), 64);
   try {
     while (stream.next())
       stream.handle().cancel();
@@ -88,7 +87,7 @@ bool fails(ss::engine& e, const ss::compiled_json_graph& g, ss::run_input input,
 
 const auto go_on = [](ss::engine& e, const ss::compiled_json_graph& g,
                       ss::run_config config = on("t")) {
-  return run(e, g, ss::run_input::go_on(), std::move(config));
+  return run(e, g, ss::resume(), std::move(config));
 };
 
 } // namespace
@@ -101,10 +100,10 @@ BOOST_DATA_TEST_CASE(survive_every_failure,
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 2, kept(), how);
   auto config = on("t");
-  config.thread.emplace().when = when;
+  config.thread.emplace().durability = when;
   BOOST_TEST(texts(run(e, graph, json::object{}, config).raw) == "name?");
   BOOST_TEST(fails(e, graph, answer("Ann"), config));
-  BOOST_TEST(fails(e, graph, ss::run_input::go_on(), config));
+  BOOST_TEST(fails(e, graph, ss::resume(), config));
   BOOST_TEST(log_of(go_on(e, graph, config)) == "Ann");
 }
 
@@ -112,8 +111,7 @@ BOOST_AUTO_TEST_CASE(by_id_survive_a_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  auto said = ss::thread_command{};
-  said.resume_by_id.emplace(stopped.raw.asked->at(0).id, "Ann");
+  auto said = ss::resume({{stopped.raw.interrupts.at(0).id, "Ann"}});
   BOOST_TEST(run(e, graph, std::move(said), on("t")).raw.error.has_value());
   BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
 }
@@ -131,7 +129,7 @@ BOOST_AUTO_TEST_CASE(come_in_their_order_after_a_failure) {
 BOOST_AUTO_TEST_CASE(are_not_given_to_the_next_question) {
   auto g = logging({});
   const auto failures = std::make_shared<int>(1);
-  g.node("q", [failures](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+  g.add("q", [failures](const json::value&, ss::runtime rt) -> ss::task<json::object> {
     auto first = rt.interrupt("one");
     const auto a = co_await first;
     if ((*failures)-- > 0)
@@ -193,7 +191,7 @@ BOOST_AUTO_TEST_CASE(survive_in_a_file) {
     BOOST_TEST(run(e, graph, answer("Ann"), on("t")).raw.error.has_value());
   }
   const auto graph = open(0);
-  const auto failed = ss::get_state(graph.table(), place);
+  const auto failed = ss::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST_REQUIRE(failed.tasks.size() == 1U);
   BOOST_TEST(!failed.tasks[0].error.empty());
   BOOST_TEST(failed.tasks[0].interrupts.size() == 1U);
@@ -208,13 +206,12 @@ BOOST_AUTO_TEST_CASE(by_id_reach_subgraphs_that_keep_nothing) {
   unkept.persistence = ss::persistence::none;
   const auto graph = around(asking({"name?"}, 0, unkept));
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  const auto state = ss::get_state(graph.table(), place, true);
+  const auto state = ss::get_state(ss::detail::program_of(graph), place, true);
   BOOST_TEST_REQUIRE(state.tasks.size() == 1U);
   BOOST_TEST(state.tasks[0].nested == nullptr);
   BOOST_TEST_REQUIRE(state.interrupts().size() == 1U);
-  BOOST_TEST(state.interrupts()[0].id == stopped.raw.asked->at(0).id);
-  auto said = ss::thread_command{};
-  said.resume_by_id.emplace(state.interrupts()[0].id, "Ann");
+  BOOST_TEST(state.interrupts()[0].id == stopped.raw.interrupts.at(0).id);
+  auto said = ss::resume({{state.interrupts()[0].id, "Ann"}});
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "Ann");
 }
 

@@ -36,7 +36,7 @@ std::string by_bag(const json::value& state) {
 ss::compiled_json_graph bag_graph(std::string_view rule, std::function<json::value()> p) {
   auto g = logging({"full", "empty"});
   g.channel("bag", rule);
-  g.node("p", [p = std::move(p)](const json::value&) { return p(); });
+  g.add("p", [p = std::move(p)](const json::value&) { return p(); });
   g.edge("__start__", "p").branch("p", by_bag);
   return g.compile(kept());
 }
@@ -64,8 +64,8 @@ BOOST_DATA_TEST_CASE(edits_see_emptied_channels, boost::unit_test::data::make(ba
   auto config = on("t");
   config.thread.emplace().interrupt_before = std::vector<std::string>{"p"};
   (void)run(e, graph, json::object{{"bag", text(c.input)}}, config);
-  (void)ss::update_state(graph.table(), place, edit_of(graph, {{"log", json::array{"p"}}}, "p"));
-  const auto next = ss::get_state(graph.table(), place).next;
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, {{"log", json::array{"p"}}}, "p"));
+  const auto next = ss::get_state(ss::detail::program_of(graph), place).next;
   // What a checkpoint does not keep is gone before the edit.
   const auto is_full = !c.is_emptied && c.rule != "untracked";
   BOOST_TEST(next == std::vector<std::string>{is_full ? "full" : "empty"},
@@ -75,8 +75,8 @@ BOOST_DATA_TEST_CASE(edits_see_emptied_channels, boost::unit_test::data::make(ba
 BOOST_AUTO_TEST_CASE(of_siblings_see_only_their_own_writes) {
   auto g = logging({"full", "empty"});
   g.channel("bag", "topic");
-  g.node("p", [](const json::value&) { return log_p(); });
-  g.node("q", [](const json::value&) { return json::object{{"bag", "q"}}; });
+  g.add("p", [](const json::value&) { return log_p(); });
+  g.add("q", [](const json::value&) { return json::object{{"bag", "q"}}; });
   g.edge("__start__", "p").edge("__start__", "q").branch("p", by_bag).branch("q", by_bag);
   const auto graph = g.compile();
   auto e = ss::engine{{.workers = 1}};
@@ -105,7 +105,7 @@ ss::compiled_json_graph reading(std::function<ss::json_command()> p, json::value
   g.channel("total", "add").channel("seen", "append").channel("bag", "topic");
   auto options = ss::json_node_options{};
   options.reads = {"bag", "total"};
-  g.node("p", [p = std::move(p)](const json::value&) { return p(); }, options);
+  g.add("p", [p = std::move(p)](const json::value&) { return p(); }, options);
   g.edge("__start__", "p").branch("p", [&seen_state](const json::value& state) {
     seen_state = state;
     return std::string{"__end__"};
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(see_what_their_node_returned) {
   // What is read is merged, the rest is as the node gave it.
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"bag":[],"seen":["x"],"total":107,"zz":9})");
   seen = nullptr;
-  (void)ss::update_state(graph.table(), place, graph.edit_as("p", {{"seen", json::array{"y"}}}));
+  e.update_state(graph, on("t"), {{"seen", json::array{"y"}}}, "p");
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"seen":["y"],"total":107})");
 }
 

@@ -70,7 +70,7 @@ ss::graph<feeling> two_ways() {
 
 std::string log_for(const ss::compiled_graph<feeling>& graph, int n) {
   auto e = ss::engine{{.workers = 1}};
-  return e.invoke(graph, feeling{n, {}}).log;
+  return e.invoke(graph, feeling{n, {}}).state.log;
 }
 
 } // namespace
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(commands_lead_where_their_node_declares) {
     auto g = logging({"x"});
     auto options = ss::json_node_options{};
     options.destinations = std::move(destinations);
-    g.node(
+    g.add(
         "a",
         [](const json::value&) {
           return ss::json_command{{}, {"x"}};
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(edges_of_unequal_depth_are_found_when_asked_for) {
     auto g = logging({"a", "b"});
     auto options = ss::json_node_options{};
     options.defer = defer;
-    g.node("c", logs("c"), options);
+    g.add("c", logs("c"), options);
     g.edge("__start__", "a").edge("a", "b").edge("a", "c").edge("b", "c");
     return g;
   };

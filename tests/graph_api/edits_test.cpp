@@ -25,19 +25,19 @@ BOOST_AUTO_TEST_CASE(an_edit_counts_as_the_node_that_ran_last_or_as_the_one_that
   options.interrupt_before = {"b"};
   const auto graph = chain({"a", "b", "c"}, options);
   (void)run(e, graph, json::object{}, on("t"));
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x));
-  BOOST_TEST(ss::get_state(graph.table(), place).next == std::vector<std::string>{"b"},
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x));
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next == std::vector<std::string>{"b"},
              boost::test_tools::per_element());
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "b"));
-  BOOST_TEST(ss::get_state(graph.table(), place).next == std::vector<std::string>{"c"},
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "b"));
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next == std::vector<std::string>{"c"},
              boost::test_tools::per_element());
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a x x c");
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x x c");
 }
 
 // B194: the message says which node.
 BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
   const auto graph = chain({"a"});
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "zz")),
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "zz")),
                         ss::graph_error, [](const ss::graph_error& failed) {
                           return std::string{failed.what()} == "Node zz does not exist";
                         });
@@ -47,13 +47,13 @@ BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
 BOOST_AUTO_TEST_CASE(an_edit_as_the_end_clears_what_is_pending) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
-  g.node("ask", asks("?")).edge("__start__", "a").edge("__start__", "ask");
+  g.add("ask", asks("?")).edge("__start__", "a").edge("__start__", "ask");
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
   auto edit = ss::state_edit{};
   edit.as_node = "__end__";
-  (void)ss::update_state(graph.table(), place, std::move(edit));
-  const auto now = ss::get_state(graph.table(), place);
+  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
+  const auto now = ss::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST(now.next.empty());
   BOOST_TEST(log_in(graph, now) == "a");
 }
@@ -63,24 +63,24 @@ BOOST_AUTO_TEST_CASE(an_edit_without_values_fires_edges_only) {
   const auto graph = chain({"a", "b"});
   auto edit = ss::state_edit{};
   edit.as_node = "a";
-  (void)ss::update_state(graph.table(), place, std::move(edit));
-  const auto now = ss::get_state(graph.table(), place);
+  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
+  const auto now = ss::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST(now.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
-  BOOST_TEST(graph.state(*now.state).at("log").as_array().empty());
+  BOOST_TEST(ss::detail::adapter_of(graph).state(*now.state).at("log").as_array().empty());
 }
 
 // B201: an edit may say where to go, as a Command does.
 BOOST_AUTO_TEST_CASE(an_edit_may_go_somewhere_and_send) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b", "c"});
-  g.node("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
+  g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
   g.sequence({"__start__", "a", "b"});
   const auto graph = g.compile(kept());
   auto edit = edit_of(graph, said_x, "a");
   edit.go_to = {"c", "__end__"};
-  edit.sends = {{graph.table()->find("w"), 0, ss::value{json::value("sent")}}};
-  (void)ss::update_state(graph.table(), place, std::move(edit));
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "x b c sent");
+  edit.sends = {{ss::detail::program_of(graph)->find("w"), 0, ss::value{json::value("sent")}}};
+  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x b c sent");
 }
 
 // B205: each list is a step; its edits count in the order of the list.
@@ -93,13 +93,13 @@ BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
     return edit_of(graph, {{"log", json::array{text}}}, node);
   };
   const auto id = ss::bulk_update_state(
-      graph.table(), place, {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
-  const auto all = ss::state_history(graph.table(), place);
+      ss::detail::program_of(graph), place, {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
+  const auto all = ss::state_history(ss::detail::program_of(graph), place);
   BOOST_TEST_REQUIRE(all.size() == 2U);
   BOOST_TEST(all[0].point->id == id);
   BOOST_TEST(all[0].point->step == 1);
   BOOST_TEST(log_in(graph, all[0]) == "0 2 1");
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "0 2 1 c");
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "0 2 1 c");
 }
 
 // B206
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(lists_of_edits_that_cannot_be_applied_are_refused_in_words)
   const auto graph = chain({"a", "b"});
   const auto refusal = [&](std::vector<std::vector<ss::state_edit>> steps) {
     try {
-      (void)ss::bulk_update_state(graph.table(), place, std::move(steps));
+      (void)ss::bulk_update_state(ss::detail::program_of(graph), place, std::move(steps));
     } catch (const ss::graph_error& failed) {
       return std::string{failed.what()};
     }
@@ -128,14 +128,14 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto before_b = ss::state_history(graph.table(), place).at(1);
-  (void)ss::copy_state(graph.table(), {"t", before_b.point->id, {}});
-  const auto copy = ss::get_state(graph.table(), place);
+  const auto before_b = ss::state_history(ss::detail::program_of(graph), place).at(1);
+  (void)ss::copy_state(ss::detail::program_of(graph), {"t", before_b.point->id, {}});
+  const auto copy = ss::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST(copy.point->parent == before_b.point->parent);
   BOOST_TEST((copy.point->source == ss::checkpoint_source::fork));
   BOOST_TEST(copy.next == before_b.next, boost::test_tools::per_element());
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a b");
-  BOOST_CHECK_EXCEPTION((void)ss::copy_state(graph.table(), {"nobody", {}, {}}), ss::graph_error,
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b");
+  BOOST_CHECK_EXCEPTION((void)ss::copy_state(ss::detail::program_of(graph), {"nobody", {}, {}}), ss::graph_error,
                         [](const ss::graph_error& failed) {
                           return std::string{failed.what()} ==
                                  "thread 'nobody': Cannot copy a non-existent checkpoint";
@@ -149,18 +149,18 @@ BOOST_AUTO_TEST_CASE(an_edit_is_the_result_of_the_task_that_it_replaces) {
   options.interrupt_before = {"b"};
   const auto graph = chain({"a", "b"}, options);
   (void)run(e, graph, json::object{}, on("t"));
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "b"));
-  const auto all = ss::state_history(graph.table(), place);
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "b"));
+  const auto all = ss::state_history(ss::detail::program_of(graph), place);
   BOOST_TEST_REQUIRE(all[1].tasks.size() == 1U);
   BOOST_TEST_REQUIRE(all[1].tasks[0].result.has_value());
-  BOOST_TEST(json::serialize(graph.update(*all[1].tasks[0].result)) == R"({"log":["x"]})");
+  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(*all[1].tasks[0].result)) == R"({"log":["x"]})");
 }
 
 // B204: pending Sends are dropped, unless the node's branches make them again.
 BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
-  g.node("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
+  g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
   g.edge("__start__", "a");
   g.branch("a", [](const json::value& in) {
     return std::vector<ss::json_target>{{"w", in.at("log").as_array().back()}};
@@ -169,13 +169,13 @@ BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
   options.interrupt_before = {"w"};
   const auto graph = g.compile(options);
   (void)run(e, graph, json::object{}, on("t"));
-  BOOST_TEST(ss::get_state(graph.table(), place).next.size() == 1U);
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x)); // as a, which ran last
-  BOOST_TEST(ss::get_state(graph.table(), place).next.size() == 1U);
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a x x");
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next.size() == 1U);
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x)); // as a, which ran last
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next.size() == 1U);
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x x");
   (void)run(e, graph, json::object{}, on("u"));
-  (void)ss::update_state(graph.table(), {"u", {}, {}}, edit_of(graph, said_x, "w"));
-  BOOST_TEST(ss::get_state(graph.table(), {"u", {}, {}}).next.empty());
+  (void)ss::update_state(ss::detail::program_of(graph), {"u", {}, {}}, edit_of(graph, said_x, "w"));
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"u", {}, {}}).next.empty());
 }
 
 // B346, B242: a subgraph's thread is read and edited in its namespace.
@@ -183,25 +183,25 @@ BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands)
   auto e = ss::engine{{.workers = 1}};
   const auto made = [](ss::compile_options options) {
     auto inner = logging({"first"});
-    inner.node("ask", asks("?")).sequence({"__start__", "first", "ask"});
+    inner.add("ask", asks("?")).sequence({"__start__", "first", "ask"});
     return inner.compile(std::move(options));
   };
   const auto child = made({});
   auto g = logging({});
-  g.node("sub", child).edge("__start__", "sub");
+  g.add("sub", child).edge("__start__", "sub");
   const auto options = kept();
   const auto graph = g.compile(options);
   (void)run(e, graph, json::object{}, on("t"));
-  const auto seen = ss::get_state(graph.table(), place, true);
+  const auto seen = ss::get_state(ss::detail::program_of(graph), place, true);
   BOOST_TEST_REQUIRE(seen.tasks.size() == 1U);
   BOOST_TEST_REQUIRE(seen.tasks[0].nested != nullptr);
   BOOST_TEST(log_in(child, *seen.tasks[0].nested) == "first");
   BOOST_TEST(seen.tasks[0].nested->next == std::vector<std::string>{"ask"},
              boost::test_tools::per_element());
   const auto by_itself = made(options);
-  (void)ss::update_state(by_itself.table(), {"t", {}, seen.tasks[0].nested_ns},
+  (void)ss::update_state(ss::detail::program_of(by_itself), {"t", {}, seen.tasks[0].nested_ns},
                          edit_of(child, said_x, "first"));
-  BOOST_TEST(log_in(child, *ss::get_state(graph.table(), place, true).tasks[0].nested) ==
+  BOOST_TEST(log_in(child, *ss::get_state(ss::detail::program_of(graph), place, true).tasks[0].nested) ==
              "first x");
 }
 
@@ -233,14 +233,14 @@ BOOST_AUTO_TEST_CASE(an_edit_that_cannot_be_saved_is_refused_and_one_that_is_mad
   options.busy_timeout = std::chrono::milliseconds{1};
   const auto keeper = std::make_shared<ss::sqlite_saver>(folder.file(), options);
   const auto graph = with_branch(keeper, [] {});
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
   auto* other = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &other) == SQLITE_OK);
   BOOST_REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a")),
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a")),
                         ss::saver_error, fails_with(ss::saver_errc::failed));
   sqlite3_close(other);
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
   auto elsewhere = ss::sqlite_saver{folder.file()};
   BOOST_TEST(elsewhere.show({"t", ""})->at("values").at("log").as_array().size() == 2U);
 }
@@ -252,17 +252,17 @@ BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
     if (meanwhile)
       meanwhile();
   });
-  const auto id = ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  const auto id = ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
   auto elsewhere = ss::sqlite_saver{folder.file()};
   meanwhile = [&] {
-    auto theirs = *elsewhere.load({"t", ""}, "", graph.table()->layout())->point;
+    auto theirs = *elsewhere.load({"t", ""}, "", ss::detail::program_of(graph)->layout())->point;
     theirs.parent = std::exchange(theirs.id, ss::next_checkpoint_id(id, ""));
     elsewhere.put({"t", ""}, std::make_shared<ss::checkpoint>(theirs));
     wait_until_saved(elsewhere);
   };
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a")),
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a")),
                         ss::saver_error, fails_with(ss::saver_errc::conflict));
-  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), place)) == "x");
+  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), place)) == "x");
 }
 
 BOOST_AUTO_TEST_CASE(an_edit_has_the_thread_for_itself) {
@@ -272,15 +272,15 @@ BOOST_AUTO_TEST_CASE(an_edit_has_the_thread_for_itself) {
   const auto graph = with_branch(keeper, [&] {
     ++edits;
     BOOST_CHECK_EXCEPTION(
-        (void)ss::update_state(other.table(), place, edit_of(other, said_x, "a"), {}),
+        (void)ss::update_state(ss::detail::program_of(other), place, edit_of(other, said_x, "a"), {}),
         ss::saver_error, fails_with(ss::saver_errc::in_use));
-    BOOST_CHECK_EXCEPTION((void)ss::copy_state(other.table(), place, std::chrono::milliseconds{1}),
+    BOOST_CHECK_EXCEPTION((void)ss::copy_state(ss::detail::program_of(other), place, std::chrono::milliseconds{1}),
                           ss::saver_error, fails_with(ss::saver_errc::in_use));
   });
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "a"));
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
   BOOST_TEST(edits == 1);
-  (void)ss::update_state(other.table(), place, edit_of(other, said_x, "a"));
-  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), place)) == "x x");
+  (void)ss::update_state(ss::detail::program_of(other), place, edit_of(other, said_x, "a"));
+  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), place)) == "x x");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

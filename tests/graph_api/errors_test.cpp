@@ -39,13 +39,13 @@ ss::run_error error_of(const ss::compiled_json_graph& graph, ss::run_config conf
 }
 
 void body(ss::json_graph& g, std::function<ss::json_command()> f) {
-  g.node("bad", [f = std::move(f)](const json::value&) { return f(); });
+  g.add("bad", [f = std::move(f)](const json::value&) { return f(); });
 }
 
 /// A thread that waits for two answers.
 ss::compiled_json_graph two_questions() {
   auto g = logging({});
-  g.node("a", asks("a?")).node("b", asks("b?"));
+  g.add("a", asks("a?")).add("b", asks("b?"));
   g.edge("__start__", "a").edge("__start__", "b");
   return g.compile(kept());
 }
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_send_to_the_end_is_told_where) {
 BOOST_AUTO_TEST_CASE(a_branch_that_chooses_no_node_is_told_where) {
   const auto choosing = [](const char* what) {
     return error_of(behind_first([what](auto& g) {
-      g.node("bad", logs("bad")).branch("bad", [what](const json::value&) { return what; });
+      g.add("bad", logs("bad")).branch("bad", [what](const json::value&) { return what; });
     }));
   };
   BOOST_TEST(has(choosing("").text, "Branch did not return a valid destination"));
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_branch_that_chooses_no_node_is_told_where) {
 
 BOOST_AUTO_TEST_CASE(a_label_that_is_not_mapped_is_told_where) {
   const auto e = error_of(behind_first([](auto& g) {
-    g.node("bad", logs("bad"));
+    g.add("bad", logs("bad"));
     g.branch("bad", [](const json::value&) { return "left"; }, {{"right", "first"}});
   }));
   BOOST_TEST(has(e.text, "a branch chose 'left', which its path map does not have"));
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_label_that_is_not_mapped_is_told_where) {
 BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_which_limit) {
   auto config = ss::run_config{};
   config.recursion_limit = 2;
-  const auto e = error_of(behind_first([](auto& g) { g.node("bad", logs("bad")); }), config);
+  const auto e = error_of(behind_first([](auto& g) { g.add("bad", logs("bad")); }), config);
   BOOST_TEST((e.code == ss::graph_errc::recursion_limit));
   BOOST_TEST(has(e.text, "Recursion limit of 2 reached"));
 }
@@ -137,19 +137,22 @@ BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_which_limit) {
 // B025: refused before anything runs.
 BOOST_AUTO_TEST_CASE(a_limit_below_one_is_refused) {
   auto e = ss::engine{{.workers = 1}};
-  const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); });
+  const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); });
   auto config = ss::run_config{};
   config.recursion_limit = 0;
-  BOOST_CHECK_EXCEPTION((void)run(e, graph, json::object{}, config), ss::graph_error,
-                        [](const ss::graph_error& failed) {
-                          return failed.code() == ss::errc::invalid_argument &&
-                                 std::string{failed.what()} == "recursion_limit must be at least 1";
-                        });
+  const auto is_told = [](const ss::graph_error& failed) {
+    return failed.code() == ss::errc::invalid_argument &&
+           std::string{failed.what()} == "recursion_limit must be at least 1";
+  };
+  BOOST_CHECK_EXCEPTION(e.invoke(graph, json::object{}, config), ss::graph_error, is_told);
+  const auto refused = e.try_invoke(graph, json::object{}, config);
+  BOOST_TEST_REQUIRE(refused.error.has_value());
+  BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
-  const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); });
-  BOOST_CHECK_EXCEPTION((void)ss::get_state(graph.table(), {"t", {}, {}}), ss::graph_error,
+  const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); });
+  BOOST_CHECK_EXCEPTION((void)ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}), ss::graph_error,
                         [](const ss::graph_error& e) {
                           return e.code() == ss::graph_errc::no_checkpointer &&
                                  std::string{e.what()} == "No checkpointer set";
@@ -157,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_not_there_is_told_with_its_thread) {
-  const auto graph = behind_first([](auto& g) { g.node("bad", logs("bad")); }, kept());
+  const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); }, kept());
   auto config = on("t");
   config.thread.emplace().checkpoint_id = "17";
   const auto e = error_of(graph, config);
@@ -168,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_not_there_is_told_with_its_thread) {
 BOOST_AUTO_TEST_CASE(one_answer_to_several_questions_is_refused_by_name) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = two_questions();
-  BOOST_TEST(run(e, graph, json::object{}, on("t")).raw.asked->size() == 2U);
+  BOOST_TEST(run(e, graph, json::object{}, on("t")).raw.interrupts.size() == 2U);
   const auto refused = run(e, graph, answer(1), on("t"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::ambiguous_resume));
@@ -180,8 +183,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_nobody_waits_for_is_told_with_its_thread) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = two_questions();
   (void)run(e, graph, json::object{}, on("t"));
-  auto said = ss::thread_command{};
-  said.resume_by_id.emplace("cafe", 1);
+  auto said = ss::resume({{"cafe", 1}});
   const auto refused = run(e, graph, std::move(said), on("t"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::unknown_interrupt));
@@ -196,7 +198,7 @@ BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
   (void)run(e, graph, json::object{}, on("t"));
   auto edit = ss::state_edit{};
   edit.values.emplace();
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(graph.table(), {"t", {}, {}}, std::move(edit)),
+  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), {"t", {}, {}}, std::move(edit)),
                         ss::graph_error, [](const ss::graph_error& failed) {
                           return has(failed.what(), "Ambiguous update, specify as_node");
                         });
@@ -205,13 +207,13 @@ BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
 BOOST_AUTO_TEST_CASE(a_breakpoint_of_one_run_at_an_unknown_node_is_refused) {
   auto config = ss::run_config{};
   config.thread.emplace().interrupt_before = std::vector<std::string>{"nobody"};
-  const auto e = error_of(behind_first([](auto& g) { g.node("bad", logs("bad")); }), config);
+  const auto e = error_of(behind_first([](auto& g) { g.add("bad", logs("bad")); }), config);
   BOOST_TEST((e.code == ss::graph_errc::unknown_node));
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
   auto inner = logging({});
-  inner.node("says", [](const json::value&) {
+  inner.add("says", [](const json::value&) {
     auto c = ss::json_command{};
     c.to_parent = true;
     return c;
@@ -219,8 +221,8 @@ BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
   inner.edge("__start__", "says");
   const auto child = inner.compile();
   const auto e = error_of(behind_first([&](auto& g) {
-    g.node("bad", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
-      auto running = ss::run_graph(std::move(rt), child, json::object{});
+    g.add("bad", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+      auto running = rt.invoke(child, json::object{});
       co_return co_await running;
     });
   }));
@@ -236,11 +238,11 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
     options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
     auto firsts = 0;
     auto g = logging({"last"});
-    g.node("first", [&firsts](const json::value&) {
+    g.add("first", [&firsts](const json::value&) {
       ++firsts;
       return json::object{{"log", json::array{"first"}}};
     });
-    g.node("big", [](const json::value&) {
+    g.add("big", [](const json::value&) {
       auto text = std::string{}; // that hardly compresses
       for (auto n = 1U; text.size() < 800'000; n = n * 1664525U + 1013904223U)
         text += static_cast<char>('a' + (n >> 24) % 26);
@@ -249,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
     g.sequence({"__start__", "first", "big", "last"});
     const auto graph = g.compile(std::move(options));
     auto config = on("t");
-    config.thread.emplace().when = when;
+    config.thread.emplace().durability = when;
     auto e = ss::engine{{.workers = 1}};
     auto broke_off = outcome{};
     {
@@ -261,10 +263,10 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
     for (const auto& part : {folder.file(), std::string{"make room"},
                              std::string{"what was saved before is safe, and threads go on"}})
       BOOST_TEST(has(broke_off.raw.error->text, part), broke_off.raw.error->text);
-    const auto stands = ss::get_state(graph.table(), place);
+    const auto stands = ss::get_state(ss::detail::program_of(graph), place);
     BOOST_TEST(log_in(graph, stands) == "first");
     BOOST_TEST(stands.next == std::vector<std::string>{"big"}, boost::test_tools::per_element());
-    const auto ended = run(e, graph, ss::run_input::go_on(), config);
+    const auto ended = run(e, graph, ss::resume(), config);
     BOOST_TEST(!ended.raw.error.has_value());
     BOOST_TEST(ended.state.at("log").as_array().size() == 3U);
     BOOST_TEST(firsts == 1);

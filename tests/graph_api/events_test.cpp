@@ -23,8 +23,8 @@ ss::compiled_json_graph chain(std::vector<std::string> nodes, ss::compile_option
 }
 
 /// An input that writes something: without one nothing has changed after START.
-ss::run_input input_of(const ss::compiled_json_graph& graph) {
-  return graph.input({{"log", json::array{}}});
+json::object input_of(const ss::compiled_json_graph& /*graph*/) {
+  return {{"log", json::array{}}};
 }
 
 /// The events as words: mode, and node or phase.
@@ -69,13 +69,13 @@ BOOST_AUTO_TEST_CASE(checkpoints_come_after_the_values_of_their_step) {
   BOOST_TEST((before_a.point->source == ss::checkpoint_source::loop));
   BOOST_TEST(before_a.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
   BOOST_TEST(before_a.point->parent == all.at(0).point->id);
-  BOOST_TEST(log_of({{}, graph.state(*all.back().point->state)}) == "a");
+  BOOST_TEST(log_of({{}, ss::detail::adapter_of(graph).state(*all.back().point->state)}) == "a");
 }
 
 BOOST_AUTO_TEST_CASE(an_ended_task_shows_every_write) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
-  g.node("a", [](const json::value&) {
+  g.add("a", [](const json::value&) {
     const auto one = json::value(json::object{{"log", json::array{"1"}}});
     return ss::json_command{one, {}, {one}};
   });
@@ -83,19 +83,19 @@ BOOST_AUTO_TEST_CASE(an_ended_task_shows_every_write) {
   const auto graph = g.compile();
   const auto all = graph_api::events(e, graph, input_of(graph), stream_mode::tasks);
   BOOST_TEST_REQUIRE(all.size() == 2U);
-  BOOST_TEST(json::serialize(graph.update(all[1].writes)) == R"([{"log":["1"]},{"log":["1"]}])");
+  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(all[1].writes)) == R"([{"log":["1"]},{"log":["1"]}])");
 }
 
 BOOST_AUTO_TEST_CASE(events_of_subgraphs_come_only_when_asked_for) {
   auto e = ss::engine{{.workers = 1}};
   auto inner = logging({});
-  inner.node("says", [](const json::value&, const ss::runtime& rt) {
+  inner.add("says", [](const json::value&, const ss::runtime& rt) {
     rt.emit("hello");
     return json::object{{"log", json::array{"x"}}};
   });
   inner.edge("__start__", "says");
   auto g = logging({});
-  g.node("sub", inner.compile()).edge("__start__", "sub");
+  g.add("sub", inner.compile()).edge("__start__", "sub");
   const auto graph = g.compile();
   const auto modes = stream_mode::custom | stream_mode::updates;
   BOOST_TEST(words(graph_api::events(e, graph, input_of(graph), modes)) == "update:sub");
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(events_of_subgraphs_come_only_when_asked_for) {
 BOOST_AUTO_TEST_CASE(a_question_and_a_breakpoint_are_updates) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
-  g.node("ask", asks("?")).sequence({"__start__", "a", "ask"});
+  g.add("ask", asks("?")).sequence({"__start__", "a", "ask"});
   auto options = kept();
   options.interrupt_after = {"a"};
   const auto graph = g.compile(options);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_question_and_a_breakpoint_are_updates) {
   BOOST_TEST(words(first) == "update:a stop");
   BOOST_TEST(first.back().asked->empty());
   const auto then =
-      graph_api::events(e, graph, ss::run_input::go_on(), stream_mode::updates, on("t"));
+      graph_api::events(e, graph, ss::resume(), stream_mode::updates, on("t"));
   BOOST_TEST(words(then) == "stop");
   BOOST_TEST(then.back().asked->at(0).value.as_string() == "?");
 }
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(an_output_that_was_known_is_marked) {
   auto g = logging({});
   auto options = ss::json_node_options{};
   options.cache.emplace();
-  g.node("a", logs("a"), options).edge("__start__", "a");
+  g.add("a", logs("a"), options).edge("__start__", "a");
   auto with_cache = ss::compile_options{};
   with_cache.cache = std::make_shared<ss::memory_cache>();
   const auto graph = g.compile(with_cache);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/runtime/json_graph.hpp>
@@ -29,7 +30,7 @@ inline ss::json_graph logging(const std::vector<std::string>& nodes) {
   auto g = ss::json_graph{};
   g.channel("log", "append");
   for (const auto& n : nodes)
-    g.node(n, logs(n));
+    g.add(n, logs(n));
   return g;
 }
 
@@ -45,22 +46,18 @@ inline ss::run_config on(std::string thread) {
   return config;
 }
 
-/// How a run ended, and its state as JSON.
+/// The result of a run, and its state.
 struct outcome {
-  ss::raw_result raw;
+  ss::run_result<json::object> raw;
   json::object state;
 };
 
-inline outcome run(ss::engine& e, const ss::compiled_json_graph& g, ss::run_input input,
-                   ss::run_config config = {}) {
-  auto out = outcome{e.wait_for(g.table(), std::move(input), std::move(config)), {}};
-  if (out.raw.state)
-    out.state = g.state(*out.raw.state);
+template <class Input = json::object>
+outcome run(ss::engine& e, const ss::compiled_json_graph& g, Input input,
+            ss::run_config config = {}) {
+  auto out = outcome{e.try_invoke(g, std::move(input), std::move(config)), {}};
+  out.state = out.raw.state;
   return out;
-}
-inline outcome run(ss::engine& e, const ss::compiled_json_graph& g, const json::object& input,
-                   ss::run_config config = {}) {
-  return run(e, g, ss::run_input{g.input(input)}, std::move(config));
 }
 
 inline outcome run(ss::engine& e, const ss::compiled_json_graph& g) {
@@ -75,9 +72,8 @@ inline std::string log_of(const outcome& o) {
   return text;
 }
 
-inline ss::run_input answer(json::value v) {
-  auto said = ss::thread_command{};
-  said.resume = std::move(v);
+inline ss::resume answer(json::value v) {
+  auto said = ss::resume(std::move(v));
   return said;
 }
 
@@ -93,10 +89,10 @@ inline auto asks(std::string what) {
 }
 
 /// All events of a run, in their order.
-inline std::vector<ss::run_event> events(ss::engine& e, const ss::compiled_json_graph& g,
-                                         ss::run_input input, ss::stream_mode modes,
-                                         ss::run_config config = {}) {
-  auto stream = e.open_stream(g.table(), std::move(input), modes, std::move(config), 1'024);
+template <class Input>
+std::vector<ss::run_event> events(ss::engine& e, const ss::compiled_json_graph& g, Input input,
+                                  ss::stream_mode modes, ss::run_config config = {}) {
+  auto stream = ss::detail::engine_access::stream(e, g, std::move(input), modes, std::move(config));
   auto out = std::vector<ss::run_event>{};
   while (auto event = stream.next())
     out.push_back(std::move(*event));

@@ -26,20 +26,20 @@ ss::task<json::object> ask_twice(ss::runtime rt) {
 
 ss::compiled_json_graph twice_asking(ss::compile_options options = kept()) {
   auto g = logging({});
-  g.node("a", [](const json::value&, ss::runtime rt) { return ask_twice(std::move(rt)); });
+  g.add("a", [](const json::value&, ss::runtime rt) { return ask_twice(std::move(rt)); });
   g.edge("__start__", "a");
   return g.compile(std::move(options));
 }
 
 ss::compiled_json_graph around(ss::compiled_json_graph inner, ss::compile_options options = {}) {
   auto g = logging({});
-  g.node("sub", std::move(inner)).edge("__start__", "sub");
+  g.add("sub", std::move(inner)).edge("__start__", "sub");
   return g.compile(std::move(options));
 }
 
 ss::compiled_json_graph asking_for(const char* what, ss::compile_options options = {}) {
   auto g = logging({});
-  g.node("ask", asks(what)).edge("__start__", "ask");
+  g.add("ask", asks(what)).edge("__start__", "ask");
   return g.compile(std::move(options));
 }
 
@@ -49,19 +49,17 @@ ss::compiled_json_graph asking_for(const char* what, ss::compile_options options
 BOOST_AUTO_TEST_CASE(a_question_keeps_its_id_and_the_next_one_has_another) {
   const auto graph = twice_asking();
   auto ids = std::vector<std::string>{};
-  for (const auto& input : {ss::run_input::kind::writes, ss::run_input::kind::nothing}) {
+  for (const auto is_new : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
-    const auto stopped = run(e, graph,
-                             input == ss::run_input::kind::writes ? ss::run_input{graph.input({})}
-                                                                  : ss::run_input::go_on(),
-                             on("t"));
-    ids.push_back(stopped.raw.asked->at(0).id);
+    const auto stopped = is_new ? run(e, graph, json::object{}, on("t"))
+                                : run(e, graph, ss::resume(), on("t"));
+    ids.push_back(stopped.raw.interrupts.at(0).id);
   }
   BOOST_TEST(ids[0] == ids[1]);
   auto e = ss::engine{{.workers = 1}};
   const auto second = run(e, graph, answer(1), on("t"));
-  BOOST_TEST(second.raw.asked->at(0).value.as_string() == "two");
-  BOOST_TEST(second.raw.asked->at(0).id != ids[0]);
+  BOOST_TEST(second.raw.interrupts.at(0).value.as_string() == "two");
+  BOOST_TEST(second.raw.interrupts.at(0).id != ids[0]);
   BOOST_TEST(json::serialize(run(e, graph, answer(2), on("t")).state.at("log")) == "[1,2]");
 }
 
@@ -70,10 +68,8 @@ BOOST_AUTO_TEST_CASE(answers_to_unknown_questions_are_ignored_when_told_so) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking_for("?", kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  auto said = ss::thread_command{};
-  said.ignore_unknown_ids = true;
-  said.resume_by_id.emplace("nobody's", 1);
-  said.resume_by_id.emplace(stopped.raw.asked->at(0).id, "yes");
+  auto said = ss::resume({{"nobody's", 1}, {stopped.raw.interrupts.at(0).id, "yes"}})
+                  .ignoring_unknown_ids();
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "yes");
 }
 
@@ -82,9 +78,9 @@ BOOST_AUTO_TEST_CASE(a_question_three_graphs_deep_is_asked_and_answered_through_
   auto e = ss::engine{{.workers = 2}};
   const auto graph = around(around(asking_for("deep")), kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  BOOST_TEST_REQUIRE(stopped.raw.asked.has_value());
-  BOOST_TEST_REQUIRE(stopped.raw.asked->size() == 1U);
-  BOOST_TEST(stopped.raw.asked->front().value.as_string() == "deep");
+  BOOST_TEST_REQUIRE((stopped.raw.status == ss::run_status::interrupted));
+  BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 1U);
+  BOOST_TEST(stopped.raw.interrupts.front().value.as_string() == "deep");
   BOOST_TEST(log_of(run(e, graph, answer("down"), on("t"))) == "down");
 }
 
@@ -92,22 +88,21 @@ BOOST_AUTO_TEST_CASE(a_question_three_graphs_deep_is_asked_and_answered_through_
 BOOST_AUTO_TEST_CASE(subgraphs_that_ask_side_by_side_are_answered_one_by_one) {
   auto e = ss::engine{{.workers = 2}};
   auto g = logging({});
-  g.node("left", asking_for("left?")).node("right", asking_for("right?"));
+  g.add("left", asking_for("left?")).add("right", asking_for("right?"));
   g.edge("__start__", "left").edge("__start__", "right");
   const auto graph = g.compile(kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  BOOST_TEST_REQUIRE(stopped.raw.asked->size() == 2U);
-  for (const auto& q : *stopped.raw.asked) {
-    auto said = ss::thread_command{};
-    said.resume_by_id.emplace(q.id, q.value.as_string() == "left?" ? "L" : "R");
+  BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
+  for (const auto& q : stopped.raw.interrupts) {
+    auto said = ss::resume({{q.id, q.value.as_string() == "left?" ? "L" : "R"}});
     const auto next = run(e, graph, std::move(said), on("t"));
     BOOST_TEST(!next.raw.error.has_value());
-    if (!next.raw.asked)
+    if (next.raw.status == ss::run_status::finished)
       BOOST_TEST(log_of(next) == "L R");
     else
-      BOOST_TEST(next.raw.asked->size() == 1U);
+      BOOST_TEST(next.raw.interrupts.size() == 1U);
   }
-  BOOST_TEST(ss::get_state(graph.table(), {"t", {}, {}}).next.empty());
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}).next.empty());
 }
 
 // B182
@@ -115,8 +110,8 @@ BOOST_AUTO_TEST_CASE(a_failure_wins_over_a_question_which_stays_open) {
   auto e = ss::engine{{.workers = 1}};
   auto fails = true;
   auto g = logging({});
-  g.node("ask", asks("well?"));
-  g.node("fail", [&](const json::value&) -> json::object {
+  g.add("ask", asks("well?"));
+  g.add("fail", [&](const json::value&) -> json::object {
     if (fails)
       throw std::runtime_error{"down"};
     return {};
@@ -126,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_failure_wins_over_a_question_which_stays_open) {
   const auto failed = run(e, graph, json::object{}, on("t"));
   BOOST_TEST_REQUIRE(failed.raw.error.has_value());
   BOOST_TEST(failed.raw.error->node == "fail");
-  BOOST_TEST(ss::get_state(graph.table(), {"t", {}, {}}).interrupts().size() == 1U);
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}).interrupts().size() == 1U);
   fails = false;
   BOOST_TEST(log_of(run(e, graph, answer("so"), on("t"))) == "so");
 }
@@ -142,8 +137,8 @@ BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_are_passed_once_each) {
   const auto graph = g.compile(std::move(options));
   auto stops = 0;
   auto last = run(e, graph, json::object{}, on("t"));
-  for (; last.raw.asked; ++stops)
-    last = run(e, graph, ss::run_input::go_on(), on("t"));
+  for (; last.raw.status == ss::run_status::interrupted; ++stops)
+    last = run(e, graph, ss::resume(), on("t"));
   // before a; after a, which is the same place as before b: nothing changed in between
   BOOST_TEST(stops == 2);
   BOOST_TEST(log_of(last) == "a b");
@@ -153,7 +148,7 @@ BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_are_passed_once_each) {
 BOOST_AUTO_TEST_CASE(a_breakpoint_keeps_the_sends_that_are_pending) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
-  g.node("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
+  g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
   g.branch("__start__", [](const json::value&) {
     return std::vector<ss::json_target>{{"w", json::value("x")}, {"w", json::value("y")}};
   });
@@ -161,9 +156,9 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_keeps_the_sends_that_are_pending) {
   options.interrupt_before = {"w"};
   const auto graph = g.compile(std::move(options));
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  BOOST_TEST_REQUIRE(stopped.raw.asked.has_value());
-  BOOST_TEST(ss::get_state(graph.table(), {"t", {}, {}}).next.size() == 2U);
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "x y");
+  BOOST_TEST_REQUIRE((stopped.raw.status == ss::run_status::interrupted));
+  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}).next.size() == 2U);
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x y");
 }
 
 // B189
@@ -173,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_has_ended_goes_on_with_nothing) {
   g.edge("__start__", "a");
   const auto graph = g.compile(kept());
   BOOST_TEST(log_of(run(e, graph, json::object{}, on("t"))) == "a");
-  const auto again = run(e, graph, ss::run_input::go_on(), on("t"));
+  const auto again = run(e, graph, ss::resume(), on("t"));
   BOOST_TEST(!again.raw.error.has_value());
   BOOST_TEST(log_of(again) == "a");
 }

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_channel_that_keeps_the_last_value_keeps_an_overwrite_as_i
   const auto wrapped = json::value(json::object{{"__overwrite__", 7}});
   auto g = ss::json_graph{};
   g.channel("x");
-  g.node("a", [&](const json::value&) { return json::object{{"x", wrapped}}; });
+  g.add("a", [&](const json::value&) { return json::object{{"x", wrapped}}; });
   g.edge("__start__", "a");
   BOOST_TEST(run(e, g.compile()).state.at("x") == wrapped);
 }
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(an_overwrite_has_two_written_forms_and_near_misses_are_valu
           into = std::move(list);
         },
         json::value("old"));
-    g.node("a", [&](const json::value&) { return json::object{{"all", update}}; });
+    g.add("a", [&](const json::value&) { return json::object{{"all", update}}; });
     g.edge("__start__", "a");
     return json::serialize(run(e, g.compile()).state.at("all"));
   };
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_so_keeps_its_state_and_can_go_on) {
   BOOST_TEST((stopped.raw.error->code == ss::graph_errc::recursion_limit));
   BOOST_TEST(stopped.raw.error->text.starts_with(
       "Recursion limit of 2 reached without hitting a stop condition."));
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), on("t"))) == "a b c");
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b c");
 }
 
 // B031: in the order of the Sends, though they end in the opposite one.
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(twelve_sends_that_end_backwards_are_applied_in_their_order)
   auto gates = std::array<testing::gate, 12>{};
   auto g = ss::json_graph{};
   g.channel("log", "append");
-  g.node("w", [&](const json::value& n, ss::runtime) -> ss::task<json::object> {
+  g.add("w", [&](const json::value& n, ss::runtime) -> ss::task<json::object> {
     const auto i = static_cast<std::size_t>(n.as_int64());
     if (i + 1 < gates.size()) { // the last one passes at once, each opens the one before it
       auto passed = gates[i].pass();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(twelve_sends_that_end_backwards_are_applied_in_their_order)
 // B041
 BOOST_AUTO_TEST_CASE(nothing_to_go_on_with_is_an_error) {
   auto e = ss::engine{{.workers = 1}};
-  const auto refused = run(e, chain_of_three(kept()), ss::run_input::go_on(), on("new"));
+  const auto refused = run(e, chain_of_three(kept()), ss::resume(), on("new"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::empty_input));
   BOOST_TEST(refused.raw.error->text == "Received no input for __start__");
@@ -117,10 +117,8 @@ BOOST_AUTO_TEST_CASE(nothing_to_go_on_with_is_an_error) {
 BOOST_AUTO_TEST_CASE(a_command_may_be_the_input_and_name_the_first_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
-  auto said = ss::thread_command{};
-  for (auto& w : graph.edit({{"log", json::array{"said"}}}))
-    said.said.writes.push_back(std::move(w));
-  said.said.targets = {graph.table()->find("c")};
+  auto said = ss::json_command{.update = json::object{{"log", json::array{"said"}}},
+                               .go_to = {"c"}};
   // Besides what START leads to.
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "said a c b c");
 }
@@ -130,11 +128,11 @@ BOOST_AUTO_TEST_CASE(a_failure_gives_up_siblings_that_wait) {
   auto e = ss::engine{{.workers = 2}};
   auto never = testing::gate{};
   auto g = logging({});
-  g.node("fails", [&](const json::value&) -> json::object {
+  g.add("fails", [&](const json::value&) -> json::object {
     never.await_arrivals(1);
     throw std::runtime_error{"down"};
   });
-  g.node("waits", [&](const json::value&, ss::runtime) -> ss::task<json::object> {
+  g.add("waits", [&](const json::value&, ss::runtime) -> ss::task<json::object> {
     auto passed = never.pass();
     co_await passed;
     co_return json::object{};
@@ -151,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_deferred_node_behind_a_deferred_node_runs_twice) {
   auto g = logging({"a"});
   auto deferred = ss::json_node_options{};
   deferred.defer = true;
-  g.node("d", logs("d"), deferred).node("e", logs("e"), deferred);
+  g.add("d", logs("d"), deferred).add("e", logs("e"), deferred);
   g.edge("__start__", "a").edge("a", "d").edge("a", "e").edge("d", "e");
   BOOST_TEST(log_of(run(e, g.compile())) == "a d e e");
 }
@@ -164,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_not_cached) {
   g.channel("x");
   auto options = ss::json_node_options{};
   options.cache.emplace();
-  g.node(
+  g.add(
       "a",
       [&](const json::value&) {
         if (++calls == 1)
@@ -189,7 +187,7 @@ BOOST_AUTO_TEST_SUITE(commands)
 BOOST_AUTO_TEST_CASE(a_command_to_the_end_adds_nothing) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"b"});
-  g.node("a", [](const json::value&) {
+  g.add("a", [](const json::value&) {
     return ss::json_command{json::object{{"log", json::array{"a"}}}, {"__end__"}};
   });
   g.sequence({"__start__", "a", "b"});
@@ -201,7 +199,7 @@ namespace {
 /// A graph that commands its parent to go to `to` and log something, the second time: nothing.
 ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
   auto g = logging({});
-  g.node("says", [to](const json::value& in) {
+  g.add("says", [to](const json::value& in) {
     auto c = ss::json_command{json::object{{"log", json::array{"said"}}}};
     if (in.as_object().at("log").as_array().size() < 2)
       c.go_to = to;
@@ -218,9 +216,9 @@ ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
 BOOST_AUTO_TEST_CASE(a_command_to_the_parent_passes_one_level) {
   auto e = ss::engine{{.workers = 1}};
   auto middle = logging({"m"});
-  middle.node("inner", commander({"m"})).edge("__start__", "inner");
+  middle.add("inner", commander({"m"})).edge("__start__", "inner");
   auto g = logging({"m"});
-  g.node("middle", middle.compile()).edge("__start__", "middle");
+  g.add("middle", middle.compile()).edge("__start__", "middle");
   BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // the m of the graph in the middle
 }
 
@@ -231,8 +229,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_parent_of_the_outermost_graph_is_an_error)
   BOOST_TEST_REQUIRE(failed.raw.error.has_value());
   BOOST_TEST((failed.raw.error->code == ss::graph_errc::no_parent));
   BOOST_TEST(failed.raw.error->node == "says");
-  auto said = ss::thread_command{};
-  said.to_parent = true;
+  auto said = ss::json_command{.to_parent = true};
   auto g = logging({"a"});
   g.edge("__start__", "a");
   const auto refused = run(e, g.compile(), std::move(said));
@@ -244,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_parent_of_the_outermost_graph_is_an_error)
 BOOST_AUTO_TEST_CASE(a_subgraph_may_have_itself_run_again_by_its_parent) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
-  g.node("sub", commander({"sub"})).edge("__start__", "sub");
+  g.add("sub", commander({"sub"})).edge("__start__", "sub");
   BOOST_TEST(log_of(run(e, g.compile())) == "said said said");
 }
 

@@ -58,8 +58,8 @@ const auto bad_shapes = std::vector<bad_shape>{
 ss::json_graph shop(bool check, const json::value& written) {
   auto g = ss::json_graph{{.ignore_unknown_channels = false, .check_inputs = check}};
   g.channel("cart").shape("cart", json::object{{"items", json::array{"integer"}}});
-  g.node("write", [written](const json::value&) { return json::object{{"cart", written}}; });
-  g.node("read", [](const json::value&) {});
+  g.add("write", [written](const json::value&) { return json::object{{"cart", written}}; });
+  g.add("read", [](const json::value&) {});
   g.sequence({"__start__", "write", "read"});
   return g;
 }

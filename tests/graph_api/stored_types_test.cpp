@@ -191,8 +191,8 @@ BOOST_AUTO_TEST_CASE(keeps_containers_of_structs_without_equality) {
   auto again = ss::graph<shapes>{};
   again.add(fill, filling).add(look, [](const shapes&) {}).sequence({ss::start, fill, look});
   const auto reader = again.compile({.checkpointer = file.open()}); // nothing of it in memory
-  const auto now = ss::get_state(reader, place);
-  const auto& s = *now.values();
+  const auto now = e.get_state(reader, on("t"));
+  const auto& s = *now.values;
   BOOST_TEST(s.list.at(1).x == 1);
   BOOST_TEST(s.by_name.at("a").name == "p");
   BOOST_TEST(std::get<point>(s.either).x == 1);
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(compile_refuses_inputs_of_sends_and_subgraphs) {
   const auto sent = ss::node<handle>{"sent"};
   const auto below = ss::node<point>{"below"};
   g.add(sent, [](const handle&) {});
-  g.subgraph(
+  g.add(
       below, working().compile(), [](const point&) { return job{}; },
       [](const job&) { return ss::update<point>{}; });
   g.edge(ss::start, below);
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(compile_refuses_channels_that_cannot_be_stored) {
   const auto file = database{};
   auto g = ss::channel_graph{};
   const auto held = g.last_value<handle>("held");
-  g.edge(ss::start, g.node("a", ss::reads{held}, [](const auto&) {}));
+  g.edge(ss::start, g.add("a", ss::reads{held}, [](const auto&) {}));
   BOOST_TEST(names(faults_of(g, {.checkpointer = file.open()}), "'held'", "handle"));
 }
 

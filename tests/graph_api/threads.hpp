@@ -27,14 +27,14 @@ inline ss::run_config at(std::string checkpoint_id) {
 }
 
 inline std::string log_in(const ss::compiled_json_graph& g, const ss::state_snapshot& s) {
-  return log_of({{}, g.state(*s.state)});
+  return log_of({{}, ss::detail::adapter_of(g).state(*s.state)});
 }
 
 inline ss::state_edit edit_of(const ss::compiled_json_graph& g, const json::object& values,
                               std::string as_node = {}) {
   auto edit = ss::state_edit{};
   edit.values.emplace();
-  for (auto& w : g.edit(values))
+  for (auto& w : ss::detail::adapter_of(g).edit(values))
     edit.values->push_back(std::move(w));
   edit.as_node = std::move(as_node);
   return edit;

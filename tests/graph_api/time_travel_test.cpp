@@ -17,7 +17,7 @@ std::int64_t n_of(const json::value& state) { return state.at("n").as_int64(); }
 ss::compiled_json_graph keep(ss::compile_options options = {}) {
   auto g = ss::json_graph{};
   g.channel("n", "add");
-  g.node("k", [](const json::value&) { return json::object{{"n", 1}}; });
+  g.add("k", [](const json::value&) { return json::object{{"n", 1}}; });
   g.edge("__start__", "k");
   options.persistence = ss::persistence::per_thread;
   return g.compile(std::move(options));
@@ -26,7 +26,7 @@ ss::compiled_json_graph keep(ss::compile_options options = {}) {
 /// A graph around another one, with nothing of its own.
 ss::compiled_json_graph around(ss::compiled_json_graph inner) {
   auto g = ss::json_graph{};
-  g.channel("n", "last").node("inner", std::move(inner)).edge("__start__", "inner");
+  g.channel("n", "last").add("inner", std::move(inner)).edge("__start__", "inner");
   return g.compile();
 }
 
@@ -36,8 +36,8 @@ ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
   g.channel("n", "last").channel("log", "append");
   auto options = ss::json_node_options{};
   options.reads = {"n"};
-  g.node("w", std::move(inner), options);
-  g.node("v", [](const json::value& state) {
+  g.add("w", std::move(inner), options);
+  g.add("v", [](const json::value& state) {
     return json::object{{"log", json::array{n_of(state)}}};
   });
   g.edge("__start__", "w").edge("w", "v").branch("v", [](const json::value& state) {
@@ -51,7 +51,7 @@ std::string log_text(const outcome& o) { return ss::to_canonical_text(o.state.at
 /// The checkpoint before the n-th run (from 1) of w.
 std::string before_w(const ss::compiled_json_graph& g, std::size_t n) {
   auto found = std::vector<std::string>{};
-  for (const auto& s : ss::state_history(g.table(), place))
+  for (const auto& s : ss::state_history(ss::detail::program_of(g), place))
     if (s.next == std::vector<std::string>{"w"})
       found.push_back(s.point->id);
   return found.at(found.size() - n);
@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(does_again_what_subgraphs_did, boost::unit_test::data::make
   for (const auto nth : {1U, 2U, 3U}) {
     const auto graph = loop_at(c.depth);
     BOOST_TEST(log_text(run(e, graph, json::object{{"n", 0}}, on("t"))) == c.log);
-    const auto back = run(e, graph, ss::run_input::go_on(), at(before_w(graph, nth)));
+    const auto back = run(e, graph, ss::resume(), at(before_w(graph, nth)));
     BOOST_TEST(log_text(back) == c.log, "from run " << nth << " of w: " << log_text(back));
   }
 }
@@ -96,8 +96,8 @@ BOOST_DATA_TEST_CASE(edits_continue_from_the_edited_checkpoint,
   edited.checkpoint_id = before_w(graph, 2); // log [1]
   auto as_v = ss::state_edit{};
   as_v.as_node = "v";
-  const auto id = ss::update_state(graph.table(), edited, as_v);
-  BOOST_TEST(log_text(run(e, graph, ss::run_input::go_on(), at(id))) == c.log);
+  const auto id = ss::update_state(ss::detail::program_of(graph), edited, as_v);
+  BOOST_TEST(log_text(run(e, graph, ss::resume(), at(id))) == c.log);
 }
 
 // An old checkpoint has other branches, which read what is known of its tasks.
@@ -108,17 +108,17 @@ BOOST_AUTO_TEST_CASE(edits_of_passed_checkpoints_leave_no_result) {
   config.thread.emplace().interrupt_before = std::vector<std::string>{"b"};
   (void)run(e, graph, json::object{}, config);
   auto stopped = place;
-  stopped.checkpoint_id = ss::get_state(graph.table(), place).point->id;
+  stopped.checkpoint_id = ss::get_state(ss::detail::program_of(graph), place).point->id;
   const auto has_result = [&] {
-    return ss::get_state(graph.table(), stopped).tasks.at(0).result.has_value();
+    return ss::get_state(ss::detail::program_of(graph), stopped).tasks.at(0).result.has_value();
   };
   const auto as_a = edit_of(graph, said_x, "a"); // b stays pending, without a result
-  (void)ss::update_state(graph.table(), place, as_a);
-  (void)ss::update_state(graph.table(), stopped, edit_of(graph, said_x, "b"));
+  (void)ss::update_state(ss::detail::program_of(graph), place, as_a);
+  (void)ss::update_state(ss::detail::program_of(graph), stopped, edit_of(graph, said_x, "b"));
   BOOST_TEST(!has_result());
   // While a checkpoint is the newest, its pending task gets the result.
-  stopped.checkpoint_id = ss::update_state(graph.table(), stopped, as_a);
-  (void)ss::update_state(graph.table(), place, edit_of(graph, said_x, "b"));
+  stopped.checkpoint_id = ss::update_state(ss::detail::program_of(graph), stopped, as_a);
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "b"));
   BOOST_TEST(has_result());
 }
 
@@ -133,11 +133,11 @@ BOOST_AUTO_TEST_CASE(does_the_newest_checkpoint_again) {
       inner = around(std::move(inner));
     const auto graph = loop_of(std::move(inner));
     (void)run(e, graph, json::object{{"n", 0}}, on("t"));
-    const auto newest = ss::get_state(graph.table(), place).point->id;
-    const auto again = run(e, graph, ss::run_input::go_on(), at(newest));
-    BOOST_TEST(again.raw.asked.has_value()); // it has stopped after k once more
-    const auto ended = run(e, graph, ss::run_input::go_on(), on("t"));
-    BOOST_TEST(ended.raw.asked.has_value()); // in the second call of w
+    const auto newest = ss::get_state(ss::detail::program_of(graph), place).point->id;
+    const auto again = run(e, graph, ss::resume(), at(newest));
+    BOOST_TEST((again.raw.status == ss::run_status::interrupted)); // it has stopped after k once more
+    const auto ended = run(e, graph, ss::resume(), on("t"));
+    BOOST_TEST((ended.raw.status == ss::run_status::interrupted)); // in the second call of w
     BOOST_TEST(log_text(ended) == "[1]");
   }
 }
@@ -147,15 +147,13 @@ BOOST_AUTO_TEST_CASE(commands_write_to_the_branch_they_begin) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto old = ss::state_history(graph.table(), place).at(1); // before b
-  auto said = ss::thread_command{};
-  for (auto& w : graph.edit(said_x))
-    said.said.writes.push_back(std::move(w));
+  const auto old = ss::state_history(ss::detail::program_of(graph), place).at(1); // before b
+  auto said = ss::json_command{.update = said_x};
   BOOST_TEST(log_of(run(e, graph, std::move(said), at(old.point->id))) == "a x b");
   auto passed = place;
   passed.checkpoint_id = old.point->id;
-  BOOST_TEST(log_in(graph, ss::get_state(graph.table(), passed)) == "a");
-  BOOST_TEST(log_of(run(e, graph, ss::run_input::go_on(), at(old.point->id))) == "a b");
+  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), passed)) == "a");
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), at(old.point->id))) == "a b");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

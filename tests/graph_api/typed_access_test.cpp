@@ -2,6 +2,7 @@
 // Typed answers of typed graphs, and accessors that are asked for another type.
 #include "graph_api/threads.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 
@@ -43,7 +44,7 @@ ss::compiled_graph<parcel> weighing() {
 ss::graph<order> selling() {
   auto g = ss::graph<order>{};
   g.add(quote, [](const order&) { return ss::update{ss::set<&order::price>(30)}; });
-  g.subgraph(
+  g.add(
       ship, weighing(), [](const order& o) { return parcel{o.item, 0}; },
       [](const parcel& p) { return ss::update{ss::set<&order::item>(p.label + '!')}; });
   g.sequence({ss::start, quote, ship});
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_SUITE(typed_access)
 BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = selling().compile();
-  auto events = e.stream(graph, order{"lamp", 0}, ss::stream_mode::values | ss::stream_mode::updates);
+  auto events = ss::detail::engine_access::stream(e, graph, order{"lamp", 0}, ss::stream_mode::values | ss::stream_mode::updates);
   auto seen = std::vector<std::string>{};
   while (const auto event = events.next()) {
     if (event->mode == ss::stream_mode::values) {
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
 
 BOOST_AUTO_TEST_CASE(events_of_subgraphs_show_their_own_state) {
   auto e = ss::engine{{.workers = 1}};
-  auto events = e.stream(selling().compile(), order{"lamp", 0},
+  auto events = ss::detail::engine_access::stream(e, selling().compile(), order{"lamp", 0},
                          ss::stream_mode::values | ss::stream_mode::updates |
                              ss::stream_mode::subgraphs);
   auto weights = std::vector<int>{};
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(events_of_subgraphs_show_their_own_state) {
 
 BOOST_AUTO_TEST_CASE(awaited_events_are_typed) {
   auto e = ss::engine{{.workers = 1}};
-  auto events = e.stream(selling().compile(), order{"lamp", 0}, ss::stream_mode::values);
+  auto events = ss::detail::engine_access::stream(e, selling().compile(), order{"lamp", 0}, ss::stream_mode::values);
   auto reading = [](ss::state_stream<order>& from) -> ss::task<int> {
     auto last = 0;
     while (true) {
@@ -114,15 +115,15 @@ BOOST_AUTO_TEST_CASE(awaited_events_are_typed) {
 BOOST_AUTO_TEST_CASE(snapshots_and_history_are_typed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = selling().compile(kept());
-  const auto none = ss::get_state(graph, place);
-  BOOST_TEST(none.values() == nullptr);
+  const auto none = e.get_state(graph, on("t"));
+  BOOST_TEST(!none.values.has_value());
   static_cast<void>(e.invoke(graph, order{"lamp", 0}, on("t")));
-  const auto now = ss::get_state(graph, place);
-  BOOST_TEST(now.values()->price == 30);
+  const auto now = e.get_state(graph, on("t"));
+  BOOST_TEST(now.values->price == 30);
   BOOST_CHECK_THROW(static_cast<void>(now.as<parcel>()), ss::wrong_type);
   auto prices = std::vector<int>{};
-  for (const auto& one : ss::state_history(graph, place)) {
-    prices.push_back(one.values()->price);
+  for (const auto& one : e.get_state_history(graph, on("t"))) {
+    prices.push_back(one.values->price);
     if (one.next == std::vector<std::string>{"quote"}) {
       const auto& result = one.tasks.at(0).result;
       BOOST_TEST_REQUIRE(result.has_value());
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(streamed_messages_refuse_another_type) {
     rt.emit_message(ss::value{std::string{"thirty"}});
   });
   g.edge(ss::start, quote);
-  auto events = e.stream(g.compile(), order{}, ss::stream_mode::messages);
+  auto events = ss::detail::engine_access::stream(e, g.compile(), order{}, ss::stream_mode::messages);
   const auto event = events.next();
   BOOST_TEST(event->message.as<std::string>() == "thirty");
   BOOST_CHECK_EXCEPTION(static_cast<void>(event->message.as<order>()), ss::wrong_type,
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(contexts_refuse_another_type) {
   auto config = ss::run_config{};
   config.context = std::make_shared<std::string>("Ada");
   static_cast<void>(e.invoke(graph, order{"right", 0}, config));
-  const auto ended = e.run(graph, ss::input_writes(order{"wrong", 0}), config);
+  const auto ended = e.try_invoke(graph, order{"wrong", 0}, config);
   BOOST_TEST_REQUIRE(ended.error.has_value());
   BOOST_TEST(ended.error->text.find("context of the run is of type") != std::string::npos,
              ended.error->text);
@@ -192,26 +193,26 @@ BOOST_AUTO_TEST_CASE(channel_handles_refuse_states_of_other_graphs) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::channel_graph{};
   const auto n = g.last_value<int>("n", 5);
-  g.edge(ss::start, g.node("a", ss::reads{n}, [](int) { return ss::step_result{}; }));
+  g.edge(ss::start, g.add("a", ss::reads{n}, [](int) { return ss::step_result{}; }));
   auto other = ss::channel_graph{};
   const auto same_type = other.last_value<int>("n", 6);
   const auto text = other.last_value<std::string>("text", "");
-  const auto ended = e.wait_for(g.compile(), g.input({}), {});
+  const auto ended = e.try_invoke(g.compile(), {});
   BOOST_TEST(ss::get(n, ended) == 5);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(same_type, ended)), ss::graph_error);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(text, ended)), ss::graph_error);
-  BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::raw_result{})), ss::graph_error);
+  BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::run_result<ss::channel_values>{})), ss::graph_error);
   const auto struct_state = ss::state_ptr{new ss::struct_block<order>{}};
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, *struct_state)), ss::graph_error);
 }
 
 BOOST_AUTO_TEST_CASE(programs_refuse_another_state) {
   const auto graph = weighing();
-  BOOST_CHECK_NO_THROW(ss::compiled_graph<parcel>{graph.table()});
-  BOOST_CHECK_THROW(ss::compiled_graph<order>{graph.table()}, ss::wrong_type);
+  BOOST_CHECK_NO_THROW(ss::compiled_graph<parcel>{ss::detail::program_of(graph)});
+  BOOST_CHECK_THROW(ss::compiled_graph<order>{ss::detail::program_of(graph)}, ss::wrong_type);
   auto g = ss::json_graph{};
-  g.channel("n").node("a", [](const json::value&) {}).edge("__start__", "a");
-  BOOST_CHECK_THROW(ss::compiled_graph<order>{g.compile().table()}, ss::wrong_type);
+  g.channel("n").add("a", [](const json::value&) {}).edge("__start__", "a");
+  BOOST_CHECK_THROW(ss::compiled_graph<order>{ss::detail::program_of(g.compile())}, ss::wrong_type);
 }
 
 BOOST_AUTO_TEST_CASE(cache_keys_refuse_another_input) {

@@ -25,35 +25,33 @@ ss::compiled_json_graph secretive(ss::compile_options options) {
   g.channel("u", "untracked").channel("n", "add");
   auto cached = ss::json_node_options{};
   cached.cache.emplace();
-  g.node(
+  g.add(
       "a", [](const json::value&) { return json::object{{"n", 1}, {"u", secret}}; }, cached);
-  g.node("q", asks("name?"));
+  g.add("q", asks("name?"));
   g.edge("__start__", "a").edge("__start__", "q");
   return g.compile(std::move(options));
 }
 
 void use(ss::engine& e, const ss::compiled_json_graph& graph, ss::durability when) {
   auto config = on("t");
-  config.thread.emplace().when = when;
+  config.thread.emplace().durability = when;
   const auto input = json::object{{"u", secret}, {"log", json::array{"i"}}};
-  BOOST_TEST(run(e, graph, input, config).raw.asked.has_value());
-  auto said = ss::thread_command{};
-  said.resume = "Ann";
-  for (auto& w : graph.edit({{"u", secret}, {"n", 10}}))
-    said.said.writes.push_back(std::move(w));
+  BOOST_TEST((run(e, graph, input, config).raw.status == ss::run_status::interrupted));
+  auto said = ss::json_command{.update = json::object{{"u", secret}, {"n", 10}},
+                               .resume = ss::resume("Ann")};
   const auto ended = run(e, graph, std::move(said), config);
   BOOST_TEST(ended.state.at("n").as_int64() == 11);
   BOOST_TEST(log_of(ended) == "i Ann");
-  (void)ss::update_state(graph.table(), place, edit_of(graph, {{"u", secret}, {"n", 1}}, "a"));
+  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, {{"u", secret}, {"n", 1}}, "a"));
 }
 
 /// Whether anything that a history shows holds the secret.
 bool shows_secret(const ss::compiled_json_graph& graph) {
-  for (const auto& s : ss::state_history(graph.table(), place)) {
-    if (ss::to_text(graph.state(*s.state)).find(secret) != std::string::npos)
+  for (const auto& s : ss::state_history(ss::detail::program_of(graph), place)) {
+    if (ss::to_text(ss::detail::adapter_of(graph).state(*s.state)).find(secret) != std::string::npos)
       return true;
     for (const auto& t : s.tasks)
-      if (t.result && ss::to_text(graph.update(*t.result)).find(secret) != std::string::npos)
+      if (t.result && ss::to_text(ss::detail::adapter_of(graph).update(*t.result)).find(secret) != std::string::npos)
         return true;
   }
   return false;
@@ -92,8 +90,8 @@ BOOST_DATA_TEST_CASE(are_not_in_memory_savers, durabilities, when) {
   use(e, graph, static_cast<ss::durability>(when));
   BOOST_TEST(!shows_secret(graph));
   BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
-  for (const auto& s : ss::state_history(graph.table(), place))
-    BOOST_TEST(ss::to_text(graph.state(*s.point->state)).find(secret) == std::string::npos);
+  for (const auto& s : ss::state_history(ss::detail::program_of(graph), place))
+    BOOST_TEST(ss::to_text(ss::detail::adapter_of(graph).state(*s.point->state)).find(secret) == std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

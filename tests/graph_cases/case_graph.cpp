@@ -209,12 +209,12 @@ void builder::add_node(json_graph& g, const std::string& graph, const json::obje
       };
   }
   if (node.contains("subgraph")) {
-    g.node(name, build(text_member(node, "subgraph")), std::move(options));
+    g.add(name, build(text_member(node, "subgraph")), std::move(options));
     return;
   }
   const auto program = std::make_shared<const node_program>(
       node_program{graph + '/' + name, node.at("ops").as_array(), counts_, library_});
-  g.node(
+  g.add(
       name,
       [program](const json::value& in, runtime rt) { return program->run(in, std::move(rt)); },
       std::move(options));
@@ -306,7 +306,7 @@ const compiled_json_graph& builder::build(const std::string& name) {
 
 const compiled_json_graph& case_graphs::of(const program* table) const {
   for (const auto& [name, graph] : *all)
-    if (graph.table().get() == table)
+    if (detail::program_of(graph).get() == table)
       return graph;
   return main();
 }

@@ -4,6 +4,7 @@
 #include "graph_cases/case_graph.hpp"
 #include "graph_cases/trace.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
@@ -78,7 +79,7 @@ public:
   [[nodiscard]] bool has_died() const noexcept { return has_died_; }
 
 private:
-  [[nodiscard]] const program_ptr& table() const { return graphs_.main().table(); }
+  [[nodiscard]] const program_ptr& table() const { return detail::program_of(graphs_.main()); }
 
   [[nodiscard]] static std::string thread_of(const json::object& what) {
     return what.contains("thread") ? text_member(what, "thread") : "t";
@@ -111,7 +112,7 @@ private:
       const auto& given = what.at("command").as_object();
       auto out = node_output{};
       if (given.contains("update"))
-        for (auto& w : graphs_.main().edit(given.at("update").as_object()))
+        for (auto& w : detail::adapter_of(graphs_.main()).edit(given.at("update").as_object()))
           said.said.writes.push_back(std::move(w));
       if (given.contains("goto"))
         table()->go_to(out, text_member(given, "goto"));
@@ -130,7 +131,7 @@ private:
     if (!given.is_object())
       throw_invalid(graph_errc::invalid_update,
                     "Expected an object, got " + to_text(given) + "\nReturn a JSON object");
-    return graphs_.main().input(given.get_object());
+    return detail::adapter_of(graphs_.main()).input(given.get_object());
   }
 
   /// Each pair answers the first open question that has this value and is not answered yet.
@@ -158,9 +159,9 @@ private:
     out.thread_id = thread_of(what);
     auto& thread = out.thread.emplace();
     if (const auto when = text_member(what, "durability"); when == "exit")
-      thread.when = durability::exit;
+      thread.durability = durability::exit;
     else if (when == "sync")
-      thread.when = durability::sync;
+      thread.durability = durability::sync;
     thread.interrupt_before = names_in(what, "interrupt_before");
     thread.interrupt_after = names_in(what, "interrupt_after");
     thread.checkpoint_id = checkpoint_of(what);
@@ -171,8 +172,8 @@ private:
     // What a caller gets is what a stream of values would have shown last, if anything.
     auto last = json::value{};
     const auto result = follow(what, stream_mode::values, [&](const run_event& event) {
-      if (event.changes.empty() || graphs_.main().is_output(event.changes))
-        last = shown(graphs_.main().output(*event.state));
+      if (event.changes.empty() || detail::adapter_of(graphs_.main()).is_output(event.changes))
+        last = shown(detail::adapter_of(graphs_.main()).read(*event.state));
     });
     return {{"out", std::move(last)},
             {"interrupts", describe_questions(result.asked.value_or(std::vector<interrupt>{}))}};
@@ -183,7 +184,7 @@ private:
   raw_result follow(const json::object& what, stream_mode modes, See see) {
     auto was_told = false;
     try {
-      auto run = engine_.open_stream(table(), input(what), modes, config_of(what), 64);
+      auto run = detail::engine_access::open_stream(engine_, table(), input(what), modes, config_of(what), 64);
       while (const auto event = run.next()) {
         see(*event);
         was_told = true;
@@ -198,7 +199,7 @@ private:
     has_died_ = true;
     auto rest = what;
     rest.erase("checkpoint"); // it has been gone back to: the thread goes on from its newest
-    auto run = engine_.open_stream(table(), run_input::go_on(), modes, config_of(rest), 64);
+    auto run = detail::engine_access::open_stream(engine_, table(), run_input::go_on(), modes, config_of(rest), 64);
     while (const auto event = run.next()) {
       // Whoever goes on is first told where: the process that died has told that, or would not
       // have, because it began with an input.
@@ -255,7 +256,7 @@ private:
     auto edit = state_edit{};
     const auto node = text_member(what, "as_node");
     if (const auto& values = member(what, "values"); values.is_object())
-      edit = graphs_.main().edit_as(node, values.get_object());
+      edit = detail::edit_for(graphs_.main(), {values.get_object(), node});
     else
       edit.as_node = node;
     update_state(table(), place(what), std::move(edit));

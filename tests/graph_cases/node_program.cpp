@@ -164,7 +164,7 @@ task<json::value> call_graph(const json::object& op, building& b, runtime rt,
   auto input = evaluate(member(op, "input"), b.in);
   if (found == graphs->end() || !input.is_object())
     throw unsupported{"a call of what is no graph, or with what is no input"};
-  auto running = run_graph(std::move(rt), found->second, std::move(input.get_object()));
+  auto running = rt.invoke(found->second, std::move(input.get_object()));
   auto output = co_await running;
   co_return json::value(std::move(output));
 }

@@ -43,7 +43,7 @@ json::object written(const compiled_json_graph& graph, const write_list& writes)
   for (const auto& w : writes) {
     auto one = write_list{};
     one.push_back(w);
-    const auto update = graph.update(std::move(one));
+    const auto update = detail::adapter_of(graph).update(std::move(one));
     for (const auto& [key, v] : update.as_object())
       all[key].push_back(v);
   }
@@ -151,12 +151,12 @@ json::object describe_event(const run_event& event, const case_graphs& graphs) {
     auto next = json::array{};
     for (const auto& name : event.next)
       next.emplace_back(name);
-    data = json::object{{"values", shown(graph.state(*event.state))},
+    data = json::object{{"values", shown(detail::adapter_of(graph).state(*event.state))},
                         {"next", std::move(next)},
                         {"source", to_text(event.point->source)}};
   } else if (event.mode == stream_mode::values) {
     mode = "values";
-    data = shown(event.table ? graph.output(*event.state) : graph.state(*event.state));
+    data = shown(event.table ? detail::adapter_of(graph).read(*event.state) : detail::adapter_of(graph).state(*event.state));
     if (event.asked)
       data.as_object()["__interrupt__"] = describe_questions(*event.asked);
   } else {
@@ -164,7 +164,7 @@ json::object describe_event(const run_event& event, const case_graphs& graphs) {
     if (event.asked)
       data = json::object{{"__interrupt__", describe_questions(*event.asked)}};
     else
-      data = json::object{{event.node, shown(graph.update(event.writes))}};
+      data = json::object{{event.node, shown(detail::adapter_of(graph).update(event.writes))}};
     if (event.is_cached)
       data.as_object()["__metadata__"] = json::object{{"cached", true}};
   }
@@ -192,7 +192,7 @@ json::object describe_state(const state_snapshot& state, const case_graphs& grap
       task["state"] = describe_state(*t.nested, graphs);
     tasks.push_back(std::move(task));
   }
-  return {{"values", shown(graph.state(*state.state))},
+  return {{"values", shown(detail::adapter_of(graph).state(*state.state))},
           {"next", std::move(next)},
           {"source", to_text(state.point->source)},
           {"step", state.point->step},

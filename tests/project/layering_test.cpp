@@ -95,6 +95,8 @@ BOOST_AUTO_TEST_CASE(arrows_are_transitive_and_point_one_way) {
 
 BOOST_AUTO_TEST_CASE(components_include_only_what_they_may) {
   check_none(breaking([](const source_file& file, const std::string& include) {
+    if (file.path == "include/superstep/superstep.hpp") // what users need of all components
+      return true;
     const auto from = project::component_of(file.path);
     const auto to = target_component(include);
     BOOST_TEST_REQUIRE(arrows.contains(from), file.path << " is in a folder without arrows");

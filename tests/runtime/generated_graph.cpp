@@ -107,16 +107,16 @@ step_result act(const plan& p, const channels& ch, std::uint64_t seen, std::int6
     throw std::runtime_error{p.name + " fails"};
   const auto said = p.name + std::to_string(step) + '.' + std::to_string(seen % 1000);
   auto r = step_result{};
-  r.writes.push_back(ch.log <<= lines{said});
+  r.update.push_back(ch.log <<= lines{said});
   if (p.writes_sum)
-    r.writes.push_back(ch.sum <<= static_cast<std::int64_t>(seen % 10));
+    r.update.push_back(ch.sum <<= static_cast<std::int64_t>(seen % 10));
   if (p.writes_last)
-    r.writes.push_back(ch.last <<= said);
+    r.update.push_back(ch.last <<= said);
   if (p.writes_mark)
-    r.writes.push_back(ch.mark <<= said);
+    r.update.push_back(ch.mark <<= said);
   if (p.writes_topics) {
-    r.writes.push_back(ch.latest <<= lines{said, p.name});
-    r.writes.push_back(ch.all <<= lines{p.name});
+    r.update.push_back(ch.latest <<= lines{said, p.name});
+    r.update.push_back(ch.all <<= lines{p.name});
   }
   return r;
 }
@@ -133,7 +133,7 @@ public:
     add_edges();
     add_branches(to);
     auto s = scenario{};
-    s.table = g_.compile({.name = "generated"});
+    s.table = detail::program_of(g_.compile({.name = "generated"}));
     s.text_of = [ch = ch_](const state_block& state) { return ch.text_of(state); };
     s.input = [ch = ch_, seed = random_.below(1000)] {
       auto writes = write_list{};
@@ -202,7 +202,7 @@ private:
         r.go_to.emplace_back(std::string_view{p.goes_to});
       return r;
     };
-    g_.node(p.name, ch_.everything(), body, std::move(options));
+    g_.add(p.name, ch_.everything(), body, std::move(options));
   }
 
   [[nodiscard]] std::string_view any() { return plans_[random_.below(plans_.size())].name; }

@@ -30,8 +30,8 @@ template <class F>
 tally run_alone(F body) {
   auto g = graph<tally>{};
   g.add(a, std::move(body)).edge(start, a);
-  auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(tally{1, "in"}).writes));
+  auto run = pure_run{detail::program_of(g.compile())};
+  static_cast<void>(run.finish(detail::input_writes(tally{1, "in"}).writes));
   return state_of(run);
 }
 update<tally> add(std::int64_t n) {
@@ -104,8 +104,8 @@ BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
   g.add(a, [](const tally&) { return command<tally>{add(1), {b}}; });
   g.add(b, [](const tally& s) { return add(s.n * 10); });
   g.edge(start, a);
-  auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(tally{}).writes));
+  auto run = pure_run{detail::program_of(g.compile())};
+  static_cast<void>(run.finish(detail::input_writes(tally{}).writes));
   BOOST_TEST(run.steps == (std::vector<std::string>{"a", "b"}), boost::test_tools::per_element());
   BOOST_TEST(state_of(run).n == 11);
 }
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(a_runtime_says_where_it_is) {
   g.branch(start, [](const tally&, const run_config& c) {
     return destinations{{w, static_cast<int>(c.metadata.size())}, {w, 9}};
   });
-  auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(tally{}).writes));
+  auto run = pure_run{detail::program_of(g.compile())};
+  static_cast<void>(run.finish(detail::input_writes(tally{}).writes));
   BOOST_TEST(*seen == "w0=1 w1=9 ");
 }
 

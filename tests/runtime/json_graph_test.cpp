@@ -14,15 +14,15 @@ namespace {
 
 /// Runs the graph and writes down its final state.
 std::string end_of(const compiled_json_graph& g, const json::object& input) {
-  auto run = pure_run{g.table()};
-  BOOST_CHECK(run.finish(g.input(input)) == next_step::done);
-  return to_text(g.state(*run.state.state()));
+  auto run = pure_run{detail::program_of(g)};
+  BOOST_CHECK(run.finish(detail::adapter_of(g).input(input)) == next_step::done);
+  return to_text(detail::adapter_of(g).state(*run.state.state()));
 }
 /// A graph of one node that gives this update, on a channel `c` of this rule.
 std::string after(std::string_view rule, const json::value& first, const json::value& second) {
   auto g = json_graph{};
   g.channel("c", rule);
-  g.node("a", [second](const json::value&) { return json::object{{"c", second}}; });
+  g.add("a", [second](const json::value&) { return json::object{{"c", second}}; });
   g.edge("__start__", "a");
   return end_of(g.compile(), {{"c", first}});
 }
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(any_function_is_a_reducer) {
   auto g = json_graph{};
   g.channel(
       "c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });
-  g.node("a", [](const json::value& s) { return json::object{{"c", s.at("c").as_int64() * 10}}; });
+  g.add("a", [](const json::value& s) { return json::object{{"c", s.at("c").as_int64() * 10}}; });
   g.edge("__start__", "a");
   BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})"); // the first write is kept as it is
 }
@@ -79,24 +79,24 @@ BOOST_AUTO_TEST_CASE(any_function_is_a_reducer) {
 BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
   auto g = json_graph{};
   g.channel("log", "append").channel("n").channel("unset");
-  g.node("a", [](const json::value& s, const run_config& c, runtime rt) {
+  g.add("a", [](const json::value& s, const run_config& c, runtime rt) {
     return json::object{{"log", {s, c.run_id, rt.step()}}};
   });
   auto only_n = json_node_options{};
   only_n.reads = {"n"};
-  g.node(
+  g.add(
       "b",
       [](const json::value& s) {
         return json_command{json::object{{"log", {s}}}, {"c"}};
       },
       only_n);
-  g.node("c", [](const json::value& s) -> task<json::object> {
+  g.add("c", [](const json::value& s) -> task<json::object> {
     auto v = co_await later(s.at("n"));
     auto update = json::object{};
     update["n"] = v.as_int64() + 1;
     co_return update;
   });
-  g.node("d", [](const json::value&) {});
+  g.add("d", [](const json::value&) {});
   g.edge("__start__", "a").edge("a", "b").edge("c", "d");
   BOOST_TEST(end_of(g.compile(), {{"n", 1}}) ==
              R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
@@ -105,9 +105,9 @@ BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
 BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_joins_and_branches_work) {
   auto g = json_graph{};
   g.channel("log", "append");
-  g.node("w", [](const json::value& in) { return json::object{{"log", {in}}}; });
-  g.node("x", [](const json::value&) {}).node("y", [](const json::value&) {});
-  g.node("z", [](const json::value&) { return json::object{{"log", {"z"}}}; });
+  g.add("w", [](const json::value& in) { return json::object{{"log", {in}}}; });
+  g.add("x", [](const json::value&) {}).add("y", [](const json::value&) {});
+  g.add("z", [](const json::value&) { return json::object{{"log", {"z"}}}; });
   g.branch("__start__", [](const json::value&) {
     return std::vector<json_target>{{"w", 1}, {"w", json::object{{"k", 2}}}, "x"};
   });
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_
   const auto make = [](bool lenient) {
     auto g = json_graph{{.ignore_unknown_channels = lenient}};
     g.channel("c");
-    g.node("a", [](const json::value&) {
+    g.add("a", [](const json::value&) {
       return json_command{json::object{{"cc", 1}}, {"nobody"}};
     });
     g.edge("__start__", "a");
@@ -135,14 +135,14 @@ BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_
     return tells(e, "the update names 'cc', which is no channel of the graph");
   };
   BOOST_CHECK_EXCEPTION(end_of(make(false), {}), graph_error, is_told);
-  BOOST_CHECK_EXCEPTION(static_cast<void>(make(false).input({{"cc", 1}})), graph_error, is_told);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(detail::adapter_of(make(false)).input(json::object{{"cc", 1}})), graph_error, is_told);
   BOOST_TEST(end_of(make(true), {{"cc", 1}, {"c", 2}}) == R"({"c":2})");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference) {
   auto g = json_graph{};
   g.channel("c");
-  g.node("a", [](const json::value&) { return json::value(7); });
+  g.add("a", [](const json::value&) { return json::value(7); });
   g.edge("__start__", "a");
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
     return tells(
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference
 
 BOOST_AUTO_TEST_CASE(a_branch_must_choose_what_its_path_map_has) {
   auto g = json_graph{};
-  g.node("a", [](const json::value&) {}).edge("__start__", "a");
+  g.add("a", [](const json::value&) {}).edge("__start__", "a");
   g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; },
            {{"right", "a"}});
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
   g.channel("c", "sum").channel("d");
   auto options = json_node_options{};
   options.reads = {"e"};
-  g.node(
+  g.add(
        "a", [](const json::value&) {}, options)
       .edge("a", "b");
   try {
@@ -189,14 +189,14 @@ BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
 BOOST_AUTO_TEST_CASE(updates_are_shown_as_the_reference_shows_them) {
   auto g = json_graph{};
   g.channel("a").channel("log", "append");
-  g.node("n", [](const json::value&) {}).edge("__start__", "n");
+  g.add("n", [](const json::value&) {}).edge("__start__", "n");
   const auto graph = g.compile();
-  BOOST_TEST(graph.update({}).is_null());
-  BOOST_TEST(to_text(graph.update(graph.input({{"a", 1}, {"log", {2}}}))) ==
+  BOOST_TEST(detail::adapter_of(graph).update({}).is_null());
+  BOOST_TEST(to_text(detail::adapter_of(graph).update(detail::adapter_of(graph).input(json::object{{"a", 1}, {"log", {2}}}))) ==
              R"({"a":1,"log":[2]})");
-  auto twice = graph.input({{"a", 1}});
-  twice.push_back(graph.input({{"a", 2}}).front());
-  BOOST_TEST(to_text(graph.update(twice)) == R"([{"a":1},{"a":2}])");
+  auto twice = detail::adapter_of(graph).input(json::object{{"a", 1}});
+  twice.push_back(detail::adapter_of(graph).input(json::object{{"a", 2}}).front());
+  BOOST_TEST(to_text(detail::adapter_of(graph).update(twice)) == R"([{"a":1},{"a":2}])");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,7 +2,7 @@
 // Mistakes that the compiler refuses. MISUSE=0 compiles; every other number must not.
 #include <superstep/runtime/channel_graph.hpp>
 #include <superstep/runtime/graph.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +66,8 @@ std::string make_name();
 void use(ss::graph<chat>& g);
 void use(ss::graph<chat>& g) {
 #if MISUSE == 0
-  static_cast<void>(ss::input_writes<chat>(other{1}));
+  static_assert(ss::run_input_of<other, chat> && ss::run_input_of<chat, chat>);
+  static_assert(ss::edit_of<ss::update<chat>, chat>);
   static_cast<void>(ss::part<other>(chat{}));
   g.add(agent, [](const chat&) { return ss::update{ss::set<&chat::calls>(1)}; });
   g.add(tools, [](const tool_call& t) { return ss::update{ss::set<&chat::messages>(t.name)}; });
@@ -109,7 +110,7 @@ void use(ss::graph<chat>& g) {
 #elif MISUSE == 11 // a checkpointer that is no saver
   static_cast<void>(g.compile({.checkpointer = std::make_shared<int>(1)}));
 #elif MISUSE == 12 // an input with a field that the state does not have
-  static_cast<void>(ss::input_writes<chat>(stranger{}));
+  static_assert(ss::run_input_of<stranger, chat>);
 #elif MISUSE == 13 // a part of a state whose field has another type there
   static_cast<void>(ss::part<bent_calls>(chat{}));
 #elif MISUSE == 14 // a fraction for an integer
@@ -132,14 +133,13 @@ void use(ss::graph<chat>& g) {
 #elif MISUSE == 22 // a node that views a temporary
   static_cast<void>(ss::node<chat>{make_name() + "!"});
 #elif MISUSE == 23 // a whole state as an edit of a thread
-  auto edit = ss::state_edit{};
-  edit.values = ss::input_writes(chat{});
+  static_assert(ss::edit_of<chat, chat>);
 #elif MISUSE == 24 // a context without a type
   auto config = ss::run_config{};
   config.context = std::shared_ptr<const void>{};
 #elif MISUSE == 25 // a part of another graph's state as the input of a subgraph
   const auto child = ss::graph<numbers>{}.compile();
-  g.subgraph(agent, child, [](const chat&) { return stranger{}; },
+  g.add(agent, child, [](const chat&) { return stranger{}; },
              [](const numbers&) { return ss::update<chat>{}; });
 #endif
 }

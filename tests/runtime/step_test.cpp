@@ -62,7 +62,7 @@ std::string joined(const lines& l) {
   return text;
 }
 superstep::write_list no_input() {
-  return input_writes(update<journal>{});
+  return detail::input_writes(update<journal>{});
 }
 
 } // namespace
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(writes_are_applied_by_node_name_and_then_by_send_whatever_e
     return command<journal>{{}, {{worker, 2}, {worker, 1}, at("zed"), {worker, 3}}};
   });
   g.edge(start, at("first")).edge(at("first"), at("b")).edge(at("first"), at("a"));
-  const auto table = g.compile().table();
+  const auto table = detail::program_of(g.compile());
   for (const auto reversed : {false, true}) {
     auto run = pure_run{table};
     run.reversed = reversed;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(writes_are_applied_by_node_name_and_then_by_send_whatever_e
 BOOST_AUTO_TEST_CASE(a_node_is_activated_once_however_many_edges_fire) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge(at("a"), at("c")).edge(at("b"), at("c"));
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   static_cast<void>(run.finish(no_input()));
   BOOST_TEST(joined(state_of(run).log) == "a b c");
 }
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(the_edges_of_a_node_fire_once_for_all_its_sends) {
   g.add(worker, [](const int& n) { return say(std::to_string(n)); });
   g.branch(start, [](const journal&) { return destinations{{worker, 1}, {worker, 2}}; });
   g.edge(worker, at("after"));
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   static_cast<void>(run.finish(no_input()));
   BOOST_TEST(run.steps == (lines{"worker#0 worker#1", "after"}), boost::test_tools::per_element());
 }
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_sources_in_whatever_steps_and_works_ag
   g.branch(at("c"), [](const journal& s) {
     return s.log.size() < 8 ? destinations{at("a"), at("b")} : destinations{};
   });
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   BOOST_CHECK(run.finish(no_input()) == next_step::done);
   BOOST_TEST(run.steps == (lines{"a b", "b2", "c", "a b", "b2", "c"}),
              boost::test_tools::per_element());
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_join_consumed_by_another_edge_starts_anew) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b"));
   g.edge({at("a"), at("b")}, at("c")).edge(at("b"), at("c"));
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   static_cast<void>(run.finish(no_input()));
   BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
 }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_nodes_needs_a_limit_of_n_plus_one) {
   auto make = [] {
     auto g = echoes({"a", "b", "c"});
     g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
-    return g.compile().table();
+    return detail::program_of(g.compile());
   };
   auto enough = pure_run{make(), 4};
   BOOST_CHECK(enough.finish(no_input()) == next_step::done);
@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_nodes_needs_a_limit_of_n_plus_one) {
 BOOST_AUTO_TEST_CASE(branches_of_the_entry_see_the_input) {
   auto g = echoes({"even", "odd"});
   g.branch(start, [](const journal& s) { return s.last % 2 == 0 ? at("even") : at("odd"); });
-  auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(update{set<&journal::last>(3)})));
+  auto run = pure_run{detail::program_of(g.compile())};
+  static_cast<void>(run.finish(detail::input_writes(update{set<&journal::last>(3)})));
   BOOST_TEST(joined(state_of(run).log) == "odd");
 }
 
@@ -155,8 +155,8 @@ BOOST_AUTO_TEST_CASE(a_router_sees_its_own_nodes_writes_and_no_siblings) {
     return destinations{};
   });
   g.edge(start, at("a")).edge(start, at("b"));
-  auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(update{set<&journal::log>({"in"})})));
+  auto run = pure_run{detail::program_of(g.compile())};
+  static_cast<void>(run.finish(detail::input_writes(update{set<&journal::log>({"in"})})));
   BOOST_TEST(*seen == "in b");
   BOOST_TEST(joined(state_of(run).log) == "in a b");
 }
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(the_state_made_for_the_routers_of_a_sole_task_becomes_the_n
       return destinations{};
     });
     g.edge(start, at("a"));
-    auto run = pure_run{g.compile().table()};
+    auto run = pure_run{detail::program_of(g.compile())};
     run.keep_writes = keep_writes;
     run.start(no_input());
     run.advance();
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(the_state_made_for_the_routers_of_a_sole_task_becomes_the_n
 BOOST_AUTO_TEST_CASE(a_snapshot_that_is_held_never_changes) {
   auto g = echoes({"a", "b"});
   g.edge(start, at("a")).edge(at("a"), at("b"));
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   run.start(no_input());
   const auto before = state_view{run.state.state()};
   run.advance();
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(what_lives_for_one_step_is_gone_after_the_next) {
   g.add(node<journal>{"b"}, look);
   g.add(node<journal>{"c"}, look);
   g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
-  auto run = pure_run{g.compile().table()};
-  static_cast<void>(run.finish(input_writes(update{set<&journal::mark>("in")})));
+  auto run = pure_run{detail::program_of(g.compile())};
+  static_cast<void>(run.finish(detail::input_writes(update{set<&journal::mark>("in")})));
   BOOST_TEST(*seen == (lines{"in/", "m/x y", "/"}), boost::test_tools::per_element());
 }
 
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_refused_at_the_barrier) {
   for (const auto* name : {"a", "b"})
     g.add(node<journal>{name}, [](const journal&) { return update{set<&journal::last>(1)}; });
   g.edge(start, at("a")).edge(start, at("b"));
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   run.start(no_input());
   BOOST_CHECK_EXCEPTION(run.advance(), std::system_error, [](const auto& e) {
     return e.code() == make_error_code(channel_errc::invalid_update) &&
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_refused_at_the_barrier) {
 BOOST_AUTO_TEST_CASE(a_run_state_can_be_used_for_one_run_after_another) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge({at("a"), at("b")}, at("c"));
-  auto run = pure_run{g.compile().table()};
+  auto run = pure_run{detail::program_of(g.compile())};
   run.start(no_input()); // and left in the middle
   for (auto i = 0; i < 2; ++i) {
     run.state.reset(run.table, "run", 25);
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_reached_is_an_error) {
     auto g = graph<journal>{};
     g.add(worker, [](const int&) {});
     g.branch(start, [to = sample.to](const journal&) { return to; });
-    auto run = pure_run{g.compile().table()};
+    auto run = pure_run{detail::program_of(g.compile())};
     BOOST_TEST_CONTEXT(sample.name)
     BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish(no_input())), graph_error,
                           [&](const auto& e) { return std::string_view{e.what()} == sample.text; });
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(unknown_targets_may_be_ignored_as_the_reference_does) {
   g.edge(start, at("a")).branch(at("a"), [](const journal&) {
     return destinations{at("nobody"), at(end)};
   });
-  auto run = pure_run{g.compile({.name = "lenient", .ignore_unknown_targets = true}).table()};
+  auto run = pure_run{detail::program_of(g.compile({.name = "lenient", .ignore_unknown_targets = true}))};
   BOOST_CHECK(run.finish(no_input()) == next_step::done);
 }
 

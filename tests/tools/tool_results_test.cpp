@@ -3,6 +3,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/checkpoint/store.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 
@@ -69,8 +70,8 @@ tool_node node_of(std::vector<injection> wanted) {
 }
 
 runtime run_with(store* memory) {
-  auto rt = runtime{std::make_shared<run_config>(), "tools", 1, 0};
-  rt.set_store(memory);
+  auto rt = detail::runtime_access::make(std::make_shared<run_config>(), "tools", 1, 0);
+  detail::runtime_access::set_store(rt, memory);
   return rt;
 }
 

@@ -3,37 +3,41 @@
 
 #include <superstep/actors/debug.hpp>
 #include <superstep/actors/engine_options.hpp>
+#include <superstep/actors/event_range.hpp>
 #include <superstep/actors/event_stream.hpp>
-#include <superstep/actors/run_event.hpp>
 #include <superstep/actors/run_handle.hpp>
-#include <superstep/actors/state_stream.hpp>
+#include <superstep/actors/run_result.hpp>
 #include <superstep/base/cache_lines.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/run_config.hpp>
-#include <superstep/runtime/run_input.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace superstep {
 
 class engine_core;
+namespace detail {
+struct engine_access;
+} // namespace detail
 
-/// How a run ended. On an error `state` is what the last finished step left.
-template <class State>
-struct run_result {
-  std::optional<State> state;
-  std::optional<run_error> error;
-  run_stats stats;
-  /// Set: the run stopped before its end, for these questions (none: at a breakpoint). Whoever
-  /// names the thread again goes on from there.
-  std::optional<std::vector<interrupt>> asked{};
-};
-
-/// Runs graphs. Owns the threads; one engine serves a whole process and any number of graphs.
+/// Runs graphs: typed ones, channel graphs, JSON graphs and agents, all by the same verbs. Owns the
+/// threads; one engine serves a whole process and any number of graphs.
+///
+/// The input of a run is
+///   - a whole state, on a new thread only: on a thread with checkpoints it would reset every field
+///     without a reducer, so the run fails with graph_errc::used_thread;
+///   - an update, or a part: a struct with some of the fields of the state;
+///   - resume, to resume the thread, or a command, to write to it and choose where to go;
+///   - text, a message or a list of messages, if the state has the field `messages`;
+///   - a JSON object for a JSON graph, and channel_writes for a channel graph.
 ///
 /// @par Threads
 /// All members may be called from any thread. Callbacks run on a thread of the engine and must be
@@ -48,91 +52,202 @@ public:
   engine& operator=(const engine&) = delete;
   ~engine();
 
-  /// Runs to the end and returns the final state. The input is a state, an update of one, or a
-  /// part: a struct with some of its fields. A whole state is the input of a new thread only. Blocks
-  /// the caller, so it is not for bodies: they go to another node, or run a graph by submit().
+  /// Runs a graph until it ends or is interrupted. Blocks the caller: a body calls
+  /// runtime::invoke() instead.
   ///
-  /// Throws graph_error: why the run failed, or graph_errc::interrupted if it stopped at an
-  /// interrupt or a breakpoint, because its state is then not a final one. run() returns it with
-  /// the pending interrupts; the thread, if there is one, can be resumed.
-  template <class State, run_input_of<State> Input = State>
-  State invoke(const compiled_graph<State>& graph, Input input, run_config config = {}) {
-    auto done = wait_for(graph.table(), input_writes<State>(std::move(input)), std::move(config));
-    if (done.error)
-      throw_run_error(std::move(*done.error));
-    if (done.asked)
-      throw_interrupted(graph.table()->name(), *done.asked);
-    return std::move(*state_of<State>(done));
+  /// Throws graph_error if the run fails. An interrupt is not a failure: the result then has the
+  /// pending interrupts, and the thread (run_config::thread_id) can be resumed.
+  template <class State, run_input_of<State> Input = detail::default_input<State>>
+  run_result<State> invoke(const compiled_graph<State>& graph, Input input,
+                           run_config config = {}) {
+    auto result = detail::typed_result(
+        detail::adapter_of(graph),
+        wait_for(detail::program_of(graph), detail::input_for(graph, std::move(input)),
+                 std::move(config)));
+    if (result.error)
+      throw_run_error(std::move(*result.error));
+    return result;
   }
 
-  /// Runs a thread (run_config::thread_id) from an input, resumes it where it stopped
-  /// (run_input::go_on()) or applies a command. Does not throw for a run that fails or stops: the
-  /// result has the error, the pending interrupts and the last state.
-  template <class State>
-  run_result<State> run(const compiled_graph<State>& graph, run_input input,
-                        run_config config = {}) {
-    auto raw = wait_for(graph.table(), std::move(input), std::move(config));
-    auto state = state_of<State>(raw);
-    return {std::move(state), std::move(raw.error), std::move(raw.stats), std::move(raw.asked)};
+  /// Runs a graph as invoke() does, but returns the error of a failed run, with the last state, in
+  /// the result. Does not throw graph_error.
+  template <class State, run_input_of<State> Input = detail::default_input<State>>
+  [[nodiscard]] run_result<State> try_invoke(const compiled_graph<State>& graph, Input input,
+                                             run_config config = {}) {
+    try {
+      return detail::typed_result(
+          detail::adapter_of(graph),
+          wait_for(detail::program_of(graph), detail::input_for(graph, std::move(input)),
+                   std::move(config)));
+    } catch (const graph_error& e) { // the input or the configuration is invalid
+      return {.status = run_status::failed, .error = e.details()};
+    }
   }
 
-  /// Starts a run and returns at once; `done` is called exactly once, whatever happens.
-  template <class State, run_input_of<State> Input = State>
+  /// Starts a run and returns at once. `done` is called exactly once, on a thread of the engine,
+  /// whatever happens. Throws graph_error if the input or the configuration is invalid; `done` is
+  /// not called then.
+  template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
                     std::type_identity_t<std::function<void(run_result<State>)>> done) {
-    return start(graph.table(), input_writes<State>(std::move(input)), std::move(config),
-                 completion<State>{{}, std::move(done)});
+    return start(detail::program_of(graph), detail::input_for(graph, std::move(input)),
+                 std::move(config),
+                 completion<State>{{}, std::move(done), detail::adapter_of(graph)});
   }
 
-  /// Starts a run and hands out its events as they come. A reader that falls behind holds the run
+  /// Starts a run and returns its events as they come. A reader that falls behind holds the run
   /// back at its next super-step (buffer_max events).
-  template <class State, run_input_of<State> Input = State>
-  state_stream<State> stream(const compiled_graph<State>& graph, Input input, stream_mode modes,
-                             run_config config = {}, std::size_t buffer_max = 1'024) {
-    return state_stream<State>{open_stream(graph.table(), input_writes<State>(std::move(input)),
-                                           modes, std::move(config), buffer_max)};
+  template <class State, run_input_of<State> Input = detail::default_input<State>>
+  [[nodiscard]] event_range<State> stream(const compiled_graph<State>& graph, Input input,
+                                          stream_mode modes, run_config config = {},
+                                          std::size_t buffer_max = 1'024) {
+    const auto& program = detail::program_of(graph);
+    return event_range<State>{
+        detail::adapter_of(graph), program,
+        open_stream(program, detail::input_for(graph, std::move(input)), modes, std::move(config),
+                    buffer_max)};
   }
 
-  /// The same for tables of other front ends.
-  run_handle start(const program_ptr& table, run_input input, run_config config,
-                   std::function<void(raw_result)> done, stream_mode modes = stream_mode::none,
-                   std::shared_ptr<event_sink> sink = nullptr);
-  raw_result wait_for(const program_ptr& table, run_input input, run_config config);
-  event_stream open_stream(const program_ptr& table, run_input input, stream_mode modes,
-                           run_config config, std::size_t buffer_max);
+  /// Runs a graph once for each input, runs_max of them at a time, and returns the results in the
+  /// order of the inputs. Blocks. Does not throw for runs that fail: see run_result::error.
+  template <class State, run_input_of<State> Input>
+  [[nodiscard]] std::vector<run_result<State>> batch(const compiled_graph<State>& graph,
+                                                     std::vector<Input> inputs,
+                                                     const run_config& config = {},
+                                                     std::size_t runs_max = 256) {
+    auto results = std::vector<run_result<State>>(inputs.size());
+    batch(
+        graph, std::move(inputs), config,
+        [&results](std::size_t i, run_result<State> r) { results[i] = std::move(r); }, runs_max);
+    return results;
+  }
+  /// Runs a graph once for each input, runs_max of them at a time, and calls
+  /// `done(index, result)` as each ends, on threads of the engine. Blocks until all have ended.
+  template <class State, run_input_of<State> Input>
+  void batch(const compiled_graph<State>& graph, std::vector<Input> inputs,
+             const run_config& config,
+             std::type_identity_t<std::function<void(std::size_t, run_result<State>)>> done,
+             std::size_t runs_max = 256) {
+    run_each(inputs.size(), runs_max, [&](std::size_t i, const std::function<void()>& ended) {
+      try {
+        submit(graph, std::move(inputs[i]), config, [&done, i, ended](run_result<State> r) {
+          const auto at_end = batch_end{ended};
+          done(i, std::move(r));
+        });
+      } catch (const graph_error& e) {
+        const auto at_end = batch_end{ended};
+        done(i, {.status = run_status::failed, .error = e.details()});
+      }
+    });
+  }
+
+  /// The state of a thread (run_config::thread_id), at its newest checkpoint or at
+  /// thread_options::checkpoint_id. Without a checkpoint id it is the live state: what tasks of an
+  /// unfinished step have written is applied.
+  /// @param with_subgraphs whether task_snapshot::nested is set for tasks that are graphs
+  ///
+  /// Throws graph_error: the graph has no checkpointer, no such checkpoint, or what the tasks wrote
+  /// does not fit their channels.
+  template <class State>
+  [[nodiscard]] snapshot<State> get_state(const compiled_graph<State>& graph,
+                                          const run_config& config, bool with_subgraphs = false) {
+    return {detail::adapter_of(graph),
+            superstep::get_state(detail::program_of(graph), place_of(config), with_subgraphs)};
+  }
+
+  /// The checkpoints of a thread, newest first, each as it was before the step that follows it.
+  /// Throws graph_error.
+  template <class State>
+  [[nodiscard]] std::vector<snapshot<State>>
+  get_state_history(const compiled_graph<State>& graph, const run_config& config,
+                    const checkpoint_query& query = {}) {
+    auto out = std::vector<snapshot<State>>{};
+    for (auto& one : state_history(detail::program_of(graph), place_of(config), query))
+      out.emplace_back(detail::adapter_of(graph), std::move(one));
+    return out;
+  }
+
+  /// Writes to a thread as if a node had returned these values: the node's edges and branches fire
+  /// on the caller's thread, and what was pending before is dropped.
+  /// @param values an update or a part, a JSON object, or channel_writes
+  /// @param as_node whose result the values count as; empty: the node that ran last. START: an
+  /// input of the graph. END: nothing is left to run.
+  /// @returns the id of the new checkpoint, which is saved when this returns
+  ///
+  /// Waits for a run that has the thread, up to edit_patience. Throws graph_error, and saver_error
+  /// if the checkpoint could not be saved; nothing is changed then. A body must not update the
+  /// thread of its own run.
+  template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
+  std::string update_state(const compiled_graph<State>& graph, const run_config& config,
+                           Values values, std::string as_node = {}) {
+    return superstep::update_state(
+        detail::program_of(graph), place_of(config),
+        detail::edit_for(graph, state_update<State>{std::move(values), std::move(as_node)}));
+  }
+  /// Writes to a thread as update_state() does, with all that an update may specify.
+  template <class State>
+  std::string update_state(const compiled_graph<State>& graph, const run_config& config,
+                           state_update<State> change,
+                           std::chrono::milliseconds timeout = edit_patience) {
+    return superstep::update_state(detail::program_of(graph), place_of(config),
+                                   detail::edit_for(graph, std::move(change)), timeout);
+  }
+  /// Writes several updates to a thread. Each inner list is one super-step, whose updates are
+  /// applied together, in their order. Where there are several, each names its node.
+  /// @returns the id of the last checkpoint
+  template <class State>
+  std::string bulk_update_state(const compiled_graph<State>& graph, const run_config& config,
+                                std::vector<std::vector<state_update<State>>> steps,
+                                std::chrono::milliseconds timeout = edit_patience) {
+    auto edits = std::vector<std::vector<state_edit>>{};
+    for (auto& step : steps) {
+      auto& together = edits.emplace_back();
+      for (auto& change : step)
+        together.push_back(detail::edit_for(graph, std::move(change)));
+    }
+    return superstep::bulk_update_state(detail::program_of(graph), place_of(config),
+                                        std::move(edits), timeout);
+  }
+  /// Copies a checkpoint of a thread, as the start of a branch.
+  /// @returns the id of the copy
+  template <class State>
+  std::string copy_state(const compiled_graph<State>& graph, const run_config& config,
+                         std::chrono::milliseconds timeout = edit_patience) {
+    return superstep::copy_state(detail::program_of(graph), place_of(config), timeout);
+  }
 
   /// Looks into live runs: their actors, which may be told to exit.
   [[nodiscard]] engine_debug debug();
 
 private:
+  friend struct detail::engine_access;
+
   template <class State>
   struct completion : on_cache_lines {
     std::function<void(run_result<State>)> done;
-    void operator()(raw_result raw) const {
-      auto state = std::optional<State>{};
-      try {
-        state = state_of<State>(raw);
-      } catch (...) { // the copy of a state is user code, and the callback is called all the same
-        note_copy_failure(raw);
-      }
-      done({std::move(state), std::move(raw.error), std::move(raw.stats), std::move(raw.asked)});
-    }
+    [[no_unique_address]] detail::state_adapter<State> adapter;
+    void operator()(raw_result raw) const { done(detail::typed_result(adapter, std::move(raw))); }
   };
-  /// In a handler: the state of a run could not be copied.
-  static void note_copy_failure(raw_result& raw);
+  /// Counts a run of a batch as ended, whatever its callback throws.
+  struct batch_end {
+    const std::function<void()>& ended;
+    explicit batch_end(const std::function<void()>& f) noexcept : ended{f} {}
+    batch_end(const batch_end&) = delete;
+    batch_end& operator=(const batch_end&) = delete;
+    ~batch_end() { ended(); }
+  };
 
-  template <class State>
-  static std::optional<State> state_of(raw_result& raw) {
-    if (!raw.state)
-      return std::nullopt;
-    auto& block = static_cast<struct_block<State>&>(*raw.state);
-    if (raw.state->use_count() == 1)
-      return std::move(block.state);
-    return block.state;
-  }
+  run_handle start(const program_ptr& program, run_input input, run_config config,
+                   std::function<void(raw_result)> done, stream_mode modes = stream_mode::none,
+                   std::shared_ptr<event_sink> sink = nullptr);
+  raw_result wait_for(const program_ptr& program, run_input input, run_config config);
+  event_stream open_stream(const program_ptr& program, run_input input, stream_mode modes,
+                           run_config config, std::size_t buffer_max);
+  /// Calls `begin(i, ended)` for each index below `count`, at most `at_once_max` without an end.
+  static void run_each(std::size_t count, std::size_t at_once_max,
+                       const std::function<void(std::size_t, const std::function<void()>&)>& begin);
+  [[nodiscard]] static thread_place place_of(const run_config& config);
   [[noreturn]] static void throw_run_error(run_error e);
-  [[noreturn]] static void throw_interrupted(const std::string& graph,
-                                             const std::vector<interrupt>& pending);
 
   std::shared_ptr<engine_core> core_;
 };

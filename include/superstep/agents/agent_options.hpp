@@ -4,6 +4,7 @@
 #include <superstep/agents/agent_parts.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/checkpoint/fwd.hpp>
+#include <superstep/messages/messages_input.hpp>
 #include <superstep/runtime/graph.hpp>
 
 #include <boost/describe/class.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_errors.hpp>
@@ -20,7 +21,8 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
   const auto* around = context.around.get();
   if (around == nullptr || !around->run)
     throw tool_exception{"a graph as a tool needs a graph that runs the node of tools"};
-  auto running = run_nested(around->run->services(), std::move(table), std::move(input));
+  auto running = run_nested(runtime_access::services(*around->run), std::move(table),
+                            std::move(input));
   const auto ended = co_await running;
   if (ended.to_parent || !ended.state)
     throw tool_exception{"the graph gave no state to answer with"};
@@ -43,17 +45,17 @@ template <class Args, class State, std::invocable<const Args&> In, std::invocabl
                                        compiled_graph<State> graph, In to_graph, Out from_graph) {
   using input = std::remove_cvref_t<std::invoke_result_t<In, const Args&>>;
   if (detail::is_whole_input<input, State> &&
-      graph.table()->options().persistence == persistence::per_thread)
+      detail::program_of(graph)->options().persistence == persistence::per_thread)
     throw compile_error{{{graph_errc::invalid_graph,
                           {},
                           detail::whole_state_fault("to_graph of tool '" + name + "'",
-                                                    *graph.table())}}};
+                                                    *detail::program_of(graph))}}};
   return make_tool<Args>(
       std::move(name), std::move(description),
       [graph = std::move(graph), to_graph = std::move(to_graph),
        from_graph = std::move(from_graph)](const Args& args, const tool_context& context) {
-        return detail::run_graph_tool<State>(graph.table(), context,
-                                             detail::nested_writes<State>(to_graph(args)),
+        return detail::run_graph_tool<State>(detail::program_of(graph), context,
+                                             detail::nested_writes(graph, to_graph(args)),
                                              from_graph);
       });
 }

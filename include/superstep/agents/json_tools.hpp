@@ -10,7 +10,7 @@
 
 namespace superstep {
 
-/// A tool node as a node of a JSON graph: `g.node("tools", json_tools_step(tools))`. It runs the
+/// A tool node as a node of a JSON graph: `g.add("tools", json_tools_step(tools))`. It runs the
 /// calls of the latest answer of a model, the one call of a Send that json_tool_call() made, or the
 /// calls that a Send carries as a plain list, `[{type: tool_call, name, args, id}]`; their tools
 /// read the channels of the graph. The messages and commands that come of them are the node's update and where it goes.

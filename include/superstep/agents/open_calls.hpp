@@ -35,12 +35,12 @@ template <agent_state State>
 std::size_t end_open_calls(const compiled_graph<State>& agent, const std::string& thread_id,
                            std::string_view why) {
   return detail::end_open_calls(
-      agent.table(), thread_id, why,
+      detail::program_of(agent), thread_id, why,
       {[](const state_block& from) -> const message_list& {
          return static_cast<const struct_block<State>&>(from).state.messages;
        },
        [](message_list more) {
-         return input_writes(update{set<&State::messages>(std::move(more))});
+         return detail::input_writes(update{set<&State::messages>(std::move(more))});
        }});
 }
 

@@ -55,4 +55,9 @@ private:
   std::map<std::string, std::map<std::string, effect_note, std::less<>>, std::less<>> effects_;
 };
 
+/// A compile_options::checkpointer that keeps threads for as long as it lives.
+[[nodiscard]] inline std::shared_ptr<saver> memory_checkpointer() {
+  return std::make_shared<memory_saver>();
+}
+
 } // namespace superstep

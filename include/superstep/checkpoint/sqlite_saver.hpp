@@ -116,4 +116,11 @@ private:
   std::shared_ptr<impl> impl_;
 };
 
+/// Opens or makes a SQLite database that keeps threads, as a compile_options::checkpointer. Throws
+/// saver_error: the path, a file of something else, a newer format.
+[[nodiscard]] inline std::shared_ptr<saver> sqlite_checkpointer(std::string path,
+                                                                sqlite_saver_options options = {}) {
+  return std::make_shared<sqlite_saver>(std::move(path), std::move(options));
+}
+
 } // namespace superstep

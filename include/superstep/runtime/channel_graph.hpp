@@ -3,6 +3,7 @@
 
 #include <superstep/channels/kinds.hpp>
 #include <superstep/runtime/detail/channel_body.hpp>
+#include <superstep/runtime/inputs.hpp>
 
 #include <array>
 #include <initializer_list>
@@ -14,19 +15,46 @@
 
 namespace superstep {
 
+namespace detail {
+
+/// The adapter of a state made of channels. The program keeps the layout.
+template <>
+struct state_adapter<channel_values> {
+  using block = slot_block;
+  using default_input = channel_writes;
+  using update_type = channel_writes;
+  static constexpr bool has_whole_input = false;
+
+  const channel_layout* layout = nullptr;
+
+  /// Throws graph_error if a write is for a channel of another graph.
+  [[nodiscard]] write_list input(channel_writes writes) const {
+    return own_writes(std::move(writes), *layout);
+  }
+  [[nodiscard]] write_list edit(channel_writes writes) const { return input(std::move(writes)); }
+  [[nodiscard]] static channel_values read(const state_block& from) {
+    return channel_values{state_view{&from}};
+  }
+  [[nodiscard]] static channel_values take(const state_ptr& from) { return channel_values{from}; }
+  void add_command(step_result&& c, const program& table, node_output& out) const {
+    into_output(std::move(c), table, *layout, out);
+  }
+};
+
+} // namespace detail
+
 /// A graph without a state struct: it hands out typed channel handles, a node lists the channels it
 /// reads and is called with their values. For generated graphs and new kinds of channels.
 ///
 ///     auto g = channel_graph{};
 ///     auto log = g.reduce<std::vector<std::string>>("log", append);
 ///     auto last = g.last_value<int>("last");
-///     auto add = g.node("add", reads{log, last},
+///     auto add = g.add("add", reads{log, last},
 ///                       [=](const auto& lines, const std::optional<int>& n) {
-///                         return step_result{.writes = {last <<= n.value_or(0) + 1}};
+///                         return step_result{.update = {last <<= n.value_or(0) + 1}};
 ///                       });
 ///     g.edge(start, add);
-///     auto table = g.compile();   // runs in the engine: e.wait_for(table, g.input({last <<= 1}),
-///     {})
+///     auto result = engine.invoke(g.compile(), {last <<= 1});   // get(last, result.state)
 ///
 /// A channel that may be empty is read as `const std::optional<T>&`, so that a body always runs and
 /// says itself what an absent value means; every other one as `const T&`.
@@ -38,38 +66,38 @@ public:
   /// Holds the latest value; two writes in one step are an error. Empty before the first.
   template <class T>
   optional_handle<T> last_value(std::string name) {
-    return add<superstep::last_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
+    return add_channel<superstep::last_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                           std::optional<T>{});
   }
   /// The same with a value from the beginning.
   template <class T>
   channel_handle<T> last_value(std::string name, T initial) {
-    return add<superstep::last_value<slot_place<T>, T>, T>(std::move(name), std::move(initial));
+    return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name), std::move(initial));
   }
   /// Folds the writes of a step into its value, in task order; see channels/rules.hpp.
   template <class T, reducer_for<T> Fn>
   channel_handle<T> reduce(std::string name, Fn fn, T initial = {}) {
-    return add<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(
+    return add_channel<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(
         std::move(name), std::move(initial), std::move(fn));
   }
   /// Holds a value for the one step after it was written. Unguarded, the last of several wins.
   template <class T>
   optional_handle<T> ephemeral(std::string name, bool guard = true) {
-    return add<ephemeral_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
+    return add_channel<ephemeral_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                     std::optional<T>{}, guard);
   }
   /// Like last_value(), but for what is not worth keeping: no checkpoint has it. Unguarded, the
   /// last of several wins.
   template <class T>
   optional_handle<T> untracked(std::string name, bool guard = true) {
-    return add<untracked_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
+    return add_channel<untracked_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                     std::optional<T>{}, guard);
   }
   /// The items written in the latest step (accumulating: in all steps), in task order.
   template <class Item>
   channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {
     using items = std::vector<Item>;
-    return add<superstep::topic<slot_place<items>, Item>, items>(std::move(name), items{},
+    return add_channel<superstep::topic<slot_place<items>, Item>, items>(std::move(name), items{},
                                                                  accumulate);
   }
 
@@ -77,7 +105,7 @@ public:
   /// and `runtime`; it returns step_result or nothing, or a task<> of one of these.
   template <class... H, class F>
     requires detail::channel_body_for<F, typename H::held_type...>
-  superstep::node<void> node(std::string name, reads<H...> from, F body,
+  superstep::node<void> add(std::string name, reads<H...> from, F body,
                              node_options options = {}) {
     check_own(from);
     const auto view = keep(name);
@@ -116,13 +144,11 @@ public:
   }
 
   /// Checks the graph and freezes it. Throws compile_error with every fault. No more can be added.
-  [[nodiscard]] program_ptr compile(compile_options options = {});
-  /// What a run is given. Throws graph_error when a write is for a channel of another graph.
-  [[nodiscard]] write_list input(std::vector<channel_write> writes) const;
+  [[nodiscard]] compiled_graph<channel_values> compile(compile_options options = {});
 
 private:
   template <class Channel, class T, class Held, class... Args>
-  channel_handle<T, Held> add(std::string name, Held initial, Args... args) {
+  channel_handle<T, Held> add_channel(std::string name, Held initial, Args... args) {
     const auto slot =
         layout_->blank.add(std::make_unique<slot_block::slot_of<Held>>(std::move(initial)));
     const auto index = builder_.add_channel(

@@ -6,7 +6,9 @@
 #include <superstep/runtime/program.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -69,5 +71,17 @@ private:
 };
 
 using destinations = std::vector<destination>;
+
+/// One Send to a node for each item of a range, in its order: the `map` of a map-reduce.
+template <class Input, std::ranges::input_range Items>
+  requires std::convertible_to<std::ranges::range_reference_t<Items>, Input>
+[[nodiscard]] destinations send_each(node<Input> to, Items&& items) {
+  auto out = destinations{};
+  if constexpr (std::ranges::sized_range<Items>)
+    out.reserve(std::ranges::size(items));
+  for (auto&& item : items)
+    out.emplace_back(to, Input(std::forward<decltype(item)>(item)));
+  return out;
+}
 
 } // namespace superstep

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
+#include <superstep/runtime/inputs.hpp>
 #include <superstep/runtime/nested_run.hpp>
 #include <superstep/runtime/part.hpp>
 #include <superstep/runtime/program.hpp>
-#include <superstep/runtime/run_input.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>
@@ -20,46 +21,6 @@
 
 namespace superstep {
 
-/// A compiled graph over a described struct: immutable, cheap to copy, shared by threads.
-template <class State>
-class compiled_graph {
-public:
-  /// Throws wrong_type if the state of the program is not a State.
-  explicit compiled_graph(program_ptr table) : table_{std::move(table)} {
-    if (table_->state_type() != typeid(struct_block<State>))
-      detail::throw_wrong_type("the state of the graph", &table_->state_type(),
-                               typeid(struct_block<State>));
-  }
-  [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
-  [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
-  [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return table_->warnings(); }
-
-private:
-  program_ptr table_;
-};
-
-/// The writes of every field of a state: the input of a run without a thread, or of a new thread.
-template <class State>
-[[nodiscard]] state_input input_writes(State input) {
-  auto all = state_input{};
-  auto index = std::uint32_t{0};
-  boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
-    all.writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
-  });
-  return all;
-}
-/// The writes of an update: the input of a run, or the values of a state_edit.
-template <class State>
-[[nodiscard]] write_list input_writes(update<State> input) {
-  return {std::make_move_iterator(input.writes().begin()),
-          std::make_move_iterator(input.writes().end())};
-}
-
-/// What a run of a graph over State may be given: a state, an update of one, or a part of one.
-template <class Input, class State>
-concept run_input_of =
-    std::same_as<Input, State> || std::same_as<Input, update<State>> || part_of<Input, State>;
-
 /// The input of a node, for the functions of its options: keys of caches, failures. Throws
 /// graph_error or wrong_type if the node takes another type.
 template <class In>
@@ -71,18 +32,30 @@ namespace detail {
 
 /// A type that a function may return as the input of a nested graph over Child.
 template <class Input, class Child>
-concept nested_input = run_input_of<Input, Child> || std::convertible_to<Input, Child>;
+concept nested_input = plain_input_of<Input, Child> || std::convertible_to<Input, Child>;
 
 /// Whether the input of a nested graph writes every field of its state.
 template <class Input, class Child>
-inline constexpr bool is_whole_input = !std::same_as<Input, update<Child>> && !part_of<Input, Child>;
+inline constexpr bool is_whole_input =
+    state_adapter<Child>::has_whole_input && std::convertible_to<Input, Child>;
 
+/// The writes of the input of a nested graph. Throws graph_error if a whole state would reset what
+/// the graph keeps between calls.
 template <class Child, nested_input<Child> Input>
-[[nodiscard]] write_list nested_writes(Input input) {
+[[nodiscard]] write_list nested_writes(const compiled_graph<Child>& child, Input input) {
   if constexpr (is_whole_input<Input, Child>)
-    return input_writes(Child(std::move(input))).writes;
+    return adapter_of(child).input(Child(std::move(input))).writes;
   else
-    return input_writes<Child>(std::move(input));
+    return adapter_of(child).input(std::move(input));
+}
+
+/// An update that writes every field.
+template <class State>
+[[nodiscard]] update<State> update_of_all(const State& state) {
+  auto all = update<State>{};
+  boost::mp11::mp_for_each<fields_of<State>>(
+      [&](auto d) { all.add(assignment<decltype(d)::pointer>{state.*d.pointer, false}); });
+  return all;
 }
 
 /// Runs a graph with a state of its own below a node.
@@ -97,26 +70,26 @@ public:
     out.rest = finish(given.services, given.table, state_in(given));
   }
   bool gives_commands() const override { return false; }
-  program_ptr nested() const override { return child_.table(); }
+  program_ptr nested() const override { return program_of(child_); }
   const value_form* input_form() const override { return form_of<Input>(); }
   const std::type_info& input_type() const override { return typeid(Input); }
 
 private:
   [[nodiscard]] write_list state_in(const body_input& given) const {
-    return nested_writes<Child>(to_child_(input_of<Input>(given)));
+    return nested_writes(child_, to_child_(input_of<Input>(given)));
   }
   task<node_output> finish(call_services* services, const program* table, write_list input) const {
-    auto running = run_nested(services, child_.table(), std::move(input));
+    auto running = run_nested(services, program_of(child_), std::move(input));
     auto ended = co_await running;
     auto out = node_output{};
     if (ended.to_parent) {
       if (!ended.to_parent->template holds<parent_command<State>>())
-        throw_wrong_parent(*table, child_.table()->name());
+        throw_wrong_parent(*table, program_of(child_)->name());
       auto said = ended.to_parent->template as<parent_command<State>>();
       into_output(command<State>{std::move(said.update), std::move(said.go_to)}, *table, out);
     } else if (ended.state) {
-      auto back =
-          update<State>{from_child_(static_cast<const struct_block<Child>&>(*ended.state).state)};
+      const auto& state = adapter_of(child_).read(*ended.state);
+      auto back = update<State>{from_child_(state)};
       out.writes.assign(back.writes().begin(), back.writes().end());
     }
     co_return out;
@@ -151,13 +124,18 @@ public:
   }
 
   /// Adds a node. The body takes `const Input&` and, if it likes, `const run_config&` and
-  /// `runtime`; it returns update<State>, command<State> or nothing, or a task<> of one of these.
+  /// `runtime`; it returns update<State>, set<…>(…), command<State> or nothing, or a task<> of these.
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
     builder_.add_node(std::string{n.name},
                       std::make_unique<detail::body_of<State, Input, F>>(std::move(body)),
                       !std::is_same_v<Input, State>, std::move(options));
     return *this;
+  }
+  /// Adds a node whose input is the state.
+  template <detail::typed_body<State, State> F>
+  graph& add(std::string_view name, F body, node_options options = {}) {
+    return add(superstep::node<State>{name}, std::move(body), std::move(options));
   }
 
   /// When an activation of `n` has failed for good, the handler runs in the same step instead: with
@@ -183,7 +161,7 @@ public:
     return *this;
   }
 
-  /// A graph as a node, with a state of its own: `to_child` makes its input of the node's,
+  /// Adds a graph with a state of its own as a node. `to_child` makes its input of the node's,
   /// `from_child` our update of what it ends with. Its stops, events and checkpoints are part of
   /// our run's.
   ///
@@ -195,20 +173,39 @@ public:
     requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Input&>>,
                                   Child> &&
              std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
-  graph& subgraph(node<Input> n, compiled_graph<Child> child, In to_child, Out from_child,
-                  node_options options = {}) {
+  graph& add(node<Input> n, compiled_graph<Child> child, In to_child, Out from_child,
+             node_options options = {}) {
     using input = std::remove_cvref_t<std::invoke_result_t<In, const Input&>>;
     if (detail::is_whole_input<input, Child> &&
-        child.table()->options().persistence == persistence::per_thread)
+        detail::program_of(child)->options().persistence == persistence::per_thread)
       builder_.add_fault({graph_errc::invalid_graph, std::string{n.name},
                           detail::whole_state_fault("to_child of node '" + std::string{n.name} +
                                                         "'",
-                                                    *child.table())});
+                                                    *detail::program_of(child))});
     builder_.add_node(std::string{n.name},
                       std::make_unique<detail::subgraph_body<State, Input, Child, In, Out>>(
                           std::move(child), std::move(to_child), std::move(from_child)),
                       !std::is_same_v<Input, State>, std::move(options));
     return *this;
+  }
+
+  /// Adds a graph with a state of its own as a node whose input is the state.
+  template <class Child, std::invocable<const State&> In, std::invocable<const Child&> Out>
+    requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const State&>>,
+                                  Child> &&
+             std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
+  graph& add(std::string_view name, compiled_graph<Child> child, In to_child, Out from_child,
+             node_options options = {}) {
+    return add(superstep::node<State>{name}, std::move(child), std::move(to_child),
+               std::move(from_child), std::move(options));
+  }
+  /// Adds a graph over the same state as a node. It starts from the state of this graph. Its last
+  /// state is written back through the reducers, as LangGraph does. Use the overload with two
+  /// mappings if a reducer would count a value twice, for example std::plus<>.
+  graph& add(std::string_view name, compiled_graph<State> child, node_options options = {}) {
+    return add(
+        superstep::node<State>{name}, std::move(child), [](const State& state) { return state; },
+        [](const State& state) { return detail::update_of_all(state); }, std::move(options));
   }
 
   graph& edge(destination from, destination to) {
@@ -281,5 +278,30 @@ private:
 
   program_builder builder_;
 };
+
+namespace detail {
+
+template <class State>
+task<State> invoke_nested(call_services* services, compiled_graph<State> graph, write_list input) {
+  auto running = run_nested(services, program_of(graph), std::move(input));
+  auto ended = co_await running;
+  if (ended.to_parent) // the body that runs the graph is in between
+    throw_no_parent();
+  if (!ended.state)
+    co_return State{};
+  co_return adapter_of(graph).read(*ended.state);
+}
+
+} // namespace detail
+
+template <class State, class Input>
+task<State> runtime::invoke(compiled_graph<State> graph, Input input) const {
+  static_assert(detail::nested_input<Input, State>,
+                "a nested run takes a state, an update, a part, or what messages are made of");
+  if constexpr (detail::is_whole_input<Input, State>)
+    detail::check_whole_input("runtime::invoke()", *detail::program_of(graph));
+  auto writes = detail::nested_writes(graph, std::move(input));
+  return detail::invoke_nested(services_, std::move(graph), std::move(writes));
+}
 
 } // namespace superstep

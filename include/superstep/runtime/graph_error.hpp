@@ -33,7 +33,6 @@ enum class graph_errc {
   drained,             ///< the run was asked to stop at its next barrier, and can be resumed
   user_code_failed,    ///< a sink, a cache, its key or other code outside a body threw
   used_thread,         ///< a whole state was the input of a thread that has checkpoints
-  interrupted,         ///< invoke() ran a graph that stopped at an interrupt or a breakpoint
 };
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 

@@ -4,11 +4,13 @@
 #include <superstep/base/id_source.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/runtime/detail/json_body.hpp>
+#include <superstep/runtime/inputs.hpp>
 #include <superstep/runtime/json_shape.hpp>
 #include <superstep/runtime/program.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,8 +21,28 @@
 
 namespace superstep {
 
-/// Folds `more` into the value of a JSON channel; throws on values it cannot combine.
-using json_reducer = std::function<void(json::value& into, json::value&& more)>;
+/// Folds `more` into the value of a JSON channel: a function `void(json::value& into, json::value&&
+/// more)`, which throws on values it cannot combine, or one of the constants.
+class json_reducer {
+public:
+  json_reducer() = default;
+  template <class F>
+    requires(std::invocable<const F&, json::value&, json::value &&> &&
+             !std::same_as<F, json_reducer>)
+  json_reducer(F f) : fold_{std::move(f)} {}
+
+  void operator()(json::value& into, json::value&& more) const { fold_(into, std::move(more)); }
+  explicit operator bool() const noexcept { return static_cast<bool>(fold_); }
+
+  static const json_reducer add;    ///< adds numbers; a sum beyond 64 bits throws
+  static const json_reducer max;    ///< keeps the larger number
+  static const json_reducer concat; ///< appends text
+  static const json_reducer append; ///< appends the items of a list
+  static const json_reducer merge;  ///< sets the members of an object
+
+private:
+  std::function<void(json::value& into, json::value&& more)> fold_;
+};
 /// The same, with the ids that the step may give away: message lists name what has no id.
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
@@ -57,44 +79,56 @@ struct json_node_options {
   std::function<std::optional<json_command>(const json::value&, const run_error&)> on_failure{};
 };
 
-/// A compiled JSON graph: the same program table as every other front end makes, and how its
-/// channels look as JSON. Immutable, cheap to copy, shared by threads.
-class compiled_json_graph {
-public:
-  compiled_json_graph(program_ptr table, std::shared_ptr<const detail::json_layout> layout);
-  [[nodiscard]] const program_ptr& table() const noexcept { return table_; }
-  [[nodiscard]] std::string mermaid() const { return table_->mermaid(); }
-  [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return table_->warnings(); }
+namespace detail {
+
+/// The adapter of a JSON state: how channels look as JSON.
+template <>
+struct state_adapter<json::object> {
+  using block = slot_block;
+  using default_input = json::object;
+  using update_type = json::object;
+  static constexpr bool has_whole_input = false;
+
+  std::shared_ptr<const json_layout> layout{};
+
   /// What a run is given. Throws graph_error for a key that is no channel of the input (unless
   /// ignored).
   [[nodiscard]] write_list input(const json::object&) const;
+  /// The writes of an object, or of a text or a list of messages for the channel `messages`.
+  [[nodiscard]] write_list input(const json::value&) const;
   /// What a caller sees of a state: the channels of the output that hold something.
-  [[nodiscard]] json::object output(const state_block&) const;
+  [[nodiscard]] json::object read(const state_block&) const;
+  [[nodiscard]] json::object take(const state_ptr& from) const { return read(*from); }
   /// Whether one of these channels is one of the output.
   [[nodiscard]] bool is_output(const std::vector<std::uint32_t>& channels) const;
   /// The writes of an edit of the state, to any channel.
   [[nodiscard]] write_list edit(const json::object&) const;
-  /// An edit of the state as if a node had returned this object: see update_state().
-  [[nodiscard]] state_edit edit_as(std::string node, const json::object&) const;
+  /// The values that the branches of the node see, besides what the node reads.
+  [[nodiscard]] static std::shared_ptr<const void> seen_by_branches(const json::object& values) {
+    return std::make_shared<const json::object>(values);
+  }
   /// The channels that hold something, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
-  /// Writes as the reference shows them in `updates`: null, an object, or a list of one-key objects
+  /// Writes as LangGraph shows them in `updates`: null, an object, or a list of one-key objects
   /// when a channel was written more than once.
   [[nodiscard]] json::value update(write_list) const;
-
-private:
-  program_ptr table_;
-  std::shared_ptr<const detail::json_layout> layout_;
+  /// Adds the writes, nodes and Sends of a command. Throws graph_error.
+  void add_command(json_command&&, const program&, node_output&) const;
 };
+
+} // namespace detail
+
+/// A compiled json_graph: runs return the channels of its output that hold something.
+using compiled_json_graph = compiled_graph<json::object>;
 
 /// A graph whose state is a JSON object: for graphs from files and for comparison with the
 /// reference. Names are checked by compile(), values when they are written.
 ///
 ///     auto g = json_graph{};
 ///     g.channel("log", "append").channel("last");
-///     g.node("greet", [](const json::value& state) { return json::object{{"last", "hello"}}; });
+///     g.add("greet", [](const json::value& state) { return json::object{{"last", "hello"}}; });
 ///     g.edge("__start__", "greet");
-///     auto graph = g.compile();  // e.wait_for(graph.table(), graph.input({{"last", "?"}}), {})
+///     auto result = engine.invoke(g.compile(), {{"last", "?"}});  // result.state.at("last")
 ///
 /// A body takes `const json::value&` (the object of the channels that hold something, or what a
 /// Send carried) and, if it likes, `const run_config&` and `runtime`; it returns nothing, a
@@ -124,8 +158,9 @@ public:
   /// written; a node that reads one of another shape fails, if json_graph_options::check_inputs.
   json_graph& shape(std::string channel, const json::value& written);
 
+  /// Adds a node.
   template <detail::json_body F>
-  json_graph& node(std::string name, F body, json_node_options options = {}) {
+  json_graph& add(std::string name, F body, json_node_options options = {}) {
     add_node(std::move(name), detail::erase_body(std::move(body)), detail::gives_json_commands<F>,
              std::move(options));
     return *this;
@@ -145,7 +180,7 @@ public:
   }
   /// A graph as a node: it gets what the node reads, cut to its input, and what it puts out is
   /// written to the channels of the same names.
-  json_graph& node(std::string name, compiled_json_graph subgraph, json_node_options options = {});
+  json_graph& add(std::string name, compiled_json_graph subgraph, json_node_options options = {});
   /// Which channels an input may set and a caller sees; without these, all but the managed ones.
   json_graph& input(std::vector<std::string> channels);
   json_graph& output(std::vector<std::string> channels);
@@ -194,11 +229,5 @@ private:
   std::optional<std::vector<std::string>> input_;
   std::optional<std::vector<std::string>> output_;
 };
-
-/// Runs a graph inside a body, as part of its task: the output of the graph. Streams, thread,
-/// store, answers and recursion limit are those of the body's run. Throws what the graph fails
-/// with.
-[[nodiscard]] task<json::object> run_graph(runtime rt, compiled_json_graph graph,
-                                           json::object input);
 
 } // namespace superstep

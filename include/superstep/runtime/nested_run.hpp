@@ -18,6 +18,10 @@ namespace detail {
 /// Why a graph that keeps its state between calls may not get a whole state from each of them.
 /// @param caller names the function that returns it
 [[nodiscard]] std::string whole_state_fault(std::string_view caller, const program& child);
+/// Throws graph_error{invalid_graph} if the graph keeps its state between calls.
+void check_whole_input(std::string_view caller, const program& child);
+/// Throws graph_error{no_parent}: a graph that a body runs gave a command to its parent.
+[[noreturn]] void throw_no_parent();
 } // namespace detail
 
 } // namespace superstep

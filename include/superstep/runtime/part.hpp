@@ -65,15 +65,4 @@ template <class Part, class State>
   return out;
 }
 
-/// The writes of a part: what a fresh run of a graph over State is given as its input.
-template <class State, part_of<State> Part>
-[[nodiscard]] write_list input_writes(Part input) {
-  auto writes = write_list{};
-  boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
-    writes.push_back(
-        {detail::place_in<State, decltype(d)>(), false, value{std::move(input.*d.pointer)}});
-  });
-  return writes;
-}
-
 } // namespace superstep

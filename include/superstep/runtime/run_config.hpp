@@ -25,8 +25,11 @@ enum class durability : std::uint8_t {
 /// What a caller may say beyond the thread's name.
 struct thread_options {
   std::string checkpoint_id{}; ///< where the thread goes on; empty: its newest checkpoint
-  durability when = durability::async;
-  when_in_use in_use = when_in_use::wait;
+  /// The namespace of a subgraph, for get_state() and update_state(); empty: the outermost graph.
+  std::string checkpoint_ns{};
+  superstep::durability durability = superstep::durability::async;
+  /// The choice if another run has the thread.
+  when_in_use on_busy = when_in_use::wait;
   /// Nodes that the run stops before or after, instead of those of compile(); `*`: all.
   std::optional<std::vector<std::string>> interrupt_before{};
   std::optional<std::vector<std::string>> interrupt_after{};
@@ -39,17 +42,18 @@ struct thread_options {
 
 /// What the caller says about one run. The same for all its nodes, read-only while it runs.
 struct run_config {
-  std::string
-      run_id; ///< names the run in errors and events; seeds ids. Empty: the engine numbers it
-  std::string thread_id;                 ///< the conversation it belongs to; empty: none
-  std::uint32_t recursion_limit = 25;    ///< super-steps before the run is given up
-  std::uint32_t max_concurrency = 0;     ///< tasks of the run under way at once; 0: no limit
-  std::chrono::milliseconds deadline{0}; ///< of the whole run, from its start; 0 = none
-  std::vector<std::string> tags;
-  json::object metadata;
-  json::object configurable;
-  boxed<thread_options> thread;
-  run_context context; ///< read by bodies with runtime::context<T>()
+  /// Names the run in errors and events, and seeds ids. Empty: the engine numbers it.
+  std::string run_id{};
+  std::string thread_id{};            ///< the conversation that the run belongs to; empty: none
+  std::uint32_t recursion_limit = 25; ///< super-steps before the run fails
+  std::uint32_t max_concurrency = 0;  ///< tasks of the run at once; 0: no limit
+  /// The longest time that the whole run may take, from its start. Not set: no limit.
+  std::optional<std::chrono::milliseconds> deadline{};
+  std::vector<std::string> tags{};
+  json::object metadata{};
+  json::object configurable{};
+  boxed<thread_options> thread{};
+  run_context context{}; ///< read by bodies with runtime::context<T>()
 };
 
 } // namespace superstep

@@ -18,7 +18,14 @@
 namespace superstep {
 
 class call_services;
+namespace detail {
+struct runtime_access;
+} // namespace detail
+template <class State>
+class compiled_graph;
 struct run_error;
+template <class T>
+class task;
 struct task_place;
 
 /// Awaits the answer to one question; see runtime::interrupt().
@@ -114,21 +121,22 @@ public:
     return ask(json::value(json::string(std::string_view{asked})));
   }
 
-  // Filled by whoever runs the body.
+  /// Runs a graph inside the body, as a part of its task, and returns the graph's last state:
+  ///
+  ///     auto done = co_await rt.invoke(summary_graph, article{.text = text});
+  ///
+  /// The input is a state, an update, a part, or text where the state has `messages`. The stream,
+  /// the thread, the store, the resume values and the recursion limit are those of the body's run.
+  /// Throws what the graph fails with. At an interrupt of the graph the body stops as well, and is
+  /// run again from its beginning when the thread is resumed.
+  template <class State, class Input = State>
+  [[nodiscard]] task<State> invoke(compiled_graph<State> graph, Input input) const;
+
+private:
+  friend struct detail::runtime_access;
   runtime(std::shared_ptr<const run_config> config, std::string_view node, std::int64_t step,
           std::uint32_t task_index)
       : config_{std::move(config)}, node_{node}, step_{step}, task_index_{task_index} {}
-  void set_stop(std::stop_token stop) noexcept { stop_ = std::move(stop); }
-  void set_steps_left(std::int64_t steps) noexcept { steps_left_ = steps; }
-  void set_store(superstep::store* s) noexcept { store_ = s; }
-  void set_services(call_services* s) noexcept { services_ = s; }
-  [[nodiscard]] call_services* services() const noexcept { return services_; }
-  void set_attempt(std::uint32_t attempt) noexcept { attempt_ = attempt; }
-  void set_emit(std::function<void(json::value)> emit) { emit_ = std::move(emit); }
-  void set_emit_message(std::function<void(value)> emit) { emit_message_ = std::move(emit); }
-  void set_failure(std::shared_ptr<const run_error> f) noexcept { failure_ = std::move(f); }
-
-private:
   void heartbeat(bool is_told) const;
 
   std::shared_ptr<const run_config> config_;

@@ -52,14 +52,6 @@ struct state_snapshot {
   }
 };
 
-/// A thread of a typed graph as a checkpoint shows it.
-template <class State>
-struct typed_snapshot : state_snapshot {
-  /// The values, or null if the thread was never used. Valid as long as the snapshot.
-  [[nodiscard]] const State* values() const& { return this->template as<State>(); }
-  const State* values() const&& = delete; // the pointer would dangle
-};
-
 /// Which thread, and how much of it. Empty ids: the newest checkpoint, the outermost graph.
 struct thread_place {
   std::string thread_id{};
@@ -76,25 +68,6 @@ struct thread_place {
 /// The checkpoints of a thread, newest first, each as it was before the step that follows it.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
-
-/// The state of a thread of a typed graph; see get_state().
-template <class State>
-[[nodiscard]] typed_snapshot<State> get_state(const compiled_graph<State>& graph,
-                                              const thread_place& place,
-                                              bool with_subgraphs = false) {
-  return {get_state(graph.table(), place, with_subgraphs)};
-}
-
-/// The checkpoints of a thread of a typed graph; see state_history().
-template <class State>
-[[nodiscard]] std::vector<typed_snapshot<State>>
-state_history(const compiled_graph<State>& graph, const thread_place& place,
-              const checkpoint_query& query = {}) {
-  auto out = std::vector<typed_snapshot<State>>{};
-  for (auto& one : state_history(graph.table(), place, query))
-    out.push_back({std::move(one)});
-  return out;
-}
 
 /// One edit of a state.
 struct state_edit {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/boxed.hpp>
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/destination.hpp>
 #include <superstep/runtime/detail/exact.hpp>
 #include <superstep/runtime/detail/fields.hpp>
+#include <superstep/runtime/resume.hpp>
 
 #include <boost/container/small_vector.hpp>
 
@@ -77,11 +79,16 @@ written(std::span<const write> writes) noexcept {
              : last->content.template get_if<typename detail::field<Member>::type>();
 }
 
-/// An update and where to go next, in one result; the node's own edges fire as well.
+/// An update and where to go next.
+///
+/// As the result of a node: the node's own edges fire as well, and `resume` is not set. As the
+/// input of a run: what is written to the thread before it continues, as LangGraph's Command.
+/// graph_errc::unknown_node if the graph does not have a destination.
 template <class State>
 struct command {
   superstep::update<State> update{};
-  destinations go_to{};
+  destinations go_to{}; ///< nodes to activate, and Sends
+  boxed<superstep::resume> resume{};
 };
 
 /// An update of the parent graph's state and where that goes on: ends the graph whose node returns

@@ -145,7 +145,7 @@ compiled_graph<chat_state> make_agent(tool_ptr work, react_version version) {
 chat_state run(engine& lanes, const compiled_graph<chat_state>& agent) {
   auto state = chat_state{};
   state.messages = {human_message("go")};
-  return lanes.invoke(agent, std::move(state));
+  return lanes.invoke(agent, std::move(state)).state;
 }
 
 void check_answers(const chat_state& ended) {

@@ -4,6 +4,7 @@
 #include "system/models/server_process.hpp"
 #include "versions.hpp"
 
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/react_agent.hpp>
 #include <superstep/messages/message_chunk.hpp>
@@ -104,7 +105,7 @@ BOOST_DATA_TEST_CASE(an_agent_streams_from_a_server_and_runs_what_it_calls,
   auto e = engine{engine_options{.workers = 2}};
   auto question = chat_state{};
   question.messages = {human_message("question 7")};
-  auto events = e.stream(graph, std::move(question), stream_mode::messages);
+  auto events = detail::engine_access::stream(e, graph, std::move(question), stream_mode::messages);
   const auto said = read_all(events);
   BOOST_TEST(said.pieces > 4U);
   BOOST_TEST(said.text.find("thinking") == 0U, said.text);
@@ -125,7 +126,7 @@ BOOST_DATA_TEST_CASE(calls_of_a_served_stream_may_start_early, data::make(shapes
     auto e = engine{engine_options{.workers = 2}};
     auto question = chat_state{};
     question.messages = {human_message("question 3")};
-    const auto ended = e.invoke(graph, std::move(question));
+    const auto ended = e.invoke(graph, std::move(question)).state;
     auto out = std::string{};
     for (const auto& m : ended.messages)
       out += m.name + '|' + m.content + '\n';

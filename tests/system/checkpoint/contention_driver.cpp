@@ -33,8 +33,8 @@ struct size {
 ss::compiled_json_graph make_graph(const std::string& path) {
   auto g = ss::json_graph{};
   g.channel("total", "add");
-  g.node("one", [](const json::value&) { return json::object{{"total", 1}}; });
-  g.node("two", [](const json::value&) { return json::object{{"total", 1}}; });
+  g.add("one", [](const json::value&) { return json::object{{"total", 1}}; });
+  g.add("two", [](const json::value&) { return json::object{{"total", 1}}; });
   g.edge("__start__", "one").edge("one", "two");
   auto with = ss::sqlite_saver_options{};
   with.survives_power_loss = false; // processes are to meet at the rows, not at the disk
@@ -57,9 +57,9 @@ void work(const std::string& path, const size& how, int process) {
   for (auto i = 0; i < how.runs; ++i) {
     auto config = ss::run_config{};
     config.thread_id = name_of(pick(random));
-    config.thread.emplace().in_use = i % 2 == 0 ? ss::when_in_use::wait : ss::when_in_use::refuse;
+    config.thread.emplace().on_busy = i % 2 == 0 ? ss::when_in_use::wait : ss::when_in_use::refuse;
     while (true) {
-      const auto done = e.wait_for(g.table(), g.input({{"total", 1}}), config);
+      const auto done = e.try_invoke(g, {{"total", 1}}, config);
       if (!done.error)
         break;
       if (done.error->code != make_error_code(ss::saver_errc::in_use))
@@ -73,10 +73,10 @@ void check(const std::string& path, const size& how) {
   const auto g = make_graph(path);
   auto total = std::int64_t{0};
   for (auto t = 0; t < how.threads; ++t) {
-    const auto history = ss::state_history(g.table(), {name_of(t), {}, {}});
+    const auto history = ss::state_history(ss::detail::program_of(g), {name_of(t), {}, {}});
     if (history.empty())
       continue;
-    const auto found = g.state(*history.front().state).at("total").to_number<std::int64_t>();
+    const auto found = ss::detail::adapter_of(g).state(*history.front().state).at("total").to_number<std::int64_t>();
     total += found;
     auto child = std::string{};
     for (const auto& s : history) {

@@ -47,17 +47,17 @@ auto says(const char* line) {
 ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
   auto inner = ss::json_graph{};
   inner.channel("log", "append");
-  inner.node("one", says("inner one")).node("two", ask).node("three", says("inner three"));
+  inner.add("one", says("inner one")).add("two", ask).add("three", says("inner three"));
   inner.edge("__start__", "one").edge("one", "two").edge("two", "three");
   auto g = ss::json_graph{};
   g.channel("log", "append").channel("total", "add");
-  g.node("plan", says("plan")).node("left", says("left")).node("right", says("right"));
-  g.node("work", [](const json::value& in) {
+  g.add("plan", says("plan")).add("left", says("left")).add("right", says("right"));
+  g.add("work", [](const json::value& in) {
     return json::object{{"total", in.at("n")}, {"log", json::array{in.at("n")}}};
   });
   auto reading_log = ss::json_node_options{};
   reading_log.reads = {"log"};
-  g.node("ask", ask).node("inner", inner.compile({.name = "inner"}), reading_log);
+  g.add("ask", ask).add("inner", inner.compile({.name = "inner"}), reading_log);
   g.edge("__start__", "plan").edge("plan", "left").edge("plan", "right");
   g.branch("plan", [](const json::value&) {
     auto to = std::vector<ss::json_target>{};
@@ -74,7 +74,7 @@ ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
 ss::run_config config_for(const std::string& thread, ss::durability when) {
   auto config = ss::run_config{};
   config.thread_id = thread;
-  config.thread.emplace().when = when;
+  config.thread.emplace().durability = when;
   return config;
 }
 
@@ -82,18 +82,13 @@ ss::run_config config_for(const std::string& thread, ss::durability when) {
 void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
             ss::durability when) {
   for (auto tries = 0; tries < 20; ++tries) {
-    const auto at = ss::get_state(g.table(), {thread, {}, {}});
-    auto input = ss::run_input::go_on();
-    if (!at.point) {
-      input = g.input({{"total", 1}});
-    } else if (at.tasks.empty()) {
+    const auto at = ss::get_state(ss::detail::program_of(g), {thread, {}, {}});
+    if (at.point && at.tasks.empty())
       return; // not next.empty(): a task whose writes alone were saved is no longer next
-    } else if (!at.interrupts().empty()) {
-      auto said = ss::thread_command{};
-      said.resume = "yes";
-      input = std::move(said);
-    }
-    const auto done = e.wait_for(g.table(), std::move(input), config_for(thread, when));
+    const auto config = config_for(thread, when);
+    const auto answer = at.interrupts().empty() ? ss::resume() : ss::resume("yes");
+    const auto done = at.point ? e.try_invoke(g, answer, config)
+                               : e.try_invoke(g, {{"total", 1}}, config);
     if (done.error)
       throw std::runtime_error{done.error->text};
   }
@@ -104,13 +99,13 @@ void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& 
 /// that has begun already.
 void fork(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
           ss::durability when) {
-  const auto all = ss::state_history(g.table(), {thread, {}, {}});
+  const auto all = ss::state_history(ss::detail::program_of(g), {thread, {}, {}});
   for (const auto& s : all)
     if (s.point->source == ss::checkpoint_source::fork)
       return;
   auto config = config_for(thread, when);
   config.thread->checkpoint_id = all.back().point->id;
-  const auto done = e.wait_for(g.table(), ss::run_input::go_on(), config);
+  const auto done = e.try_invoke(g, ss::resume(), config);
   if (done.error)
     throw std::runtime_error{done.error->text};
 }
@@ -119,7 +114,7 @@ std::string describe(const ss::compiled_json_graph& g) {
   auto out = std::string{};
   for (auto t = 0; t < threads; ++t) {
     const auto thread = "t" + std::to_string(t);
-    for (const auto& s : ss::state_history(g.table(), {thread, {}, {}})) {
+    for (const auto& s : ss::state_history(ss::detail::program_of(g), {thread, {}, {}})) {
       auto next = json::array{};
       for (const auto& n : s.next)
         next.emplace_back(n);
@@ -129,7 +124,7 @@ std::string describe(const ss::compiled_json_graph& g) {
                                       {"step", s.point->step},
                                       {"source", ss::to_text(s.point->source)},
                                       {"next", next},
-                                      {"state", g.state(*s.state)}}) +
+                                      {"state", ss::detail::adapter_of(g).state(*s.state)}}) +
              '\n';
     }
   }

@@ -122,10 +122,10 @@ compiled_json_graph graph_of(const std::string& path, tool_list tools, std::vect
   const auto node = std::make_shared<const tool_node>(std::move(tools));
   auto g = json_graph{};
   g.channel("said", "append");
-  g.node("tools", [node, calls = std::move(calls), when](json::value, runtime rt) {
+  g.add("tools", [node, calls = std::move(calls), when](json::value, runtime rt) {
     return call_tools(node, calls, when, std::move(rt));
   });
-  g.node("after", [](const json::value&) { return json::object{{"said", json::array{"after"}}}; });
+  g.add("after", [](const json::value&) { return json::object{{"said", json::array{"after"}}}; });
   g.edge("__start__", "tools").edge("tools", "after");
   auto options = compile_options{};
   options.checkpointer = std::make_shared<sqlite_saver>(path);
@@ -137,23 +137,17 @@ std::string run(const compiled_json_graph& g, const char* answer) {
   auto e = engine{engine_options{.workers = 1}};
   auto config = run_config{};
   config.thread_id = "t";
-  const auto at = get_state(g.table(), {"t", {}, {}});
-  auto input = run_input::go_on();
-  if (!at.point)
-    input = g.input(json::object{});
-  if (answer != nullptr) {
-    auto said = thread_command{};
-    said.resume = answer;
-    input = std::move(said);
-  }
-  const auto done = e.wait_for(g.table(), std::move(input), config);
+  const auto at = get_state(detail::program_of(g), {"t", {}, {}});
+  const auto done = answer != nullptr ? e.try_invoke(g, resume(answer), config)
+                    : at.point        ? e.try_invoke(g, resume(), config)
+                                      : e.try_invoke(g, json::object{}, config);
   if (done.error)
     throw std::runtime_error{done.error->text};
-  if (done.asked)
+  if (done.status == run_status::interrupted)
     return "asked";
   auto out = std::string{};
-  const auto state = get_state(g.table(), {"t", {}, {}});
-  const auto values = g.state(*state.state);
+  const auto state = get_state(detail::program_of(g), {"t", {}, {}});
+  const auto values = detail::adapter_of(g).state(*state.state);
   for (const auto& text : values.at("said").as_array())
     out += std::string{text.as_string()} + ';';
   return out;

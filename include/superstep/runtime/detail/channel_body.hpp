@@ -12,16 +12,37 @@
 
 namespace superstep {
 
-/// What a node over channel handles gives: writes, and where to go besides its edges.
-struct step_result {
-  std::vector<channel_write> writes{};
-  destinations go_to{};
+/// Writes to channels, for example `{last <<= 1, log <<= lines}`: the input of a channel_graph.
+struct channel_writes : std::vector<channel_write> {
+  using std::vector<channel_write>::vector;
 };
+
+/// The state of a channel_graph, read with get(handle, values). Shared, never changed.
+class channel_values {
+public:
+  channel_values() = default;
+  explicit channel_values(state_view state) : state_{std::move(state)} {}
+  /// Whether there is a state; a run that never started has none.
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] const state_block& operator*() const noexcept { return *state_; }
+
+private:
+  state_view state_;
+};
+
+/// The command of a channel_graph, and the result of its nodes; see command.
+template <>
+struct command<channel_values> {
+  channel_writes update{};
+  destinations go_to{};
+  boxed<superstep::resume> resume{};
+};
+using step_result = command<channel_values>;
 
 namespace detail {
 
 /// Takes the writes; throws graph_error when one is for a channel of another graph.
-[[nodiscard]] write_list own_writes(std::vector<channel_write>, const channel_layout&);
+[[nodiscard]] write_list own_writes(channel_writes, const channel_layout&);
 /// Throws graph_error: the node reads channels and was sent an input of its own.
 [[noreturn]] void throw_takes_no_input(const body_input&);
 
@@ -37,7 +58,9 @@ concept channel_router_for = body_arguments<F, In...> && route_result<body_resul
 
 inline void into_output(step_result&& r, const program& table, const channel_layout& layout,
                         node_output& out) {
-  for (auto& w : own_writes(std::move(r.writes), layout))
+  if (r.resume) [[unlikely]]
+    throw_resumes();
+  for (auto& w : own_writes(std::move(r.update), layout))
     out.writes.push_back(std::move(w));
   for (auto& d : r.go_to)
     std::move(d).add_to(out, table);

@@ -28,14 +28,17 @@ struct json_target {
   std::optional<json::value> input;
 };
 
-/// An update and where to go next, in one result; the node's own edges fire as well.
-struct json_command {
-  json::value update; ///< an object, or null for none
+/// The command of a JSON graph; see command.
+template <>
+struct command<json::object> {
+  json::value update{}; ///< an object, or null for none
   std::vector<json_target> go_to{};
   std::vector<json::value> more{}; ///< further updates, applied after the first
   /// Of a subgraph: ends it at once and is the result of the node that it is in its parent.
   bool to_parent = false;
+  boxed<superstep::resume> resume{};
 };
+using json_command = command<json::object>;
 
 /// Pairs of what a router says and the node that is meant.
 using json_path_map = std::vector<std::pair<std::string, std::string>>;
@@ -91,7 +94,7 @@ inline json_command as_command(json_command c) {
   return c;
 }
 inline json_command as_command(json::value update) {
-  return {std::move(update), {}, {}};
+  return {.update = std::move(update)};
 }
 
 template <class T>

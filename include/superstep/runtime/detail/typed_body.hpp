@@ -45,8 +45,18 @@ template <class Parent>
 inline constexpr bool is_parent_command<parent_command<Parent>> = true;
 
 template <class R, class State>
+inline constexpr bool is_assignment_in = false;
+template <auto Member, class State>
+inline constexpr bool is_assignment_in<assignment<Member>, State> =
+    std::same_as<typename field<Member>::state, State>;
+
+template <class R, class State>
 concept node_result = std::is_void_v<R> || std::same_as<R, update<State>> ||
-                      std::same_as<R, command<State>> || is_parent_command<R>;
+                      std::same_as<R, command<State>> || is_assignment_in<R, State> ||
+                      is_parent_command<R>;
+
+/// Throws graph_error{invalid_update}: a node returned a command with `resume`.
+[[noreturn]] void throw_resumes();
 
 template <class F, class In, class State>
 concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<F, In>>, State>;
@@ -56,8 +66,15 @@ void into_output(update<State>&& u, const program&, node_output& out) {
   out.writes = std::move(u.writes());
 }
 
+template <auto Member>
+void into_output(assignment<Member>&& a, const program& table, node_output& out) {
+  into_output(update{std::move(a)}, table, out);
+}
+
 template <class State>
 void into_output(command<State>&& c, const program& table, node_output& out) {
+  if (c.resume) [[unlikely]]
+    throw_resumes();
   out.writes = std::move(c.update.writes());
   for (auto& d : c.go_to)
     std::move(d).add_to(out, table);

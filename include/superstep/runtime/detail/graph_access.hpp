@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace superstep {
+
+template <class State>
+class compiled_graph;
+
+namespace detail {
+
+/// Reads and writes the values of a state; defined for each kind of state that graphs have.
+template <class State>
+struct state_adapter;
+
+/// The program and the adapter of a compiled graph, for the library itself and for its tests.
+struct graph_access {
+  template <class State>
+  [[nodiscard]] static const auto& program(const compiled_graph<State>& graph) noexcept {
+    return graph.program_;
+  }
+  template <class State>
+  [[nodiscard]] static const state_adapter<State>&
+  adapter(const compiled_graph<State>& graph) noexcept {
+    return graph.adapter_;
+  }
+};
+
+/// The program of a compiled graph.
+template <class State>
+[[nodiscard]] const auto& program_of(const compiled_graph<State>& graph) noexcept {
+  return graph_access::program(graph);
+}
+/// The adapter of a compiled graph.
+template <class State>
+[[nodiscard]] const state_adapter<State>& adapter_of(const compiled_graph<State>& graph) noexcept {
+  return graph_access::adapter(graph);
+}
+
+} // namespace detail
+} // namespace superstep

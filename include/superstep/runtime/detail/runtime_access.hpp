@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/runtime.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+namespace superstep::detail {
+
+/// Fills the runtime of a body: for what runs bodies, and for tests.
+struct runtime_access {
+  [[nodiscard]] static runtime make(std::shared_ptr<const run_config> config, std::string_view node,
+                                    std::int64_t step, std::uint32_t task_index) {
+    return {std::move(config), node, step, task_index};
+  }
+  static void set_stop(runtime& rt, std::stop_token stop) noexcept { rt.stop_ = std::move(stop); }
+  static void set_steps_left(runtime& rt, std::int64_t steps) noexcept { rt.steps_left_ = steps; }
+  static void set_store(runtime& rt, superstep::store* s) noexcept { rt.store_ = s; }
+  static void set_services(runtime& rt, call_services* s) noexcept { rt.services_ = s; }
+  [[nodiscard]] static call_services* services(const runtime& rt) noexcept { return rt.services_; }
+  static void set_attempt(runtime& rt, std::uint32_t attempt) noexcept { rt.attempt_ = attempt; }
+  static void set_emit(runtime& rt, std::function<void(json::value)> emit) {
+    rt.emit_ = std::move(emit);
+  }
+  static void set_emit_message(runtime& rt, std::function<void(value)> emit) {
+    rt.emit_message_ = std::move(emit);
+  }
+  static void set_failure(runtime& rt, std::shared_ptr<const run_error> why) noexcept {
+    rt.failure_ = std::move(why);
+  }
+};
+
+} // namespace superstep::detail

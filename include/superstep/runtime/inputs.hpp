@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/runtime/compiled_graph.hpp>
+#include <superstep/runtime/detail/typed_body.hpp>
+#include <superstep/runtime/part.hpp>
+#include <superstep/runtime/resume.hpp>
+#include <superstep/runtime/run_input.hpp>
+#include <superstep/runtime/update.hpp>
+
+#include <concepts>
+#include <iterator>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+// The inputs of runs, and how they become writes.
+namespace superstep {
+
+namespace detail {
+
+/// The writes of every field of a state: the input of a run without a thread, or of a new thread.
+template <class State>
+[[nodiscard]] state_input input_writes(State input) {
+  auto all = state_input{};
+  auto index = std::uint32_t{0};
+  boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
+    all.writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
+  });
+  return all;
+}
+/// The writes of an update: the input of a run, or the values of a state_edit.
+template <class State>
+[[nodiscard]] write_list input_writes(update<State> input) {
+  return {std::make_move_iterator(input.writes().begin()),
+          std::make_move_iterator(input.writes().end())};
+}
+/// The writes of a part.
+template <class State, part_of<State> Part>
+[[nodiscard]] write_list input_writes(Part input) {
+  auto writes = write_list{};
+  boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
+    writes.push_back(
+        {detail::place_in<State, decltype(d)>(), false, value{std::move(input.*d.pointer)}});
+  });
+  return writes;
+}
+
+/// A value that a state with the field `messages` makes messages of: text, a message, a list of
+/// messages. The component of the messages defines messages_input() for its list.
+template <class Input, class State>
+concept messages_for = described<State> && requires(State state, Input input) {
+  state.messages;
+  {
+    messages_input(std::type_identity<decltype(state.messages)>{}, std::move(input))
+  } -> std::same_as<decltype(state.messages)>;
+};
+
+/// The adapter of a described struct, whose channels are its fields.
+template <class State>
+struct state_adapter {
+  using block = struct_block<State>;
+  using default_input = State;
+  using update_type = update<State>;
+  static constexpr bool has_whole_input = true; ///< a State as the input writes every channel
+
+  [[nodiscard]] static State take(state_ptr& from) {
+    auto& state = static_cast<block&>(*from).state;
+    return from->use_count() == 1 ? State(std::move(state)) : State(std::as_const(state));
+  }
+  [[nodiscard]] static const State& read(const state_block& from) noexcept {
+    return static_cast<const block&>(from).state;
+  }
+
+  [[nodiscard]] static state_input input(State whole) { return input_writes(std::move(whole)); }
+  [[nodiscard]] static write_list input(update<State> some) {
+    return input_writes(std::move(some));
+  }
+  template <part_of<State> Part>
+  [[nodiscard]] static write_list input(Part some) {
+    return input_writes<State>(std::move(some));
+  }
+  template <messages_for<State> Messages>
+  [[nodiscard]] static write_list input(Messages some) {
+    using list = decltype(State::messages);
+    return input_writes(update{set<&State::messages>(
+        messages_input(std::type_identity<list>{}, std::move(some)))});
+  }
+
+  [[nodiscard]] static write_list edit(update<State> some) {
+    return input_writes(std::move(some));
+  }
+  template <part_of<State> Part>
+  [[nodiscard]] static write_list edit(Part some) {
+    return input_writes<State>(std::move(some));
+  }
+
+  static void add_command(command<State>&& c, const program& table, node_output& out) {
+    into_output(std::move(c), table, out);
+  }
+};
+
+template <class Input, class State>
+concept plain_input_of = requires(const state_adapter<State>& adapter, Input input) {
+  adapter.input(std::move(input));
+};
+
+/// The input of a run that resumes a thread.
+[[nodiscard]] run_input resume_input(resume r);
+/// The input of a run that a command starts. Throws graph_error: `go_to` names an unknown node.
+[[nodiscard]] run_input command_input(node_output&& said, boxed<resume> r);
+
+} // namespace detail
+
+/// An input that a run of a graph over State accepts: a State (on a new thread only), an update of one, a
+/// part, a command, resume; text, a message or a list of messages if the state has the field
+/// `messages`. A graph over json::object accepts objects, one over channel_values channel_writes.
+template <class Input, class State>
+concept run_input_of = std::same_as<Input, resume> || std::same_as<Input, command<State>> ||
+                   detail::plain_input_of<Input, State>;
+
+namespace detail {
+
+/// Turns the input of a caller into what the engine takes. Throws graph_error.
+template <class State, run_input_of<State> Input>
+[[nodiscard]] run_input input_for(const compiled_graph<State>& graph, Input input) {
+  if constexpr (std::same_as<Input, resume>) {
+    return resume_input(std::move(input));
+  } else if constexpr (std::same_as<Input, command<State>>) {
+    auto resumed = std::exchange(input.resume, {});
+    auto said = node_output{};
+    adapter_of(graph).add_command(std::move(input), *program_of(graph), said);
+    return command_input(std::move(said), std::move(resumed));
+  } else {
+    return adapter_of(graph).input(std::move(input));
+  }
+}
+
+/// The type of a braced list as the input of a graph over State.
+template <class State>
+using default_input = typename state_adapter<State>::default_input;
+
+} // namespace detail
+} // namespace superstep

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A subgraph with a state of its own: two functions map the parent's state to it and back.
+#include <superstep/superstep.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <iostream>
+#include <string>
+
+namespace ss = superstep;
+
+struct article {
+  std::string text;
+  std::string summary;
+};
+BOOST_DESCRIBE_STRUCT(article, (), (text, summary))
+
+struct summary {
+  std::string source;
+  std::string result;
+};
+BOOST_DESCRIBE_STRUCT(summary, (), (source, result))
+
+int main() {
+  auto shorten = ss::graph<summary>{};
+  shorten.add("cut", [](const summary& s) {
+    return ss::set<&summary::result>(s.source.substr(0, s.source.find(' ')));
+  });
+  shorten.edge(ss::start, "cut");
+
+  auto g = ss::graph<article>{};
+  g.add("summary", shorten.compile(), [](const article& a) { return summary{.source = a.text, .result = {}}; },
+        [](const summary& s) { return ss::set<&article::summary>(s.result); });
+  g.edge(ss::start, "summary");
+
+  auto engine = ss::engine{};
+  std::cout << engine.invoke(g.compile(), article{.text = "Rome is old.", .summary = {}}).state.summary << '\n';
+}
