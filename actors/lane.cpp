@@ -250,7 +250,8 @@ void lane::fire(const alarm& due, run& r) {
   case alarm_kind::deadline:
     end_run(r,
             make_run_error(graph_errc::deadline,
-                           "the deadline of " + std::to_string(r.request.config->deadline->count()) +
+                           "the deadline of " +
+                               std::to_string(r.request.config->deadline->count()) +
                                " ms passed in step " + std::to_string(r.state.step()),
                            r.state.step()));
     return;

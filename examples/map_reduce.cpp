@@ -24,42 +24,32 @@ struct merge_counts {
 };
 
 struct word_count {
-  std::vector<std::string> chunks;
-  counts words;
+  std::vector<std::string> chunks{};
+  counts words{};
   using reducers = ss::reducers<ss::by<&word_count::words, merge_counts>>;
 };
 BOOST_DESCRIBE_STRUCT(word_count, (), (chunks, words))
 
 constexpr auto count_chunk = ss::node<std::string>{"count_chunk"}; // fed by Sends
-constexpr auto print = ss::node<word_count>{"print"};
 
 ss::update<word_count> count_words(const std::string& chunk) {
   auto found = counts{};
   auto in = std::istringstream{chunk};
   for (auto word = std::string{}; in >> word;)
     ++found[word];
-  return ss::update{ss::set<&word_count::words>(std::move(found))};
+  return ss::set<&word_count::words>(std::move(found));
 }
 
 int main() {
   auto g = ss::graph<word_count>{};
+  g.branch(ss::start, [](const word_count& s) { return ss::send_each(count_chunk, s.chunks); },
+           {count_chunk});
   g.add(count_chunk, count_words);
-  g.add(print, [](const word_count& s) {
-    for (const auto& [word, n] : s.words)
-      std::cout << n << ' ' << word << '\n';
-  });
-  g.branch(ss::start,
-           [](const word_count& s) {
-             auto sends = ss::destinations{};
-             for (const auto& chunk : s.chunks)
-               sends.emplace_back(count_chunk, chunk);
-             return sends;
-           },
-           {ss::destination{count_chunk}});
-  g.edge(count_chunk, print); // runs once, after the last of them
 
-  auto input = word_count{};
-  input.chunks = {"the quick brown fox", "jumps over the lazy dog", "the dog sleeps"};
+  auto input =
+      word_count{.chunks = {"the quick brown fox", "jumps over the lazy dog", "the dog sleeps"}};
   auto engine = ss::engine{};
-  engine.invoke(g.compile({.name = "word_count"}), std::move(input));
+  const auto done = engine.invoke(g.compile({.name = "word_count"}), std::move(input));
+  for (const auto& [word, n] : done.state.words)
+    std::cout << n << ' ' << word << '\n';
 }

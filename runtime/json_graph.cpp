@@ -136,8 +136,9 @@ task<node_output> finish_nested(call_services* services, compiled_json_graph gra
   if (ended.to_parent)
     add_outcome(json_command{ended.to_parent->as<json_command>()}, *at.table, layout, out);
   else
-    add_result({ended.state ? json::value(detail::adapter_of(graph).read(*ended.state)) : json::value{}}, at, layout,
-               out);
+    add_result({.update = ended.state ? json::value(detail::adapter_of(graph).read(*ended.state))
+                                      : json::value{}},
+               at, layout, out);
   co_return out;
 }
 

@@ -210,7 +210,8 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
                    "thread '" + key_.thread_id +
                        "' has checkpoints, and a whole state would reset every field without a "
                        "reducer: pass update{set<&State::field>(value), ...} or a part (a struct "
-                       "with some of the fields); to resume the thread, pass resume() or resume(value)");
+                       "with some of the fields); to resume the thread, pass resume() or "
+                       "resume(value)");
   is_nested_ = below != nullptr;
   if (is_nested_) {
     answers_ = below->answers;

@@ -123,7 +123,8 @@ private:
 class begun_call {
 public:
   begun_call(const effect_log& log, tool_context& context) : log_{log} {
-    if (!context.around || !context.around->run || detail::runtime_access::services(*context.around->run) == nullptr)
+    if (!context.around || !context.around->run ||
+        detail::runtime_access::services(*context.around->run) == nullptr)
       return;
     watched_.emplace(detail::runtime_access::services(*context.around->run));
     auto around = tool_surroundings{*context.around};

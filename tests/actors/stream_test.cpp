@@ -12,6 +12,8 @@ BOOST_AUTO_TEST_SUITE(streams)
 
 namespace {
 
+using ss::detail::engine_access;
+
 std::vector<ss::run_event> all_of(ss::event_stream stream) {
   auto events = std::vector<ss::run_event>{};
   while (auto event = stream.next())
@@ -38,7 +40,7 @@ BOOST_AUTO_TEST_CASE(values_come_after_the_input_and_after_each_step_and_never_c
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
-  const auto events = all_of(ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values));
+  const auto events = all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values));
   BOOST_TEST_REQUIRE(events.size() == 3U);
   for (auto i = 0; i < 3; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
@@ -53,7 +55,7 @@ BOOST_AUTO_TEST_CASE(updates_show_what_each_task_wrote) {
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
   g.branch(ss::start, fan_out);
   const auto events = all_of(
-      ss::detail::engine_access::stream(e, g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
+      engine_access::stream(e, g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
   BOOST_TEST_REQUIRE(events.size() == 3U);
   for (auto i = 0; i < 3; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
@@ -67,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_body_emits_events_of_its_own) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) { rt.emit("half way"); }).edge(ss::start, a);
-  const auto events = all_of(ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::custom));
+  const auto events = all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::custom));
   BOOST_TEST_REQUIRE(events.size() == 1U);
   BOOST_TEST(events[0].data.as_string() == "half way");
   BOOST_TEST(events[0].node == "a");
@@ -78,7 +80,7 @@ BOOST_AUTO_TEST_CASE(the_debug_stream_tells_who_ran_who_halted_and_when_the_barr
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
   auto text = std::string{};
-  for (const auto& event : all_of(ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::debug)))
+  for (const auto& event : all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::debug)))
     text += std::to_string(event.step) + ' ' + ss::json::serialize(event.data) + '\n';
   BOOST_TEST(text ==
              "0 {\"event\":\"barrier\",\"answered\":1,\"in_flight\":0}\n"
@@ -102,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_falls_behind_holds_the_run_back) {
   });
   auto config = ss::run_config{};
   config.recursion_limit = 1'000;
-  auto stream = ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 10);
+  auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 10);
   auto read = 0;
   while (stream.next()) {
     ++read;
@@ -119,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_reads_a_stream_and_holds_no_thread) {
   const auto watched = below.compile();
   auto g = ss::graph<numbers>{};
   g.add(a, [&](const numbers&) -> ss::task<ss::update<numbers>> {
-    auto stream = ss::detail::engine_access::stream(e, watched, numbers{}, ss::stream_mode::updates, {}, 1);
+    auto stream = engine_access::stream(e, watched, numbers{}, ss::stream_mode::updates, {}, 1);
     auto counting = count_all(stream);
     const auto count = co_await counting;
     co_return ss::update{ss::set<&numbers::n>(count)};
@@ -134,7 +136,7 @@ BOOST_AUTO_TEST_CASE(an_error_comes_to_a_coroutine_as_to_others) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&) { throw std::runtime_error{"a broke"}; }).edge(ss::start, a);
-  auto stream = ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::updates);
+  auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::updates);
   BOOST_CHECK_THROW(static_cast<void>(ss::sync_wait(count_all(stream))), ss::graph_error);
 }
 
@@ -143,7 +145,7 @@ BOOST_AUTO_TEST_CASE(an_error_comes_after_the_last_event) {
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, [](const numbers&) { throw std::runtime_error{"b broke"}; });
   g.edge(ss::start, a).edge(a, b);
-  auto stream = ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::updates);
+  auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::updates);
   BOOST_TEST(stream.next()->node == "a");
   BOOST_CHECK_THROW(static_cast<void>(stream.next()), ss::graph_error);
 }
@@ -155,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_nobody_reads_on_cancels_its_run) {
   auto config = ss::run_config{};
   config.recursion_limit = 1'000'000'000;
   {
-    auto stream = ss::detail::engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 4);
+    auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 4);
     BOOST_TEST(stream.next().has_value());
   }
   while (e.debug().live_runs() != 0)

@@ -10,14 +10,14 @@
 namespace ss = superstep;
 
 struct article {
-  std::string text;
-  std::string summary;
+  std::string text{};
+  std::string summary{};
 };
 BOOST_DESCRIBE_STRUCT(article, (), (text, summary))
 
 struct summary {
-  std::string source;
-  std::string result;
+  std::string source{};
+  std::string result{};
 };
 BOOST_DESCRIBE_STRUCT(summary, (), (source, result))
 
@@ -29,10 +29,12 @@ int main() {
   shorten.edge(ss::start, "cut");
 
   auto g = ss::graph<article>{};
-  g.add("summary", shorten.compile(), [](const article& a) { return summary{.source = a.text, .result = {}}; },
+  g.add("summary", shorten.compile(),
+        [](const article& a) { return summary{.source = a.text}; },
         [](const summary& s) { return ss::set<&article::summary>(s.result); });
   g.edge(ss::start, "summary");
 
   auto engine = ss::engine{};
-  std::cout << engine.invoke(g.compile(), article{.text = "Rome is old.", .summary = {}}).state.summary << '\n';
+  const auto done = engine.invoke(g.compile(), article{.text = "Rome is old."});
+  std::cout << done.state.summary << '\n';
 }

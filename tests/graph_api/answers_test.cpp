@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(survive_in_a_file) {
     BOOST_TEST(run(e, graph, answer("Ann"), on("t")).raw.error.has_value());
   }
   const auto graph = open(0);
-  const auto failed = ss::get_state(ss::detail::program_of(graph), place);
+  const auto failed = e.get_state(graph, on("t"));
   BOOST_TEST_REQUIRE(failed.tasks.size() == 1U);
   BOOST_TEST(!failed.tasks[0].error.empty());
   BOOST_TEST(failed.tasks[0].interrupts.size() == 1U);
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(by_id_reach_subgraphs_that_keep_nothing) {
   unkept.persistence = ss::persistence::none;
   const auto graph = around(asking({"name?"}, 0, unkept));
   const auto stopped = run(e, graph, json::object{}, on("t"));
-  const auto state = ss::get_state(ss::detail::program_of(graph), place, true);
+  const auto state = e.get_state(graph, on("t"), true);
   BOOST_TEST_REQUIRE(state.tasks.size() == 1U);
   BOOST_TEST(state.tasks[0].nested == nullptr);
   BOOST_TEST_REQUIRE(state.interrupts().size() == 1U);

@@ -64,8 +64,8 @@ BOOST_DATA_TEST_CASE(edits_see_emptied_channels, boost::unit_test::data::make(ba
   auto config = on("t");
   config.thread.emplace().interrupt_before = std::vector<std::string>{"p"};
   (void)run(e, graph, json::object{{"bag", text(c.input)}}, config);
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, {{"log", json::array{"p"}}}, "p"));
-  const auto next = ss::get_state(ss::detail::program_of(graph), place).next;
+  (void)e.update_state(graph, on("t"), {{"log", json::array{"p"}}}, "p");
+  const auto next = e.get_state(graph, on("t")).next;
   // What a checkpoint does not keep is gone before the edit.
   const auto is_full = !c.is_emptied && c.rule != "untracked";
   BOOST_TEST(next == std::vector<std::string>{is_full ? "full" : "empty"},

@@ -25,19 +25,20 @@ BOOST_AUTO_TEST_CASE(an_edit_counts_as_the_node_that_ran_last_or_as_the_one_that
   options.interrupt_before = {"b"};
   const auto graph = chain({"a", "b", "c"}, options);
   (void)run(e, graph, json::object{}, on("t"));
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x));
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next == std::vector<std::string>{"b"},
+  (void)e.update_state(graph, on("t"), said_x);
+  BOOST_TEST(e.get_state(graph, on("t")).next == std::vector<std::string>{"b"},
              boost::test_tools::per_element());
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "b"));
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next == std::vector<std::string>{"c"},
+  (void)e.update_state(graph, on("t"), said_x, "b");
+  BOOST_TEST(e.get_state(graph, on("t")).next == std::vector<std::string>{"c"},
              boost::test_tools::per_element());
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x x c");
 }
 
 // B194: the message says which node.
 BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
+  auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"});
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "zz")),
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "zz"),
                         ss::graph_error, [](const ss::graph_error& failed) {
                           return std::string{failed.what()} == "Node zz does not exist";
                         });
@@ -50,21 +51,18 @@ BOOST_AUTO_TEST_CASE(an_edit_as_the_end_clears_what_is_pending) {
   g.add("ask", asks("?")).edge("__start__", "a").edge("__start__", "ask");
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
-  auto edit = ss::state_edit{};
-  edit.as_node = "__end__";
-  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
-  const auto now = ss::get_state(ss::detail::program_of(graph), place);
+  (void)e.update_state(graph, on("t"), update{.as_node = "__end__"});
+  const auto now = e.get_state(graph, on("t"));
   BOOST_TEST(now.next.empty());
   BOOST_TEST(log_in(graph, now) == "a");
 }
 
 // B200: without values only the edges of the node fire.
 BOOST_AUTO_TEST_CASE(an_edit_without_values_fires_edges_only) {
+  auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
-  auto edit = ss::state_edit{};
-  edit.as_node = "a";
-  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
-  const auto now = ss::get_state(ss::detail::program_of(graph), place);
+  (void)e.update_state(graph, on("t"), update{.as_node = "a"});
+  const auto now = e.get_state(graph, on("t"));
   BOOST_TEST(now.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
   BOOST_TEST(ss::detail::adapter_of(graph).state(*now.state).at("log").as_array().empty());
 }
@@ -76,10 +74,9 @@ BOOST_AUTO_TEST_CASE(an_edit_may_go_somewhere_and_send) {
   g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
   g.sequence({"__start__", "a", "b"});
   const auto graph = g.compile(kept());
-  auto edit = edit_of(graph, said_x, "a");
-  edit.go_to = {"c", "__end__"};
-  edit.sends = {{ss::detail::program_of(graph)->find("w"), 0, ss::value{json::value("sent")}}};
-  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
+  auto edit = update{.values = said_x, .as_node = "a", .go_to = {"c", "__end__"}};
+  edit.go_to.emplace_back(ss::node<json::value>{"w"}, json::value("sent"));
+  (void)e.update_state(graph, on("t"), std::move(edit));
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x b c sent");
 }
 
@@ -89,12 +86,12 @@ BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
   auto g = logging({"a", "b", "c"});
   g.edge("__start__", "a").edge("__start__", "b").join({"a", "b"}, "c");
   const auto graph = g.compile(kept());
-  const auto says = [&](const char* text, const char* node) {
-    return edit_of(graph, {{"log", json::array{text}}}, node);
+  const auto says = [](const char* text, const char* node) {
+    return update{.values = json::object{{"log", json::array{text}}}, .as_node = node};
   };
-  const auto id = ss::bulk_update_state(
-      ss::detail::program_of(graph), place, {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
-  const auto all = ss::state_history(ss::detail::program_of(graph), place);
+  const auto id = e.bulk_update_state(
+      graph, on("t"), {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
+  const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST_REQUIRE(all.size() == 2U);
   BOOST_TEST(all[0].point->id == id);
   BOOST_TEST(all[0].point->step == 1);
@@ -104,21 +101,21 @@ BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
 
 // B206
 BOOST_AUTO_TEST_CASE(lists_of_edits_that_cannot_be_applied_are_refused_in_words) {
+  auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
-  const auto refusal = [&](std::vector<std::vector<ss::state_edit>> steps) {
+  const auto refusal = [&](std::vector<std::vector<update>> steps) {
     try {
-      (void)ss::bulk_update_state(ss::detail::program_of(graph), place, std::move(steps));
+      (void)e.bulk_update_state(graph, on("t"), std::move(steps));
     } catch (const ss::graph_error& failed) {
       return std::string{failed.what()};
     }
     return std::string{"applied"};
   };
-  auto clears = ss::state_edit{};
-  clears.as_node = "__end__";
-  const auto as_a = edit_of(graph, said_x, "a");
+  const auto clears = update{.as_node = "__end__"};
+  const auto as_a = update{.values = said_x, .as_node = "a"};
   BOOST_TEST(refusal({}) == "No supersteps provided");
   BOOST_TEST(refusal({{}}) == "No updates provided");
-  BOOST_TEST(refusal({{as_a, edit_of(graph, said_x)}}) ==
+  BOOST_TEST(refusal({{as_a, update{.values = said_x}}}) ==
              "as_node is required when applying multiple updates");
   BOOST_TEST(refusal({{as_a, clears}}) == "Cannot apply multiple updates when clearing state");
 }
@@ -128,14 +125,14 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto before_b = ss::state_history(ss::detail::program_of(graph), place).at(1);
-  (void)ss::copy_state(ss::detail::program_of(graph), {"t", before_b.point->id, {}});
-  const auto copy = ss::get_state(ss::detail::program_of(graph), place);
+  const auto before_b = e.get_state_history(graph, on("t")).at(1);
+  (void)e.copy_state(graph, at(before_b.point->id));
+  const auto copy = e.get_state(graph, on("t"));
   BOOST_TEST(copy.point->parent == before_b.point->parent);
   BOOST_TEST((copy.point->source == ss::checkpoint_source::fork));
   BOOST_TEST(copy.next == before_b.next, boost::test_tools::per_element());
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b");
-  BOOST_CHECK_EXCEPTION((void)ss::copy_state(ss::detail::program_of(graph), {"nobody", {}, {}}), ss::graph_error,
+  BOOST_CHECK_EXCEPTION((void)e.copy_state(graph, on("nobody")), ss::graph_error,
                         [](const ss::graph_error& failed) {
                           return std::string{failed.what()} ==
                                  "thread 'nobody': Cannot copy a non-existent checkpoint";
@@ -149,8 +146,8 @@ BOOST_AUTO_TEST_CASE(an_edit_is_the_result_of_the_task_that_it_replaces) {
   options.interrupt_before = {"b"};
   const auto graph = chain({"a", "b"}, options);
   (void)run(e, graph, json::object{}, on("t"));
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "b"));
-  const auto all = ss::state_history(ss::detail::program_of(graph), place);
+  (void)e.update_state(graph, on("t"), said_x, "b");
+  const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST_REQUIRE(all[1].tasks.size() == 1U);
   BOOST_TEST_REQUIRE(all[1].tasks[0].result.has_value());
   BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(*all[1].tasks[0].result)) == R"({"log":["x"]})");
@@ -169,13 +166,13 @@ BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
   options.interrupt_before = {"w"};
   const auto graph = g.compile(options);
   (void)run(e, graph, json::object{}, on("t"));
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next.size() == 1U);
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x)); // as a, which ran last
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), place).next.size() == 1U);
+  BOOST_TEST(e.get_state(graph, on("t")).next.size() == 1U);
+  (void)e.update_state(graph, on("t"), said_x); // as a, which ran last
+  BOOST_TEST(e.get_state(graph, on("t")).next.size() == 1U);
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x x");
   (void)run(e, graph, json::object{}, on("u"));
-  (void)ss::update_state(ss::detail::program_of(graph), {"u", {}, {}}, edit_of(graph, said_x, "w"));
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"u", {}, {}}).next.empty());
+  (void)e.update_state(graph, on("u"), said_x, "w");
+  BOOST_TEST(e.get_state(graph, on("u")).next.empty());
 }
 
 // B346, B242: a subgraph's thread is read and edited in its namespace.
@@ -192,16 +189,17 @@ BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands)
   const auto options = kept();
   const auto graph = g.compile(options);
   (void)run(e, graph, json::object{}, on("t"));
-  const auto seen = ss::get_state(ss::detail::program_of(graph), place, true);
+  const auto seen = e.get_state(graph, on("t"), true);
   BOOST_TEST_REQUIRE(seen.tasks.size() == 1U);
   BOOST_TEST_REQUIRE(seen.tasks[0].nested != nullptr);
   BOOST_TEST(log_in(child, *seen.tasks[0].nested) == "first");
   BOOST_TEST(seen.tasks[0].nested->next == std::vector<std::string>{"ask"},
              boost::test_tools::per_element());
   const auto by_itself = made(options);
-  (void)ss::update_state(ss::detail::program_of(by_itself), {"t", {}, seen.tasks[0].nested_ns},
-                         edit_of(child, said_x, "first"));
-  BOOST_TEST(log_in(child, *ss::get_state(ss::detail::program_of(graph), place, true).tasks[0].nested) ==
+  auto inside = on("t");
+  inside.thread.emplace().checkpoint_ns = seen.tasks[0].nested_ns;
+  (void)e.update_state(by_itself, inside, said_x, "first");
+  BOOST_TEST(log_in(child, *e.get_state(graph, on("t"), true).tasks[0].nested) ==
              "first x");
 }
 
@@ -228,31 +226,33 @@ auto fails_with(ss::saver_errc code) {
 
 // Another process would not see it else, and a killed one would lose it.
 BOOST_AUTO_TEST_CASE(an_edit_that_cannot_be_saved_is_refused_and_one_that_is_made_is_on_the_disk) {
+  auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto options = ss::sqlite_saver_options{};
   options.busy_timeout = std::chrono::milliseconds{1};
   const auto keeper = std::make_shared<ss::sqlite_saver>(folder.file(), options);
   const auto graph = with_branch(keeper, [] {});
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
+  (void)e.update_state(graph, on("t"), said_x, "a");
   auto* other = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &other) == SQLITE_OK);
   BOOST_REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a")),
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"),
                         ss::saver_error, fails_with(ss::saver_errc::failed));
   sqlite3_close(other);
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
+  (void)e.update_state(graph, on("t"), said_x, "a");
   auto elsewhere = ss::sqlite_saver{folder.file()};
   BOOST_TEST(elsewhere.show({"t", ""})->at("values").at("log").as_array().size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
+  auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto meanwhile = std::function<void()>{};
   const auto graph = with_branch(std::make_shared<ss::sqlite_saver>(folder.file()), [&] {
     if (meanwhile)
       meanwhile();
   });
-  const auto id = ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
+  const auto id = e.update_state(graph, on("t"), said_x, "a");
   auto elsewhere = ss::sqlite_saver{folder.file()};
   meanwhile = [&] {
     auto theirs = *elsewhere.load({"t", ""}, "", ss::detail::program_of(graph)->layout())->point;
@@ -260,27 +260,28 @@ BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
     elsewhere.put({"t", ""}, std::make_shared<ss::checkpoint>(theirs));
     wait_until_saved(elsewhere);
   };
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a")),
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"),
                         ss::saver_error, fails_with(ss::saver_errc::conflict));
-  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), place)) == "x");
+  BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
 }
 
 BOOST_AUTO_TEST_CASE(an_edit_has_the_thread_for_itself) {
+  auto e = ss::engine{{.workers = 1}};
   const auto keeper = std::make_shared<ss::memory_saver>();
   const auto other = with_branch(keeper, [] {});
   auto edits = 0;
   const auto graph = with_branch(keeper, [&] {
     ++edits;
     BOOST_CHECK_EXCEPTION(
-        (void)ss::update_state(ss::detail::program_of(other), place, edit_of(other, said_x, "a"), {}),
+        (void)e.update_state(other, on("t"), update{said_x, "a"}, std::chrono::milliseconds{0}),
         ss::saver_error, fails_with(ss::saver_errc::in_use));
-    BOOST_CHECK_EXCEPTION((void)ss::copy_state(ss::detail::program_of(other), place, std::chrono::milliseconds{1}),
+    BOOST_CHECK_EXCEPTION((void)e.copy_state(other, on("t"), std::chrono::milliseconds{1}),
                           ss::saver_error, fails_with(ss::saver_errc::in_use));
   });
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "a"));
+  (void)e.update_state(graph, on("t"), said_x, "a");
   BOOST_TEST(edits == 1);
-  (void)ss::update_state(ss::detail::program_of(other), place, edit_of(other, said_x, "a"));
-  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), place)) == "x x");
+  (void)e.update_state(other, on("t"), said_x, "a");
+  BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x x");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -151,11 +151,12 @@ BOOST_AUTO_TEST_CASE(a_limit_below_one_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
+  auto e = ss::engine{{.workers = 1}};
   const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); });
-  BOOST_CHECK_EXCEPTION((void)ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}), ss::graph_error,
-                        [](const ss::graph_error& e) {
-                          return e.code() == ss::graph_errc::no_checkpointer &&
-                                 std::string{e.what()} == "No checkpointer set";
+  BOOST_CHECK_EXCEPTION((void)e.get_state(graph, on("t")), ss::graph_error,
+                        [](const ss::graph_error& failed) {
+                          return failed.code() == ss::graph_errc::no_checkpointer &&
+                                 std::string{failed.what()} == "No checkpointer set";
                         });
 }
 
@@ -196,10 +197,7 @@ BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
   g.edge("__start__", "a").edge("__start__", "b");
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
-  auto edit = ss::state_edit{};
-  edit.values.emplace();
-  BOOST_CHECK_EXCEPTION((void)ss::update_state(ss::detail::program_of(graph), {"t", {}, {}}, std::move(edit)),
-                        ss::graph_error, [](const ss::graph_error& failed) {
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), json::object{}), ss::graph_error, [](const ss::graph_error& failed) {
                           return has(failed.what(), "Ambiguous update, specify as_node");
                         });
 }
@@ -263,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
     for (const auto& part : {folder.file(), std::string{"make room"},
                              std::string{"what was saved before is safe, and threads go on"}})
       BOOST_TEST(has(broke_off.raw.error->text, part), broke_off.raw.error->text);
-    const auto stands = ss::get_state(ss::detail::program_of(graph), place);
+    const auto stands = e.get_state(graph, on("t"));
     BOOST_TEST(log_in(graph, stands) == "first");
     BOOST_TEST(stands.next == std::vector<std::string>{"big"}, boost::test_tools::per_element());
     const auto ended = run(e, graph, ss::resume(), config);

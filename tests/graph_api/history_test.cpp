@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(the_history_is_newest_first_and_says_what_came_next) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto all = ss::state_history(ss::detail::program_of(graph), place);
+  const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST_REQUIRE(all.size() == 4U); // b, a, START, the input
   BOOST_TEST(log_in(graph, all[0]) == "a b");
   BOOST_TEST(all[0].next.empty());
@@ -38,17 +38,17 @@ BOOST_AUTO_TEST_CASE(the_history_is_filtered_bounded_and_begun_before_an_id) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto all = ss::state_history(ss::detail::program_of(graph), place);
+  const auto all = e.get_state_history(graph, on("t"));
   auto query = ss::checkpoint_query{};
   query.source = ss::checkpoint_source::loop;
   query.before = all[0].point->id;
   query.limit = 1;
-  const auto some = ss::state_history(ss::detail::program_of(graph), place, query);
+  const auto some = e.get_state_history(graph, on("t"), query);
   BOOST_TEST_REQUIRE(some.size() == 1U);
   BOOST_TEST(some[0].point->id == all[1].point->id);
   query = {};
   query.step = -1;
-  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place, query).size() == 1U);
+  BOOST_TEST(e.get_state_history(graph, on("t"), query).size() == 1U);
 }
 
 // B243: what the reference keeps of a configuration, and no more.
@@ -65,15 +65,15 @@ BOOST_AUTO_TEST_CASE(short_entries_of_the_configuration_are_kept_with_checkpoint
   (void)run(e, graph, json::object{}, std::move(config));
   const auto kept = json::object{{"user", "u1"},   {"n", 3},       {"share", 0.5},
                                  {"is_new", true}, {"text", "ab"}, {"region", "eu"}};
-  for (const auto& point : ss::state_history(ss::detail::program_of(graph), place)) {
+  for (const auto& point : e.get_state_history(graph, on("t"))) {
     BOOST_TEST_REQUIRE(point.point->metadata != nullptr);
     BOOST_TEST((*point.point->metadata == kept));
   }
   (void)run(e, graph, json::object{}, on("t")); // another run says nothing
   auto query = ss::checkpoint_query{};
   query.metadata = {{"region", "eu"}};
-  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place, query).size() == 4U);
-  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place).size() == 8U);
+  BOOST_TEST(e.get_state_history(graph, on("t"), query).size() == 4U);
+  BOOST_TEST(e.get_state_history(graph, on("t")).size() == 8U);
 }
 
 // B241: as text, ids sort in the order in which they were made, whichever process made them.
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
     auto e = ss::engine{{.workers = 1}};
     const auto graph = chain({"a", "b"}, {.checkpointer = open_saver(folder.file())});
     (void)run(e, graph, json::object{}, on("t"));
-    const auto all = ss::state_history(ss::detail::program_of(graph), place);
+    const auto all = e.get_state_history(graph, on("t"));
     BOOST_TEST_REQUIRE(all.size() == 4U * static_cast<std::size_t>(process));
     BOOST_TEST(all[3].point->id > newest);
     BOOST_TEST(std::ranges::is_sorted(all, std::greater{},
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
 
 // B210
 BOOST_AUTO_TEST_CASE(a_thread_that_was_never_used_is_empty) {
-  const auto snapshot = ss::get_state(ss::detail::program_of(chain({"a"})), {"nobody", {}, {}});
+  const auto snapshot = ss::engine{{.workers = 1}}.get_state(chain({"a"}), on("nobody"));
   BOOST_TEST(snapshot.point == nullptr);
   BOOST_TEST(snapshot.next.empty());
   BOOST_TEST(snapshot.tasks.empty());
@@ -106,10 +106,10 @@ BOOST_AUTO_TEST_CASE(a_replay_branches_off_and_leaves_the_old_branch) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto before_b = ss::state_history(ss::detail::program_of(graph), place).at(1).point->id;
+  const auto before_b = e.get_state_history(graph, on("t")).at(1).point->id;
   for (auto branches = std::size_t{1}; branches < 3; ++branches) {
     BOOST_TEST(log_of(run(e, graph, ss::resume(), at(before_b))) == "a b");
-    const auto all = ss::state_history(ss::detail::program_of(graph), place);
+    const auto all = e.get_state_history(graph, on("t"));
     BOOST_TEST_REQUIRE(all.size() == 4 + 2 * branches); // a fork and b
     BOOST_TEST((all[1].point->source == ss::checkpoint_source::fork));
     BOOST_TEST(all[1].point->parent == before_b);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_replay_of_the_end_runs_nothing) {
   g.edge("__start__", "a");
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
-  const auto head = ss::state_history(ss::detail::program_of(graph), place).at(0).point->id;
+  const auto head = e.get_state_history(graph, on("t")).at(0).point->id;
   BOOST_TEST(log_of(run(e, graph, ss::resume(), at(head))) == "x");
   BOOST_TEST(calls == 1);
 }
@@ -138,11 +138,11 @@ BOOST_AUTO_TEST_CASE(an_edit_or_an_input_at_an_old_checkpoint_begins_a_branch) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto before_b = ss::state_history(ss::detail::program_of(graph), place).at(1).point->id;
-  (void)ss::update_state(ss::detail::program_of(graph), {"t", before_b, {}}, edit_of(graph, said_x));
+  const auto before_b = e.get_state_history(graph, on("t")).at(1).point->id;
+  (void)e.update_state(graph, at(before_b), said_x);
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x b");
   BOOST_TEST(log_of(run(e, graph, said_x, at(before_b))) == "a x a b");
-  const auto all = ss::state_history(ss::detail::program_of(graph), place);
+  const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST((all[3].point->source == ss::checkpoint_source::input));
   BOOST_TEST(all[3].point->parent == before_b);
 }
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_replay_asks_again) {
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
   BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "a yes");
-  const auto before = ss::state_history(ss::detail::program_of(graph), place).at(1).point->id;
+  const auto before = e.get_state_history(graph, on("t")).at(1).point->id;
   const auto again = run(e, graph, ss::resume(), at(before));
   BOOST_TEST_REQUIRE((again.raw.status == ss::run_status::interrupted));
   BOOST_TEST(log_of(run(e, graph, answer("no"), on("t"))) == "a no");
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(steps_are_counted_on_over_the_inputs_of_a_thread) {
   (void)run(e, graph, json::object{}, on("t"));
   (void)run(e, graph, json::object{}, on("t"));
   auto steps = std::vector<std::int64_t>{};
-  for (const auto& s : ss::state_history(ss::detail::program_of(graph), place))
+  for (const auto& s : e.get_state_history(graph, on("t")))
     steps.push_back(s.point->step);
   BOOST_TEST(steps == (std::vector<std::int64_t>{4, 3, 2, 1, 0, -1}),
              boost::test_tools::per_element());
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_failed_step_shows_its_errors_and_does_only_them_again) {
   });
   const auto graph = g.compile(kept());
   BOOST_TEST(run(e, graph, json::object{}, on("t")).raw.error->task == "w#1");
-  const auto seen = ss::get_state(ss::detail::program_of(graph), place);
+  const auto seen = e.get_state(graph, on("t"));
   BOOST_TEST(seen.next == std::vector<std::string>{"w"}, boost::test_tools::per_element());
   BOOST_TEST_REQUIRE(seen.tasks.size() == 3U);
   BOOST_TEST(seen.tasks[1].error.find("no y today") != std::string::npos);
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothi
       (void)run(e, graph, json::object{}, on("whole"));
     keeper->import_thread("t", keeper->export_thread("whole"));
     BOOST_TEST(keeper->prune({.thread_id = "t", .keep_last = 3}) > 0U);
-    const auto left = ss::state_history(ss::detail::program_of(graph), place);
+    const auto left = e.get_state_history(graph, on("t"));
     BOOST_TEST(left.size() == 3U);
     const auto go_on = [&](const std::string& thread, const std::string& from) {
       auto config = at(from);
@@ -255,17 +255,17 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_cut_at_a_question_has_nothing_of_the_answe
   const auto graph = g.compile(options);
   auto e = ss::engine{{.workers = 1}};
   BOOST_REQUIRE((run(e, graph, json::object{}, on("t")).raw.status == ss::run_status::interrupted));
-  const auto question = ss::get_state(ss::detail::program_of(graph), place).point->id;
+  const auto question = e.get_state(graph, on("t")).point->id;
   BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "first yes");
   keeper->import_thread("again", ss::cut_thread(keeper->export_thread("t"), question));
-  const auto stands = ss::get_state(ss::detail::program_of(graph), {"again"}, true);
+  const auto stands = e.get_state(graph, on("again"), true);
   BOOST_TEST((stands.next == std::vector<std::string>{"sub", "book"}));
   BOOST_TEST(!stands.tasks[0].nested->point);
   BOOST_TEST(booked == 1);
   BOOST_REQUIRE((run(e, graph, ss::resume(), on("again")).raw.status == ss::run_status::interrupted));
   BOOST_TEST(booked == 2);
   BOOST_TEST(log_of(run(e, graph, answer("no"), on("again"))) == "first no");
-  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), place)) == "first yes");
+  BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "first yes");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(subgraphs_that_ask_side_by_side_are_answered_one_by_one) {
     else
       BOOST_TEST(next.raw.interrupts.size() == 1U);
   }
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}).next.empty());
+  BOOST_TEST(e.get_state(graph, on("t")).next.empty());
 }
 
 // B182
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_failure_wins_over_a_question_which_stays_open) {
   const auto failed = run(e, graph, json::object{}, on("t"));
   BOOST_TEST_REQUIRE(failed.raw.error.has_value());
   BOOST_TEST(failed.raw.error->node == "fail");
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}).interrupts().size() == 1U);
+  BOOST_TEST(e.get_state(graph, on("t")).interrupts().size() == 1U);
   fails = false;
   BOOST_TEST(log_of(run(e, graph, answer("so"), on("t"))) == "so");
 }
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_keeps_the_sends_that_are_pending) {
   const auto graph = g.compile(std::move(options));
   const auto stopped = run(e, graph, json::object{}, on("t"));
   BOOST_TEST_REQUIRE((stopped.raw.status == ss::run_status::interrupted));
-  BOOST_TEST(ss::get_state(ss::detail::program_of(graph), {"t", {}, {}}).next.size() == 2U);
+  BOOST_TEST(e.get_state(graph, on("t")).next.size() == 2U);
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x y");
 }
 

@@ -10,7 +10,6 @@
 // What tests of the thread `t` share.
 namespace graph_api {
 
-inline const auto place = ss::thread_place{"t", {}, {}};
 
 inline ss::compiled_json_graph chain(std::vector<std::string> nodes,
                                      ss::compile_options options = kept()) {
@@ -30,15 +29,7 @@ inline std::string log_in(const ss::compiled_json_graph& g, const ss::state_snap
   return log_of({{}, ss::detail::adapter_of(g).state(*s.state)});
 }
 
-inline ss::state_edit edit_of(const ss::compiled_json_graph& g, const json::object& values,
-                              std::string as_node = {}) {
-  auto edit = ss::state_edit{};
-  edit.values.emplace();
-  for (auto& w : ss::detail::adapter_of(g).edit(values))
-    edit.values->push_back(std::move(w));
-  edit.as_node = std::move(as_node);
-  return edit;
-}
+using update = ss::state_update<json::object>;
 
 inline const auto said_x = json::object{{"log", json::array{"x"}}};
 

@@ -49,9 +49,9 @@ ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
 std::string log_text(const outcome& o) { return ss::to_canonical_text(o.state.at("log")); }
 
 /// The checkpoint before the n-th run (from 1) of w.
-std::string before_w(const ss::compiled_json_graph& g, std::size_t n) {
+std::string before_w(ss::engine& e, const ss::compiled_json_graph& g, std::size_t n) {
   auto found = std::vector<std::string>{};
-  for (const auto& s : ss::state_history(ss::detail::program_of(g), place))
+  for (const auto& s : e.get_state_history(g, on("t")))
     if (s.next == std::vector<std::string>{"w"})
       found.push_back(s.point->id);
   return found.at(found.size() - n);
@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(does_again_what_subgraphs_did, boost::unit_test::data::make
   for (const auto nth : {1U, 2U, 3U}) {
     const auto graph = loop_at(c.depth);
     BOOST_TEST(log_text(run(e, graph, json::object{{"n", 0}}, on("t"))) == c.log);
-    const auto back = run(e, graph, ss::resume(), at(before_w(graph, nth)));
+    const auto back = run(e, graph, ss::resume(), at(before_w(e, graph, nth)));
     BOOST_TEST(log_text(back) == c.log, "from run " << nth << " of w: " << log_text(back));
   }
 }
@@ -92,11 +92,8 @@ BOOST_DATA_TEST_CASE(edits_continue_from_the_edited_checkpoint,
   auto e = ss::engine{{.workers = 1}};
   const auto graph = loop_at(c.depth);
   (void)run(e, graph, json::object{{"n", 0}}, on("t"));
-  auto edited = place;
-  edited.checkpoint_id = before_w(graph, 2); // log [1]
-  auto as_v = ss::state_edit{};
-  as_v.as_node = "v";
-  const auto id = ss::update_state(ss::detail::program_of(graph), edited, as_v);
+  const auto edited = before_w(e, graph, 2); // log [1]
+  const auto id = e.update_state(graph, at(edited), update{.as_node = "v"});
   BOOST_TEST(log_text(run(e, graph, ss::resume(), at(id))) == c.log);
 }
 
@@ -107,18 +104,17 @@ BOOST_AUTO_TEST_CASE(edits_of_passed_checkpoints_leave_no_result) {
   auto config = on("t");
   config.thread.emplace().interrupt_before = std::vector<std::string>{"b"};
   (void)run(e, graph, json::object{}, config);
-  auto stopped = place;
-  stopped.checkpoint_id = ss::get_state(ss::detail::program_of(graph), place).point->id;
+  auto stopped = e.get_state(graph, on("t")).point->id;
   const auto has_result = [&] {
-    return ss::get_state(ss::detail::program_of(graph), stopped).tasks.at(0).result.has_value();
+    return e.get_state(graph, at(stopped)).tasks.at(0).result.has_value();
   };
-  const auto as_a = edit_of(graph, said_x, "a"); // b stays pending, without a result
-  (void)ss::update_state(ss::detail::program_of(graph), place, as_a);
-  (void)ss::update_state(ss::detail::program_of(graph), stopped, edit_of(graph, said_x, "b"));
+  const auto as_a = update{.values = said_x, .as_node = "a"}; // b stays pending, without a result
+  (void)e.update_state(graph, on("t"), as_a);
+  (void)e.update_state(graph, at(stopped), said_x, "b");
   BOOST_TEST(!has_result());
   // While a checkpoint is the newest, its pending task gets the result.
-  stopped.checkpoint_id = ss::update_state(ss::detail::program_of(graph), stopped, as_a);
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, said_x, "b"));
+  stopped = e.update_state(graph, at(stopped), as_a);
+  (void)e.update_state(graph, on("t"), said_x, "b");
   BOOST_TEST(has_result());
 }
 
@@ -133,7 +129,7 @@ BOOST_AUTO_TEST_CASE(does_the_newest_checkpoint_again) {
       inner = around(std::move(inner));
     const auto graph = loop_of(std::move(inner));
     (void)run(e, graph, json::object{{"n", 0}}, on("t"));
-    const auto newest = ss::get_state(ss::detail::program_of(graph), place).point->id;
+    const auto newest = e.get_state(graph, on("t")).point->id;
     const auto again = run(e, graph, ss::resume(), at(newest));
     BOOST_TEST((again.raw.status == ss::run_status::interrupted)); // it has stopped after k once more
     const auto ended = run(e, graph, ss::resume(), on("t"));
@@ -147,12 +143,10 @@ BOOST_AUTO_TEST_CASE(commands_write_to_the_branch_they_begin) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto old = ss::state_history(ss::detail::program_of(graph), place).at(1); // before b
+  const auto old = e.get_state_history(graph, on("t")).at(1); // before b
   auto said = ss::json_command{.update = said_x};
   BOOST_TEST(log_of(run(e, graph, std::move(said), at(old.point->id))) == "a x b");
-  auto passed = place;
-  passed.checkpoint_id = old.point->id;
-  BOOST_TEST(log_in(graph, ss::get_state(ss::detail::program_of(graph), passed)) == "a");
+  BOOST_TEST(log_in(graph, e.get_state(graph, at(old.point->id))) == "a");
   BOOST_TEST(log_of(run(e, graph, ss::resume(), at(old.point->id))) == "a b");
 }
 

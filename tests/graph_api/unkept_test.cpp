@@ -42,12 +42,12 @@ void use(ss::engine& e, const ss::compiled_json_graph& graph, ss::durability whe
   const auto ended = run(e, graph, std::move(said), config);
   BOOST_TEST(ended.state.at("n").as_int64() == 11);
   BOOST_TEST(log_of(ended) == "i Ann");
-  (void)ss::update_state(ss::detail::program_of(graph), place, edit_of(graph, {{"u", secret}, {"n", 1}}, "a"));
+  (void)e.update_state(graph, on("t"), {{"u", secret}, {"n", 1}}, "a");
 }
 
 /// Whether anything that a history shows holds the secret.
-bool shows_secret(const ss::compiled_json_graph& graph) {
-  for (const auto& s : ss::state_history(ss::detail::program_of(graph), place)) {
+bool shows_secret(ss::engine& e, const ss::compiled_json_graph& graph) {
+  for (const auto& s : e.get_state_history(graph, on("t"))) {
     if (ss::to_text(ss::detail::adapter_of(graph).state(*s.state)).find(secret) != std::string::npos)
       return true;
     for (const auto& t : s.tasks)
@@ -71,7 +71,7 @@ BOOST_DATA_TEST_CASE(are_not_in_files, durabilities, when) {
     options.cache = std::make_shared<ss::sqlite_cache>(folder.file("cache.db"));
     const auto graph = secretive(options);
     use(e, graph, static_cast<ss::durability>(when));
-    BOOST_TEST(!shows_secret(graph));
+    BOOST_TEST(!shows_secret(e, graph));
     BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
     wait_until_saved(*options.checkpointer);
     for (const auto& file : std::filesystem::directory_iterator{
@@ -88,9 +88,9 @@ BOOST_DATA_TEST_CASE(are_not_in_memory_savers, durabilities, when) {
   const auto options = kept();
   const auto graph = secretive(options);
   use(e, graph, static_cast<ss::durability>(when));
-  BOOST_TEST(!shows_secret(graph));
+  BOOST_TEST(!shows_secret(e, graph));
   BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
-  for (const auto& s : ss::state_history(ss::detail::program_of(graph), place))
+  for (const auto& s : e.get_state_history(graph, on("t")))
     BOOST_TEST(ss::to_text(ss::detail::adapter_of(graph).state(*s.point->state)).find(secret) == std::string::npos);
 }
 

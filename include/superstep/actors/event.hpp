@@ -54,8 +54,8 @@ struct update_event : event_origin {
   program_ptr program{}; ///< of the task, for wrote()
   write_list writes{};   ///< what the task wrote, by the numbers of the channels
 
-  /// The value that the task wrote to a field, `wrote<&State::field>()`. Null if it did not write the field,
-  /// or is of a graph with another state. Valid as long as the event.
+  /// The value that the task wrote to a field, `wrote<&State::field>()`. Null if it did not write
+  /// the field, or is of a graph with another state. Valid as long as the event.
   template <auto Member>
   [[nodiscard]] const typename detail::field<Member>::type* wrote() const& noexcept {
     using of = typename detail::field<Member>::state;

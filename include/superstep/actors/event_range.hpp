@@ -28,7 +28,8 @@ public:
   /// The next event; empty when the run has ended. Blocks. Throws the run's graph_error after the
   /// last event.
   [[nodiscard]] std::optional<event<State>> next() { return typed(events_.next()); }
-  /// Awaits the next event without a thread that waits; see next(). The range must outlive the task.
+  /// Awaits the next event without a thread that waits; see next(). The range must outlive the
+  /// task.
   [[nodiscard]] task<std::optional<event<State>>> receive() {
     auto waiting = events_.receive();
     auto raw = co_await waiting;

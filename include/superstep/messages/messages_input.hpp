@@ -9,8 +9,8 @@
 
 namespace superstep {
 
-/// The messages that a caller's text is as the input of a graph: one human message. The run verbs of
-/// the engine look for these functions for states with the field `messages`.
+/// The messages that a caller's text is as the input of a graph: one human message. The run verbs
+/// of the engine look for these functions for states with the field `messages`.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, std::string_view text);
 /// The messages that a caller's messages are as the input of a graph.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message one);

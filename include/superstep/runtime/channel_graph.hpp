@@ -72,7 +72,8 @@ public:
   /// The same with a value from the beginning.
   template <class T>
   channel_handle<T> last_value(std::string name, T initial) {
-    return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name), std::move(initial));
+    return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name),
+                                                                   std::move(initial));
   }
   /// Folds the writes of a step into its value, in task order; see channels/rules.hpp.
   template <class T, reducer_for<T> Fn>

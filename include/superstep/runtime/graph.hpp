@@ -124,7 +124,8 @@ public:
   }
 
   /// Adds a node. The body takes `const Input&` and, if it likes, `const run_config&` and
-  /// `runtime`; it returns update<State>, set<…>(…), command<State> or nothing, or a task<> of these.
+  /// `runtime`; it returns update<State>, set<…>(…), command<State> or nothing, or a task<> of
+  /// these.
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
     builder_.add_node(std::string{n.name},

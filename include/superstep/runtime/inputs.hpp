@@ -112,8 +112,8 @@ concept plain_input_of = requires(const state_adapter<State>& adapter, Input inp
 
 } // namespace detail
 
-/// An input that a run of a graph over State accepts: a State (on a new thread only), an update of one, a
-/// part, a command, resume; text, a message or a list of messages if the state has the field
+/// An input that a run of a graph over State accepts: a State (on a new thread only), an update of
+/// one, a part, a command, resume; text, a message or a list of messages if the state has the field
 /// `messages`. A graph over json::object accepts objects, one over channel_values channel_writes.
 template <class Input, class State>
 concept run_input_of = std::same_as<Input, resume> || std::same_as<Input, command<State>> ||
