@@ -11,18 +11,19 @@ namespace superstep {
 struct engine_options {
   /// Lanes; each owns its runs and is served by one thread. 0: one per core.
   std::size_t workers = 0;
-  /// How often the watcher looks. A body found on a lane at two looks is left to a thread of its
-  /// own.
+  /// Watcher polling interval. A body that still runs after two polls keeps its thread, and the
+  /// lane moves to another.
   std::chrono::microseconds watcher_tick{500};
   /// All threads of the engine. At the bound a lane waits for its body.
   std::size_t threads_max = 256;
   /// Actors are taken from and given back to pools. Off: every run creates its own.
   bool pool_actors = true;
-  /// Idle actors that a lane keeps.
+  /// Largest number of idle actors that a lane keeps.
   std::size_t pooled_actors_max = 65'536;
-  /// Super-steps of one run before the lane looks after its other runs.
+  /// Super-steps of one run before the lane serves its other runs.
   std::uint32_t steps_per_turn = 1'024;
-  /// How long the destructor waits for bodies that block; after that their threads are left behind.
+  /// The longest time that the destructor waits for blocking bodies. After it their threads are
+  /// detached.
   std::chrono::milliseconds shutdown_grace{5'000};
 };
 

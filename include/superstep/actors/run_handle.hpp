@@ -9,16 +9,16 @@ namespace superstep {
 
 class engine_core;
 
-/// Names one run of an engine. Cheap to copy; outlives the run and the engine.
+/// A reference to one run of an engine. Cheap to copy. May outlive the run and the engine.
 class run_handle {
 public:
   run_handle() = default;
-  /// Ends the run with graph_errc::cancelled, soon. Bodies that wait are destroyed, bodies that
-  /// block are left to end unheard; when their nodes say what an open task has given, that counts
-  /// (node_options::on_failure). Without effect on a run that has ended. Any thread.
+  /// Ends the run with graph_errc::cancelled, soon. Suspended bodies are destroyed. A blocking body
+  /// runs to completion and its result is discarded. node_options::on_failure may give the output
+  /// of open tasks. No effect on a run that has ended. Thread-safe.
   void cancel() const;
-  /// Asks the run to stop before its next super-step, with graph_errc::drained. A run on a thread
-  /// can be resumed: nothing of it is lost or done twice. Any thread.
+  /// Stops the run before its next super-step, with graph_errc::drained. A run on a thread can be
+  /// resumed: nothing is lost or done twice. Thread-safe.
   void drain(std::string reason = "requested") const;
   [[nodiscard]] explicit operator bool() const noexcept { return run_ != 0; }
 

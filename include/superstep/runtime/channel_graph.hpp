@@ -69,7 +69,7 @@ public:
     return add_channel<superstep::last_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                           std::optional<T>{});
   }
-  /// The same with a value from the beginning.
+  /// Holds the latest value, from `initial` on; two writes in one step are an error.
   template <class T>
   channel_handle<T> last_value(std::string name, T initial) {
     return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name),
@@ -102,8 +102,8 @@ public:
                                                                  accumulate);
   }
 
-  /// Adds a node. The body takes the values of the channels and, if it likes, `const run_config&`
-  /// and `runtime`; it returns step_result or nothing, or a task<> of one of these.
+  /// Adds a node. The body takes the values of the channels, optionally `const run_config&` and
+  /// `runtime`, and returns step_result or nothing, or a task<> of one of these.
   template <class... H, class F>
     requires detail::channel_body_for<F, typename H::held_type...>
   superstep::node<void> add(std::string name, reads<H...> from, F body,
@@ -116,7 +116,7 @@ public:
                       false, std::move(options));
     return {view};
   }
-  /// Adds a node that is fed by Sends: its input is the payload.
+  /// Adds a node that is fed by Sends. Its input is the payload.
   template <class In, detail::channel_body_for<In> F>
   superstep::node<In> worker(std::string name, F body, node_options options = {}) {
     const auto view = keep(name);
@@ -126,12 +126,13 @@ public:
     return {view};
   }
 
+  /// Adds an edge: `to` runs in the step after `from`.
   channel_graph& edge(destination from, destination to);
-  /// Several sources: a join. The target runs when all of them have run, in whatever steps.
+  /// Adds a join: the target runs when all sources have run, in whatever steps.
   channel_graph& edge(std::initializer_list<destination> from, destination to);
-  /// Edges from each to the next.
+  /// Adds edges from each node to the next.
   channel_graph& sequence(std::initializer_list<destination> nodes);
-  /// After `from` (or at the entry: start) the router chooses where to go; see graph::branch.
+  /// Adds a branch whose router gets the values of these channels; see graph::branch.
   template <class... H, class R>
     requires detail::channel_router_for<R, typename H::held_type...>
   channel_graph& branch(destination from, reads<H...> what, R route,
@@ -144,7 +145,8 @@ public:
     return *this;
   }
 
-  /// Checks the graph and freezes it. Throws compile_error with every fault. No more can be added.
+  /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Nothing
+  /// can be added afterwards.
   [[nodiscard]] compiled_graph<channel_values> compile(compile_options options = {});
 
 private:

@@ -31,7 +31,7 @@ struct node {
 inline constexpr auto start = start_node;
 inline constexpr auto end = end_node;
 
-/// Where to go: a node to activate, or a Send, which is a node and an input of its own.
+/// A node to activate, or a Send, which is a node and an input of its own.
 /// Names are views: of node constants, or of text that outlives the graph's construction.
 class destination {
 public:
@@ -47,13 +47,13 @@ public:
 
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }
-  /// A Send whose whole attempt may take so long, instead of what its node says (at most 49 days).
+  /// Sets the timeout of an attempt of a Send, instead of its node's (at most 49 days).
   [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
     SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
     timeout_ms_ = static_cast<std::uint32_t>(limit.count());
     return std::move(*this);
   }
-  /// Adds it to what a node gave. Throws graph_error{unknown_node}.
+  /// Adds the destination to the output of a node. Throws graph_error{unknown_node}.
   void add_to(node_output& out, const program& table) && {
     if (!is_send()) {
       table.go_to(out, name_);

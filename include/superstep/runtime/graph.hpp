@@ -102,7 +102,7 @@ private:
 
 } // namespace detail
 
-/// A graph whose state is a struct of the user's:
+/// A graph whose state is a described struct:
 ///
 ///     struct counter { int n = 0; std::vector<std::string> log;
 ///       using reducers = superstep::reducers<by<&counter::log, append>>; };
@@ -123,8 +123,8 @@ public:
     builder_.set_state([] { return state_ptr{new struct_block<State>}; });
   }
 
-  /// Adds a node. The body takes `const Input&` and, if it likes, `const run_config&` and
-  /// `runtime`; it returns update<State>, set<…>(…), command<State> or nothing, or a task<> of
+  /// Adds a node. The body takes `const Input&`, optionally `const run_config&` and `runtime`, and
+  /// returns update<State>, set<…>(…), command<State> or nothing, or a task<> of
   /// these.
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
@@ -139,9 +139,10 @@ public:
     return add(superstep::node<State>{name}, std::move(body), std::move(options));
   }
 
-  /// When an activation of `n` has failed for good, the handler runs in the same step instead: with
-  /// the input of the activation, and runtime::failure() saying why. What it returns counts as the
-  /// node's output, but only its own Commands say where to go on: the edges of `n` do not fire.
+  /// Adds an error handler of `n`. It runs in the same step when an activation of `n` has failed
+  /// and is not retried, with the input of the activation; runtime::failure() is the reason. Its
+  /// result is the output of the node. The edges of `n` do not fire: only commands choose the next
+  /// nodes.
   template <class Input, detail::typed_body<Input, State> F>
   graph& on_error(node<Input> n, F handler, node_options options = {}) {
     builder_.add_error_handler(
@@ -149,22 +150,23 @@ public:
         !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
-  /// The same for all nodes without a handler of their own; reads the state, also after a Send.
+  /// Adds an error handler for all nodes without one of their own. Its input is the state, also if
+  /// the node was fed by a Send.
   template <detail::typed_body<State, State> F>
   graph& on_error(F handler, node_options options = {}) {
     builder_.set_error_handler(
         std::make_unique<detail::body_of<State, State, F>>(std::move(handler)), std::move(options));
     return *this;
   }
-  /// What nodes use where their own options say nothing: retry, cache and timeout.
+  /// Sets the retry, cache and timeout of nodes whose own options do not set them.
   graph& defaults(node_options options) {
     builder_.set_defaults(std::move(options));
     return *this;
   }
 
   /// Adds a graph with a state of its own as a node. `to_child` makes its input of the node's,
-  /// `from_child` our update of what it ends with. Its stops, events and checkpoints are part of
-  /// our run's.
+  /// `from_child` an update of this graph of its last state. Its interrupts, events and checkpoints
+  /// are part of the run.
   ///
   /// `to_child` returns a Child, an update of one or a part. A graph that keeps its state between
   /// calls (persistence::per_thread) takes no whole Child: compile() refuses it, because each call
@@ -209,11 +211,12 @@ public:
         [](const State& state) { return detail::update_of_all(state); }, std::move(options));
   }
 
+  /// Adds an edge: `to` runs in the step after `from`. START is the entry, END leads nowhere.
   graph& edge(destination from, destination to) {
     builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
     return *this;
   }
-  /// Several sources: a join. The target runs when all of them have run, in whatever steps.
+  /// Adds a join: the target runs when all sources have run, in whatever steps.
   graph& edge(std::initializer_list<destination> from, destination to) {
     auto names = std::vector<std::string>{};
     for (const auto& f : from)
@@ -222,7 +225,7 @@ public:
     return *this;
   }
 
-  /// Edges from each to the next.
+  /// Adds edges from each node to the next.
   graph& sequence(std::initializer_list<destination> nodes) {
     auto names = std::vector<std::string>{};
     for (const auto& n : nodes)
@@ -231,9 +234,9 @@ public:
     return *this;
   }
 
-  /// After `from` (or at the entry: start) the router chooses where to go. It sees the state with
-  /// the node's own writes applied, and returns a destination or a list of them.
-  /// `declared` names the possible targets: drawn, and checked by compile().
+  /// Adds a branch after `from`, or at the entry (start). The router gets the state with the node's
+  /// own writes applied, and returns a destination or a list of them, for example send_each().
+  /// @param declared the possible targets, drawn and checked by compile()
   template <detail::typed_router<State> R>
   graph& branch(destination from, R route, std::initializer_list<destination> declared = {}) {
     auto names = std::vector<std::pair<std::string, std::string>>{};
@@ -245,8 +248,8 @@ public:
     return *this;
   }
 
-  /// The same for a router that returns a label (bool, an enumerator or text) and a map of what
-  /// the labels mean. A label that is not in the map fails the node; the labels are drawn.
+  /// Adds a branch whose router returns a label (bool, an enumerator or text).
+  /// @param map the target of each label, drawn. Another label fails the node.
   template <detail::labelling_router<State> R>
   graph& branch(destination from, R route,
                 std::vector<std::pair<detail::body_result<R, State>, destination>> map) {
@@ -263,7 +266,8 @@ public:
     return *this;
   }
 
-  /// Checks the graph and freezes it. Throws compile_error with every fault. The graph is used up.
+  /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Call it
+  /// once: the bodies move into the result.
   [[nodiscard]] compiled_graph<State> compile(compile_options options = {}) {
     return compiled_graph<State>{builder_.compile(std::move(options))};
   }

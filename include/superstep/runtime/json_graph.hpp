@@ -65,7 +65,7 @@ struct json_cache_policy {
   std::optional<std::chrono::milliseconds> ttl{};             ///< nothing: for ever
 };
 
-/// What a JSON node may be told beside its body.
+/// The options of a JSON node.
 struct json_node_options {
   std::vector<std::string> reads{};        ///< channels of its input; empty: all
   std::vector<std::string> destinations{}; ///< nodes its commands may go to: drawn, and checked
@@ -146,7 +146,8 @@ public:
   ///   remaining_steps, is_last_step (read only, of the run)
   /// Writes `{"__overwrite__": value}` replace the value of the five that fold.
   json_graph& channel(std::string name, std::string_view rule = "last");
-  /// The same by a function. Without an initial value the first write is kept as it is.
+  /// Adds a channel that combines the writes of a step by a function. Without an initial value the
+  /// first write is kept as it is.
   json_graph& channel(std::string name, json_reducer reduce,
                       std::optional<json::value> initial = {},
                       failed_fold = failed_fold::may_change_value);
@@ -158,36 +159,38 @@ public:
   /// written; a node that reads one of another shape fails, if json_graph_options::check_inputs.
   json_graph& shape(std::string channel, const json::value& written);
 
-  /// Adds a node.
+  /// Adds a node; see json_graph for its body.
   template <detail::json_body F>
   json_graph& add(std::string name, F body, json_node_options options = {}) {
     add_node(std::move(name), detail::erase_body(std::move(body)), detail::gives_json_commands<F>,
              std::move(options));
     return *this;
   }
-  /// Runs in the same step instead of a node that has failed for good; see graph::on_error.
+  /// Adds an error handler of a node; see graph::on_error.
   template <detail::json_body F>
   json_graph& on_error(std::string node, F handler) {
     add_handler(std::move(node), detail::erase_body(std::move(handler)),
                 detail::gives_json_commands<F>);
     return *this;
   }
-  /// The same for all nodes without a handler of their own.
+  /// Adds an error handler for all nodes without one of their own.
   template <detail::json_body F>
   json_graph& on_error(F handler) {
     add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
     return *this;
   }
-  /// A graph as a node: it gets what the node reads, cut to its input, and what it puts out is
-  /// written to the channels of the same names.
+  /// Adds a graph as a node. It gets the channels that the node reads, limited to its input; its
+  /// output is written to the channels of the same names.
   json_graph& add(std::string name, compiled_json_graph subgraph, json_node_options options = {});
-  /// Which channels an input may set and a caller sees; without these, all but the managed ones.
+  /// Limits the channels that an input may set, and those of the result. Default: all but the
+  /// managed ones.
   json_graph& input(std::vector<std::string> channels);
   json_graph& output(std::vector<std::string> channels);
+  /// Adds an edge: `to` runs in the step after `from`.
   json_graph& edge(std::string from, std::string to);
-  /// Edges from each to the next.
+  /// Adds edges from each node to the next.
   json_graph& sequence(std::vector<std::string> nodes);
-  /// The target runs when all of the sources have run, in whatever steps.
+  /// Adds a join: the target runs when all sources have run, in whatever steps.
   json_graph& join(std::vector<std::string> from, std::string to);
   /// After `from` (or at the entry: __start__) the router chooses where to go: a json_target or
   /// text, or a list of these. It sees the state with the node's own writes applied. A path map
@@ -198,7 +201,8 @@ public:
     return *this;
   }
 
-  /// Checks the graph and freezes it. Throws compile_error with every fault. The graph is used up.
+  /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Call it
+  /// once: the bodies move into the result.
   [[nodiscard]] compiled_json_graph compile(compile_options options = {});
 
 private:

@@ -22,15 +22,15 @@ enum class durability : std::uint8_t {
   exit,  ///< one, when the run ends
 };
 
-/// What a caller may say beyond the thread's name.
+/// Options of a run on a thread, beyond the thread's name.
 struct thread_options {
-  std::string checkpoint_id{}; ///< where the thread goes on; empty: its newest checkpoint
+  std::string checkpoint_id{}; ///< checkpoint to start from; empty: the newest
   /// The namespace of a subgraph, for get_state() and update_state(); empty: the outermost graph.
   std::string checkpoint_ns{};
   superstep::durability durability = superstep::durability::async;
   /// The choice if another run has the thread.
   when_in_use on_busy = when_in_use::wait;
-  /// Nodes that the run stops before or after, instead of those of compile(); `*`: all.
+  /// Nodes that the run stops before or after, instead of those of compile(). `*` names all.
   std::optional<std::vector<std::string>> interrupt_before{};
   std::optional<std::vector<std::string>> interrupt_after{};
   /// Where the thread is kept, long-term memory, outputs of earlier activations: those of the graph
@@ -40,7 +40,7 @@ struct thread_options {
   std::shared_ptr<write_cache> cache{};
 };
 
-/// What the caller says about one run. The same for all its nodes, read-only while it runs.
+/// The options of one run. Read-only while it runs, and the same for all its nodes.
 struct run_config {
   /// Names the run in errors and events, and seeds ids. Empty: the engine numbers it.
   std::string run_id{};

@@ -47,14 +47,13 @@ private:
   std::optional<json::value> answer_;
 };
 
-/// What a node body may ask of the run it is part of. Copyable; owned by its call, so it stays
-/// valid for a body that outlives its call.
+/// The run as a node body sees it. Copyable. Stays valid for a body that outlives its call.
 class runtime {
 public:
   /// Number of the super-step, from 1 for the first nodes of a fresh run.
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
-  /// Steps that the run may take after this one; 1 in the last one after which it can still end
-  /// well.
+  /// Steps that the run may take after this one; 1 in the last step after which it can still end
+  /// without an error.
   [[nodiscard]] std::int64_t remaining_steps() const noexcept { return steps_left_; }
   [[nodiscard]] bool is_last_step() const noexcept { return remaining_steps() == 1; }
   [[nodiscard]] std::string_view node() const noexcept { return node_; }
@@ -62,7 +61,7 @@ public:
   [[nodiscard]] std::uint32_t task_index() const noexcept { return task_index_; }
   [[nodiscard]] std::uint32_t attempt() const noexcept { return attempt_; }
   [[nodiscard]] const run_config& config() const noexcept { return *config_; }
-  /// Set when the call is cancelled; a body that blocks may look at it now and then.
+  /// Set when the call is cancelled. A blocking body should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   /// The caller's context (run_config::context), or null if the run has none. Throws wrong_type if
   /// it is of another type.
@@ -70,32 +69,33 @@ public:
   [[nodiscard]] const T* context() const {
     return config_->context.get<T>();
   }
-  /// Sends a custom event to whoever streams the run, at once. Thread-safe.
+  /// Sends a custom event to the stream of the run, at once. Thread-safe.
   void emit(json::value event) const {
     heartbeat(false);
     if (emit_)
       emit_(std::move(event));
   }
-  /// Sends a message, or a piece of one, to whoever streams the run's messages, at once. What it
-  /// holds is the node's own choice; the prebuilt agents send `message`. Thread-safe.
+  /// Sends a message, or a piece of one, to the stream of the run, at once. Its type is the node's
+  /// own choice; the prebuilt agents send `message` and `message_chunk`. Thread-safe.
   void emit_message(value message) const {
     heartbeat(false);
     if (emit_message_)
       emit_message_(std::move(message));
   }
+  /// Whether a reader of the run's stream gets messages.
   [[nodiscard]] bool streams_messages() const noexcept { return static_cast<bool>(emit_message_); }
-  /// Tells the engine that the body is not stuck; see timeout_policy. Thread-safe.
+  /// Reports that the body makes progress; see timeout_policy. Thread-safe.
   void heartbeat() const { heartbeat(true); }
-  /// In an error handler: why its node failed. Null elsewhere.
+  /// The reason why the node of an error handler failed; null in other bodies.
   [[nodiscard]] const run_error* failure() const noexcept { return failure_.get(); }
 
   /// Long-term memory that outlives the thread; null when neither graph nor run has one.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
 
-  /// Which task of its thread this is, in whatever process; null in a run that is not kept.
+  /// The task of the thread that the body serves, the same in any process; null without a thread.
   [[nodiscard]] std::shared_ptr<const task_place> place() const;
 
-  /// Asks the caller of the run:
+  /// Interrupts the run until its caller resumes it with a value:
   ///
   ///     auto question = rt.interrupt({{"question", "Approve?"}, {"amount", 250}});
   ///     auto answer = co_await question;
@@ -103,17 +103,17 @@ public:
   /// In two statements, because g++ 12 refuses a braced list in an expression that contains
   /// co_await ("array used as initializer"); a text or a named value may be awaited at once.
   ///
-  /// Without an answer the body goes no further: the run stops when its siblings have ended, and
-  /// whoever resumes the thread runs the body again from its beginning. Questions are told apart by
-  /// their order, so a body must ask them in the same order each time.
+  /// Without a resume value the body is destroyed at this point. The run stops when the other tasks
+  /// of the step have ended. When the thread is resumed the body runs again from its beginning.
+  /// Interrupts are identified by their order, which must be the same each time.
   [[nodiscard]] question interrupt(json::value asked) const;
   template <std::convertible_to<std::string_view> Text>
     requires(!std::is_null_pointer_v<Text>) // that is the JSON null
   [[nodiscard]] question interrupt(const Text& asked) const {
     return interrupt(json::value(json::string(std::string_view{asked})));
   }
-  /// The same for a plain function: nothing means that it should return at once; what it returns
-  /// then is dropped. Only inside the body.
+  /// Interrupts the run from a plain function. Without a resume value it returns nothing, and the
+  /// function must return at once; its result is dropped. Only inside the body.
   [[nodiscard]] std::optional<json::value> ask(const json::value& asked) const;
   template <std::convertible_to<std::string_view> Text>
     requires(!std::is_null_pointer_v<Text>) // that is the JSON null
