@@ -114,7 +114,13 @@ void engine::run_each(
       const auto lock = wait_below(std::max<std::size_t>(at_once_max, 1));
       ++running;
     }
-    begin(i, ended);
+    try {
+      begin(i, ended);
+    } catch (...) { // the runs before it still use what is on this stack
+      ended();
+      static_cast<void>(wait_below(1));
+      throw;
+    }
   }
   static_cast<void>(wait_below(1));
 }

@@ -107,6 +107,22 @@ BOOST_AUTO_TEST_CASE(batch_reports_invalid_inputs_and_continues) {
   BOOST_TEST(log_of({{}, all[1].state}) == "x a");
 }
 
+BOOST_AUTO_TEST_CASE(batch_waits_for_its_runs_before_it_throws) {
+  auto e = ss::engine{{.workers = 2}};
+  auto g = logging({"a"});
+  const auto graph = g.edge("__start__", "a").compile();
+  auto inputs = std::vector<json::object>(20, json::object{{"log", json::array{"x"}}});
+  inputs.push_back({{"nothing", 1}}); // refused before it runs, on the caller's thread
+  auto ended = std::atomic<int>{0};
+  const auto count = [&](std::size_t, const ss::run_result<json::object>& r) {
+    if (r.error)
+      throw std::runtime_error{"refused"};
+    ++ended;
+  };
+  BOOST_CHECK_THROW(e.batch(graph, inputs, {}, count), std::runtime_error);
+  BOOST_TEST(ended == 20);
+}
+
 BOOST_AUTO_TEST_CASE(bodies_invoke_graphs_of_every_kind) {
   auto e = ss::engine{{.workers = 1}};
   const auto typed = adding();

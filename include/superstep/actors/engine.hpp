@@ -134,9 +134,9 @@ public:
           const auto at_end = batch_end{ended};
           done(i, std::move(r));
         });
-      } catch (const graph_error& e) {
-        const auto at_end = batch_end{ended};
+      } catch (const graph_error& e) { // the input or the configuration is invalid
         done(i, {.status = run_status::failed, .error = e.details()});
+        ended();
       }
     });
   }
@@ -243,7 +243,8 @@ private:
   raw_result wait_for(const program_ptr& program, run_input input, run_config config);
   event_stream open_stream(const program_ptr& program, run_input input, stream_mode modes,
                            run_config config, std::size_t buffer_max);
-  /// Calls `begin(i, ended)` for each index below `count`, at most `at_once_max` without an end.
+  /// Calls `begin(i, ended)` for each index below `count`, at most `at_once_max` without an end. If
+  /// one throws, waits for those before it and throws that.
   static void run_each(std::size_t count, std::size_t at_once_max,
                        const std::function<void(std::size_t, const std::function<void()>&)>& begin);
   [[nodiscard]] static thread_place place_of(const run_config& config);
