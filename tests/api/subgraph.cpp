@@ -23,18 +23,16 @@ BOOST_DESCRIBE_STRUCT(summary, (), (source, result))
 
 int main() {
   auto shorten = ss::graph<summary>{};
-  shorten.add("cut", [](const summary& s) {
+  shorten.edge(ss::start, "cut").add("cut", [](const summary& s) {
     return ss::set<&summary::result>(s.source.substr(0, s.source.find(' ')));
   });
-  shorten.edge(ss::start, "cut");
 
   auto g = ss::graph<article>{};
-  g.add("summary", shorten.compile(),
-        [](const article& a) { return summary{.source = a.text}; },
-        [](const summary& s) { return ss::set<&article::summary>(s.result); });
   g.edge(ss::start, "summary");
+  g.add("summary", shorten.compile(), [](const article& a) { return summary{.source = a.text}; },
+        [](const summary& s) { return ss::set<&article::summary>(s.result); });
 
   auto engine = ss::engine{};
-  const auto done = engine.invoke(g.compile(), article{.text = "Rome is old."});
+  auto done = engine.invoke(g.compile(), article{.text = "Rome is old."});
   std::cout << done.state.summary << '\n';
 }
