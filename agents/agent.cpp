@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_graph.hpp"
+
 #include <superstep/agents/agent.hpp>
 
 #include <utility>
 
 namespace superstep {
 
-namespace {
-
-react_agent_options react_options(const agent_spec& spec, chat_model_ptr model, tool_list tools) {
-  auto out = react_agent_options{};
-  out.name = spec.name;
-  out.model = std::move(model);
-  out.tools = std::move(tools);
-  out.prompt = spec.prompt;
-  out.version = spec.version;
-  out.tool_limit = limiter{spec.limits.tool_calls};
-  out.early_tools = spec.early_tools;
-  return out;
-}
-
-} // namespace
-
 agent::agent(agent_spec spec, chat_model_ptr model, tool_list tools,
              std::vector<sub_agent> sub_agents)
     : spec_{std::move(spec)}, model_{std::move(model)}, tools_{std::move(tools)},
       sub_agents_{std::move(sub_agents)},
-      graph_{make_react_agent(react_options(spec_, model_, tools_))} {}
+      graph_{detail::make_agent_graph(spec_, model_, tools_, {})} {}
 
 std::string agent::fingerprint() const {
   auto out = json::object{};

@@ -29,7 +29,7 @@ json::object parameters() {
 tool_output answer_of(const nested_outcome& ended) {
   if (!ended.state)
     throw tool_exception{"the agent gave no state to answer with"};
-  const auto& state = static_cast<const struct_block<messages_state>&>(*ended.state).state;
+  const auto& state = static_cast<const struct_block<chat_state>&>(*ended.state).state;
   if (!state.structured_response.is_null())
     return superstep::output_of(state.structured_response);
   auto out = tool_output{};
@@ -65,7 +65,7 @@ public:
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     if (!context.around || !context.around->run)
       throw tool_exception{"an agent as a tool needs a graph that runs the node of tools"};
-    auto input = messages_state{};
+    auto input = chat_state{};
     input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
     return run_agent(table_, detail::input_writes(std::move(input)).writes, std::move(context.around));
   }
@@ -78,7 +78,7 @@ private:
 } // namespace
 
 tool_ptr make_agent_tool(const sub_agent_options& options,
-                         const compiled_graph<messages_state>& agent) {
+                         const compiled_graph<chat_state>& agent) {
   return std::make_shared<const agent_tool>(options, detail::program_of(agent));
 }
 

@@ -11,6 +11,6 @@ namespace superstep::detail {
 /// last, or its structured response, is the result. It runs below the task of the call, so its
 /// questions, checkpoints and end are part of that run.
 [[nodiscard]] tool_ptr make_agent_tool(const sub_agent_options& options,
-                                       const compiled_graph<messages_state>& agent);
+                                       const compiled_graph<chat_state>& agent);
 
 } // namespace superstep::detail

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_graph.hpp"
 #include "agents/agent_tool.hpp"
 #include "agents/limited_model.hpp"
 
 #include <superstep/agents/agent.hpp>
-#include <superstep/agents/conversation.hpp>
 #include <superstep/protocols/make_protocol.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/tools/effects.hpp>
@@ -181,6 +181,13 @@ std::string identity_of(const std::string& file) {
   return code ? file : out.string();
 }
 
+/// The graph of an agent that is a tool.
+compiled_graph<chat_state> graph_below(const agent& below) {
+  auto options = detail::agent_graph_options{};
+  options.follows_context = false;
+  return detail::make_agent_graph(below.spec(), below.model(), below.tools(), std::move(options));
+}
+
 /// Makes an agent and those below it.
 class building {
 public:
@@ -251,7 +258,7 @@ result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const ag
     return below.error();
   into.push_back({o.name, std::move(*below)});
   check_memory_of(into.back(), spec, at, faults_);
-  auto made = detail::make_agent_tool(o, make_conversation(*into.back().agent, nullptr));
+  auto made = detail::make_agent_tool(o, graph_below(*into.back().agent));
   return o.timeout_ms > 0
              ? with_time_limit(std::move(made), std::chrono::milliseconds{o.timeout_ms})
              : made;

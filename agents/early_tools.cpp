@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 namespace superstep {
@@ -35,14 +34,10 @@ bool needs_its_turn(const tool& one) {
 } // namespace
 
 early_tools::early_tools(tool_node tools, std::vector<std::string> names)
-    : tools_{std::move(tools)}, names_{std::move(names)} {
-  for (const auto& name : names_)
-    if (tools_.find(name) == nullptr)
-      throw std::invalid_argument{"early_tools names '" + name + "', which is no tool"};
-}
+    : tools_{std::move(tools)}, names_{std::move(names)} {}
 
 std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
-                                                home& at, call_runner run, call_discarder discard) {
+                                                home& at, const react::context_ptr& asked) {
   if (rt.remaining_steps() < 2)
     return nullptr;
   auto ways = early_calls::ways{};
@@ -51,23 +46,20 @@ std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, c
     return std::ranges::find(tools->names_, tool) != tools->names_.end() && found != nullptr &&
            found->effects() == tool_effects::repeatable;
   };
-  ways.run = std::move(run);
-  ways.keep = [tools, rt](const tool_call& call, message_ptr answer) {
-    tools->results_.keep(rt, call, std::move(answer));
-  };
-  ways.discard = std::move(discard);
-  return std::make_shared<early_calls>(std::move(ways), at);
-}
-
-std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
-                                                home& at) {
   auto context = tool_context{};
   context.come_from(rt);
   context.node = react::tools_name;
+  context.observer = react::observer_of(asked);
   const auto limit = limiter{rt.config().max_concurrency};
-  return begin(tools, rt, at, [tools, limit, context](const tool_call& call) {
+  ways.run = [tools, limit, context](const tool_call& call) {
     return run_early(tools->tools_, limit, call, context);
-  });
+  };
+  ways.keep = [tools, rt](const tool_call& call, message_ptr answer) {
+    tools->results_.keep(rt, call, std::move(answer));
+  };
+  if (asked && asked->observe)
+    ways.discard = [asked](const tool_call& call) { asked->observe("tool_discarded", call.id); };
+  return std::make_shared<early_calls>(std::move(ways), at);
 }
 
 std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,

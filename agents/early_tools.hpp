@@ -7,7 +7,6 @@
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/tools/tool_node.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,24 +17,17 @@ namespace superstep {
 /// until the step that runs calls asks for them. One per agent, shared by its bodies.
 class early_tools {
 public:
-  using call_runner = std::function<task<message_ptr>(const tool_call&)>;
-  using call_discarder = std::function<void(const tool_call&)>;
-
-  /// Throws std::invalid_argument for a name that is no tool.
+  /// @pre each name is that of a tool
   early_tools(tool_node tools, std::vector<std::string> names);
 
-  /// What hears one answer of the model; null when the calls will not be run at all, as in a last
-  /// step.
+  /// Returns what starts the calls of one answer of the model; null if the calls will not be run at
+  /// all, as in a last step. They are run as in the node itself, but without the state around them,
+  /// which does not exist yet.
   /// @param at where the model is asked
-  /// @param run gives null for what is to be run again when its turn has come
+  /// @param asked what the caller of the run specifies; null: nothing
   [[nodiscard]] static std::shared_ptr<early_calls> begin(const react::early_ptr& tools,
                                                           const runtime& rt, home& at,
-                                                          call_runner run,
-                                                          call_discarder discard = {});
-  /// The same with calls that are run as they are in the node itself, but without the state around
-  /// them, which is not there yet.
-  [[nodiscard]] static std::shared_ptr<early_calls> begin(const react::early_ptr& tools,
-                                                          const runtime& rt, home& at);
+                                                          const react::context_ptr& asked);
 
   [[nodiscard]] message_ptr take(const runtime& rt, const tool_call& call) const {
     return results_.take(rt, call);

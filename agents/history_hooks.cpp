@@ -60,21 +60,21 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
 }
 
 /// The conversation with a summary in the place of what stands before `kept_from`.
-update<messages_state> replaced(const message_list& messages, std::size_t kept_from,
+update<chat_state> replaced(const message_list& messages, std::size_t kept_from,
                                 const std::string& summary) {
   auto out = message_list{};
   out.push_back(remove_message(std::string{remove_all_messages}));
   out.push_back(human_message("A summary of the conversation so far:\n" + summary));
   for (auto i = kept_from; i < messages.size(); ++i)
     out.push_back(messages.at_ptr(i));
-  return update{set<&messages_state::messages>(std::move(out))};
+  return update{set<&chat_state::messages>(std::move(out))};
 }
 
-task<update<messages_state>> summarise(std::shared_ptr<const summary_spec> options,
-                                       chat_model_ptr model, const messages_state& state,
+task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
+                                       chat_model_ptr model, const chat_state& state,
                                        runtime rt) {
   const auto messages = state.messages;
-  auto written = update<messages_state>{};
+  auto written = update<chat_state>{};
   if (count_tokens_approximately(messages) <= options->tokens_max)
     co_return written;
   const auto wanted = messages.size() - std::min(messages.size(), options->messages_kept);
@@ -90,17 +90,17 @@ task<update<messages_state>> summarise(std::shared_ptr<const summary_spec> optio
 
 } // namespace
 
-agent_hook<messages_state> make_trim_hook(const trim_spec& options) {
-  return [tokens = options.tokens_max](const messages_state& state, runtime) {
+agent_hook<chat_state> make_trim_hook(const trim_spec& options) {
+  return [tokens = options.tokens_max](const chat_state& state, runtime) {
     const auto& all = state.messages;
-    return update{set<&messages_state::llm_input_messages>(
+    return update{set<&chat_state::llm_input_messages>(
         part_of(all, first_that_fits(all, tokens), all.size()))};
   };
 }
 
-agent_hook<messages_state> make_summary_hook(const summary_spec& options, chat_model_ptr model) {
+agent_hook<chat_state> make_summary_hook(const summary_spec& options, chat_model_ptr model) {
   const auto kept = std::make_shared<const summary_spec>(options);
-  return [kept, model = std::move(model)](const messages_state& state, runtime rt) {
+  return [kept, model = std::move(model)](const chat_state& state, runtime rt) {
     return summarise(kept, model, state, std::move(rt));
   };
 }

@@ -9,10 +9,10 @@
 namespace superstep::detail {
 
 /// Lets the model read the latest turns that fit, and the last one in any case.
-[[nodiscard]] agent_hook<messages_state> make_trim_hook(const trim_spec& options);
+[[nodiscard]] agent_hook<chat_state> make_trim_hook(const trim_spec& options);
 
 /// Puts a summary, made by the model, in the place of older turns once there is too much of them.
-[[nodiscard]] agent_hook<messages_state> make_summary_hook(const summary_spec& options,
+[[nodiscard]] agent_hook<chat_state> make_summary_hook(const summary_spec& options,
                                                            chat_model_ptr model);
 
 } // namespace superstep::detail

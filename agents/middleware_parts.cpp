@@ -2,6 +2,7 @@
 #include "agents/chat_history.hpp"
 
 #include <superstep/agents/detail/middleware_parts.hpp>
+#include <superstep/models/make_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/tools/argument_schema.hpp>
 #include <superstep/tools/failed_call.hpp>
@@ -38,14 +39,6 @@ tool_errors errors_outside() {
       {error_type::of<tool_invocation_error>()});
 }
 
-/// How long a call may take; 0: as long as it likes.
-std::uint32_t limit_of(const exits& from, const std::string& tool) {
-  if (!from.timeouts)
-    return 0;
-  const auto found = from.timeouts->find(tool);
-  return found == from.timeouts->end() ? 0 : static_cast<std::uint32_t>(found->second.count());
-}
-
 } // namespace
 
 std::string_view name_of(jump to) noexcept {
@@ -76,35 +69,50 @@ std::string_view target_of(const exits& from, jump to) noexcept {
   return {};
 }
 
-void go_on(const exits& from, jump to, const message_list& messages, const program& table,
-           node_output& out) {
-  if (to == jump::model || to == jump::finish)
-    return table.go_to(out, target_of(from, to));
-  if (to == jump::none) {
-    if (!from.next.empty())
-      return table.go_to(out, from.next);
-    const auto* last = last_ai_message(messages);
-    if (last == nullptr || last->tool_calls.empty())
-      return table.go_to(out, from.end);
-  }
-  auto pending = pending_calls(messages);
-  if (pending.empty()) // a hook has answered them all, or there were none
-    return table.go_to(out, from.model);
-  for (auto& call : pending) {
-    const auto limit = limit_of(from, call.name);
-    table.send_to(out, tools_name, value{std::move(call)});
-    out.sends.back().timeout_ms = limit;
-  }
+std::uint32_t timeout_of(const exits& from, const std::string& tool) {
+  if (!from.timeouts)
+    return 0;
+  const auto found = from.timeouts->find(tool);
+  return found == from.timeouts->end() ? 0 : static_cast<std::uint32_t>(found->second.count());
 }
 
-void go_on_after_tools(const exits& from, const message_list& messages,
-                       const tool_names& return_direct, const program& table, node_output& out) {
+continuation continue_after(const exits& from, jump to, const message_list& messages) {
+  if (to == jump::model || to == jump::finish)
+    return {target_of(from, to)};
+  if (to == jump::none && !from.next.empty())
+    return {from.next};
+  const auto ends_with = [&](message_type type) {
+    return !messages.empty() && messages.back().type == type;
+  };
+  auto calls = std::vector<tool_call>{};
+  if (from.is_looped || to == jump::tools)
+    calls = pending_calls(messages);
+  else if (ends_with(message_type::ai))
+    calls = messages.back().tool_calls;
+  if (!calls.empty())
+    return from.version == react_version::v2 ? continuation{{}, std::move(calls)}
+                                             : continuation{tools_name};
+  if (!from.is_looped)
+    return {to == jump::tools ? from.model : from.end};
+  // What comes last may be the answer to a call, given by a hook or to one that cannot be read.
+  auto is_answered = ends_with(message_type::tool);
+  if (from.rules == agent_rules::create_agent && !is_answered) {
+    const auto* last = last_ai_message(messages);
+    is_answered = last != nullptr && !last->tool_calls.empty();
+  }
+  return {is_answered || to == jump::tools ? from.model : from.end};
+}
+
+std::string_view continue_after_tools(const exits& from, const message_list& messages,
+                                      const tool_names& return_direct) {
+  if (from.rules == agent_rules::create_react_agent)
+    return ends_directly(messages, return_direct) ? std::string_view{end_node} : from.model;
   const auto* last = last_ai_message(messages);
   const auto ends = last != nullptr && !last->tool_calls.empty() &&
                     std::ranges::all_of(last->tool_calls, [&](const auto& call) {
                       return return_direct.contains(call.name);
                     });
-  table.go_to(out, ends ? from.end : from.model);
+  return ends ? from.end : from.model;
 }
 
 tool_interceptor composed(std::vector<tool_interceptor> all) {
@@ -128,6 +136,48 @@ agent_tools with_middleware(const agent_tools& own, const tool_list& more,
   auto tools = own.node().tools();
   tools.insert(tools.end(), more.begin(), more.end());
   return tool_node{std::move(tools), std::move(options)};
+}
+
+agent_tools with_limit(const agent_tools& tools, std::size_t calls_at_once) {
+  auto options = tools.node().options();
+  options.calls_at_once = calls_at_once;
+  return tool_node{tools.node().tools(), std::move(options)};
+}
+
+std::vector<std::string> targets_of(const tool_command& said, const std::string& key) {
+  auto out = std::vector<std::string>{};
+  const auto add = [&](const tool_target& to) {
+    if (to.input)
+      refuse("tool messages of '" + key + "': a Send to node '" + to.node +
+             "' needs an input of the node's own type, which a tool cannot make");
+    out.push_back(to.node);
+  };
+  if (const auto* one = std::get_if<tool_target>(&said.go_to))
+    add(*one);
+  else if (const auto* several = std::get_if<std::vector<tool_target>>(&said.go_to))
+    std::ranges::for_each(*several, add);
+  return out;
+}
+
+std::shared_ptr<const value> to_parent(tool_command said, const std::string& key) {
+  auto out = named_command{};
+  out.go_to = targets_of(said, key);
+  if (auto* update = std::get_if<tool_update>(&said.update)) {
+    for (auto& field : update->fields)
+      out.update.push_back({std::string{field.key()}, value{std::move(field.value())}});
+    if (update->messages)
+      out.update.push_back({key, value{message_list{*std::move(update->messages)}}});
+  } else if (auto* messages = std::get_if<std::vector<message>>(&said.update)) {
+    out.update.push_back({key, value{message_list{std::move(*messages)}}});
+  }
+  return std::make_shared<const value>(std::move(out));
+}
+
+chat_model_ptr resolved_model(const std::string& spec) {
+  auto made = make_model(spec);
+  if (!made)
+    refuse_options("model \"" + spec.substr(0, 200) + "\": " + made.error().text);
+  return *std::move(made);
 }
 
 void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools) {

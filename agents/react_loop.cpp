@@ -3,6 +3,7 @@
 #include "agents/early_tools.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/models/bind_tools.hpp>
 #include <superstep/models/structured_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
@@ -21,7 +22,55 @@ bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) 
   return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
 }
 
-/// As the reference displays a set of names: those of `wanted` that `held` does not have.
+/// Notifies the caller of a run of one model call. Holds the context: a call may outlast its run.
+class observed_model {
+public:
+  /// Null if the caller does not observe.
+  static std::unique_ptr<observed_model> of(const context_ptr& asked, std::uint32_t turn) {
+    if (!asked || !asked->observe)
+      return nullptr;
+    return std::make_unique<observed_model>(asked, std::to_string(turn));
+  }
+  observed_model(context_ptr asked, std::string number)
+      : asked_{std::move(asked)}, number_{std::move(number)} {
+    asked_->observe("model_start", number_);
+  }
+  observed_model(const observed_model&) = delete;
+  observed_model& operator=(const observed_model&) = delete;
+  ~observed_model() { asked_->observe("model_end", number_); }
+
+private:
+  context_ptr asked_;
+  std::string number_;
+};
+
+class context_observer final : public call_observer {
+public:
+  explicit context_observer(context_ptr asked) : asked_{std::move(asked)} {}
+
+  void on_start(std::string_view call_id) const override {
+    if (asked_->observe)
+      asked_->observe("tool_start", call_id);
+  }
+  void on_end(std::string_view call_id, std::chrono::nanoseconds took) const override {
+    if (asked_->observe)
+      asked_->observe("tool_end", call_id);
+    if (asked_->tool_times && took.count() >= 0)
+      asked_->tool_times->add(took);
+  }
+
+private:
+  context_ptr asked_;
+};
+
+/// Adds the parameters that the caller of the run sets.
+void follow(model_request& request, const context_ptr& asked) {
+  if (asked)
+    for (const auto& [name, set] : asked->parameters)
+      request.parameters.insert_or_assign(name, set);
+}
+
+/// A set of names as Python displays it: those of `wanted` that `held` does not have.
 std::string missing(const std::vector<tool_definition>& wanted,
                     const std::vector<tool_definition>& held) {
   auto names = std::set<std::string>{};
@@ -37,10 +86,22 @@ std::string missing(const std::vector<tool_definition>& wanted,
 } // namespace
 
 std::uint32_t answers_in(const message_list& messages) {
-  return static_cast<std::uint32_t>(std::ranges::count(messages, message_type::ai, &message::type));
+  auto count = std::uint32_t{0};
+  messages.for_each_type([&](message_type type) { count += type == message_type::ai ? 1U : 0U; });
+  return count;
 }
 
-task<message> ask_model(model_turn turn, runtime rt, early_ptr early) {
+context_ptr context_of(const runtime& rt) {
+  return rt.config().context.share_if<agent_context>();
+}
+
+std::shared_ptr<const call_observer> observer_of(const context_ptr& asked) {
+  if (!asked || (!asked->observe && !asked->tool_times))
+    return nullptr;
+  return std::make_shared<const context_observer>(asked);
+}
+
+task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_ptr asked) {
   auto request = model_request{};
   request.system = std::move(turn.system);
   request.messages = std::move(turn.messages);
@@ -50,16 +111,19 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early) {
   request.turn = turn.turn;
   request.parameters = std::move(turn.parameters);
   request.format = std::move(turn.format);
+  follow(request, asked);
   auto calls = std::shared_ptr<early_calls>{};
   if (early) {
     auto& at = co_await this_home{};
-    calls = early_tools::begin(early, rt, at);
+    calls = early_tools::begin(early, rt, at, asked);
   }
+  auto told = observed_model::of(asked, request.turn);
   const auto told_pieces = listen(request, rt, calls);
   auto asking = turn.model->complete(std::move(request));
   if (calls)
     asking = hear_out(std::move(asking), calls);
   auto reply = co_await asking;
+  told.reset();
   if (!reply && told_pieces && *told_pieces)
     throw broken_answer{reply.error().code, reply.error().text};
   if (!reply)
@@ -79,33 +143,37 @@ answer_schema answer_schema_of(response_format format) {
   return schema;
 }
 
-task<json::value> ask_response(chat_model_ptr model, response_format format, message_list messages,
-                               runtime rt) {
+task<response_answer> ask_response(model_turn turn, response_format format, runtime rt,
+                                   context_ptr asked) {
   auto prompt = std::move(format.prompt);
   const auto method = format.method;
   auto structured =
-      with_structured_output(std::move(model), answer_schema_of(std::move(format)), method);
+      with_structured_output(std::move(turn.model), answer_schema_of(std::move(format)), method);
   if (!structured)
     throw std::system_error{structured.error().code, structured.error().text};
   auto request = model_request{};
   if (!prompt.empty())
     request.system = std::make_shared<const message>(system_message(std::move(prompt)));
-  request.turn = answers_in(messages);
-  request.messages = std::move(messages);
+  request.turn = turn.turn;
+  request.messages = std::move(turn.messages);
   request.tools = std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
+  follow(request, asked);
+  auto told = observed_model::of(asked, request.turn);
   auto asking = structured->complete(std::move(request));
   auto answer = co_await asking;
+  told.reset();
   if (!answer)
     throw std::system_error{answer.error().code, answer.error().text};
   if (!answer->fault.empty())
     throw std::system_error{make_error_code(errc::parse_failed),
                             "the model's structured response: " + answer->fault};
-  co_return std::move(answer->parsed);
+  auto out = response_answer{std::move(answer->parsed), std::move(answer->raw.usage)};
+  co_return out;
 }
 
-message finished(message answer, const std::string& agent, std::int64_t steps_left,
-                 const tool_names& return_direct, bool is_asked_again) {
+void finish(message& answer, const std::string& agent, std::int64_t steps_left,
+            const tool_names& return_direct, bool is_asked_again) {
   const auto& calls = answer.tool_calls;
   const auto all_end_the_run = std::ranges::all_of(
       calls, [&](const auto& call) { return return_direct.contains(call.name); });
@@ -113,11 +181,10 @@ message finished(message answer, const std::string& agent, std::int64_t steps_le
   if ((steps_left < 1 && all_end_the_run) || (steps_left < 2 && goes_on)) {
     auto apology = ai_message(no_more_steps);
     apology.id = std::move(answer.id);
-    return apology;
-  }
-  if (!agent.empty())
+    answer = std::move(apology);
+  } else if (!agent.empty()) {
     answer.name = agent;
-  return answer;
+  }
 }
 
 bool ends_directly(const message_list& messages, const tool_names& return_direct) {
@@ -152,8 +219,8 @@ std::vector<tool_call> pending_calls(const message_list& messages) {
   return pending;
 }
 
-void check_history(const message_list& messages) {
-  if (auto fault = unanswered_call(messages, true))
+void check_history(const message_list& messages, bool whole) {
+  if (auto fault = unanswered_call(messages, whole))
     refuse(*std::move(fault));
 }
 
@@ -177,15 +244,6 @@ void check_tools(const chat_model* model, const agent_tools& tools,
   if (has_late_hook && !tools.empty())
     refuse_options("post_model_hook needs version v2: in v1 the tools run before it could look at "
                    "their calls");
-}
-
-void check_no_handoffs(const tool_node& tools) {
-  for (const auto& t : tools.tools())
-    if (t->commands_parent())
-      refuse_options("tool '" + t->definition().name +
-                     "' commands the graph around the agent, which an agent with a typed state "
-                     "cannot do: use create_react_agent(json_agent_options) for agents that hand "
-                     "over");
 }
 
 std::optional<std::string> misfit_of_bound(const chat_model& model, const tool_definitions& tools) {

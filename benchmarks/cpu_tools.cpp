@@ -57,13 +57,13 @@ public:
 };
 
 compiled_graph<chat_state> make_worker(std::int64_t iterations) {
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const one_round>();
   options.tools = {
       make_tool<work_arguments>("work", "Computes.", [iterations](const work_arguments& a) {
         return work(a.j, iterations);
       })};
-  return make_react_agent(std::move(options));
+  return create_react_agent(std::move(options));
 }
 
 std::string results_of(const message_list& messages) {

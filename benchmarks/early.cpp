@@ -61,13 +61,14 @@ report early_dispatch(parameters& p) {
   const auto options = p.engine();
   p.done();
   auto e = engine{options};
-  auto agent = react_agent_options{};
+  auto agent = react_agent_options<chat_state>{};
   agent.model = std::make_shared<const slow_model>(calls, gap);
-  agent.tools = {make_echo(latency, false)};
-  agent.tool_limit = limiter{limit};
+  auto run = tool_node_options{};
+  run.calls_at_once = limit;
+  agent.tools = tool_node{{make_echo(latency, false)}, std::move(run)};
   if (is_early)
     agent.early_tools = {"echo"};
-  const auto graph = make_react_agent(std::move(agent));
+  const auto graph = create_react_agent(std::move(agent));
 
   auto out = report{.unit = "turn"};
   auto state = chat_state{};

@@ -124,12 +124,11 @@ tool_ptr make_echo(std::chrono::milliseconds latency, bool large) {
 }
 
 compiled_graph<chat_state> make_echo_agent(script s, react_version version, tool_ptr echo) {
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = make_scripted(s);
   options.tools = {std::move(echo)};
   options.version = version;
-  options.tool_limit = limiter{0};
-  return make_react_agent(std::move(options));
+  return create_react_agent(std::move(options));
 }
 
 chat_state hi() {

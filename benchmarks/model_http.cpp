@@ -42,11 +42,10 @@ report model_http(parameters& p) {
   p.done();
   auto io = io_runtime{};
   auto e = engine{options};
-  auto agent = react_agent_options{};
+  auto agent = react_agent_options<chat_state>{};
   agent.model = make_http_model(io, url, stream);
   agent.tools = {make_echo(std::chrono::milliseconds{0}, false)};
-  agent.tool_limit = limiter{0};
-  const auto graph = make_react_agent(std::move(agent));
+  const auto graph = create_react_agent(std::move(agent));
   // Opens as many connections as there are calls at once.
   static_cast<void>(crowd{e, graph, in_flight_max, in_flight_max}.run());
 

@@ -6,7 +6,6 @@
 #include "series.hpp"
 #include "workloads.hpp"
 
-#include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/create_react_agent.hpp>
 
 #include <concepts>
@@ -18,8 +17,9 @@ namespace superstep::bench {
 
 namespace {
 
-/// The three forms of the agent: the one of batches, and those over any state.
-enum class form { plain, react, with_middleware };
+/// The three forms of the agent: over the state of agent files, which counts; over the default
+/// state; and with the rules of create_agent().
+enum class form { plain, react, current };
 
 struct asked {
   script s;
@@ -38,12 +38,12 @@ compiled_graph<State> make(const asked& a, tool_ptr echo) {
   if constexpr (std::same_as<State, chat_state>) {
     return make_echo_agent(a.s, a.version, std::move(echo));
   } else if (a.f == form::react) {
-    auto options = agent_options<State>{};
+    auto options = react_agent_options<State>{};
     fill(options, a, std::move(echo));
     options.version = a.version;
     return create_react_agent(std::move(options));
   } else {
-    auto options = create_agent_options<State>{};
+    auto options = agent_options<State>{};
     fill(options, a, std::move(echo));
     return create_agent(std::move(options));
   }
@@ -84,10 +84,10 @@ report react(parameters& p) {
   a.s.rounds = p.integer("T", 3, {.min = 1, .max = 1'000'000});
   a.s.large = p.flag("pay", false);
   a.version = p.choice("version", {"v2", "v1"}) == "v1" ? react_version::v1 : react_version::v2;
-  if (p.choice("agent", {"plain", "react"}) == "react") // make_react_agent, create_react_agent
+  if (p.choice("agent", {"plain", "react"}) == "react") // over messages_state
     a.f = form::react;
   if (p.flag("new", false)) // create_agent, which has no versions
-    a.f = form::with_middleware;
+    a.f = form::current;
   const auto runs = p.count("runs", 1);
   const auto repetitions = p.repetitions();
   const auto options = p.engine();

@@ -80,9 +80,9 @@ report streaming(parameters& p) {
   const auto options = p.engine();
   p.done();
   auto e = engine{options};
-  auto agent = react_agent_options{};
+  auto agent = react_agent_options<chat_state>{};
   agent.model = std::make_shared<const talking_model>();
-  const auto graph = make_react_agent(std::move(agent));
+  const auto graph = create_react_agent(std::move(agent));
 
   auto out = report{.unit = "token", .units = static_cast<double>(runs * tokens_per_run)};
   auto all = heard{};

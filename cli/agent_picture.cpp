@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent_picture.hpp"
 
-#include <superstep/agents/conversation.hpp>
 #include <superstep/runtime/drawing.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
@@ -16,14 +15,6 @@ namespace superstep::cli {
 namespace {
 
 constexpr auto tools_node = "tools";
-
-program_ptr table_of(const agent& drawn) {
-  const auto& spec = drawn.spec();
-  // Hooks and the response are nodes of create_react_agent alone.
-  const auto has_more = spec.trim || spec.summarise || spec.response;
-  return has_more ? detail::program_of(make_conversation(drawn, nullptr))
-                  : detail::program_of(drawn.graph());
-}
 
 json::value nothing(const json::value&) {
   return nullptr;
@@ -40,7 +31,7 @@ std::string free_name(std::string name, std::set<std::string>& taken) {
 
 /// A graph of the same nodes and edges as far as a picture shows them.
 compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::string>& taken) {
-  const auto shape = to_graph_json(*table_of(drawn));
+  const auto shape = to_graph_json(*detail::program_of(drawn.graph()));
   auto out = json_graph{};
   out.channel("messages");
   auto own = std::set<std::string>{};
@@ -79,7 +70,8 @@ compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::strin
 
 program_ptr picture_of(const agent& drawn, bool expand) {
   auto taken = std::set<std::string>{std::string{start_node}, std::string{end_node}};
-  return drawn.sub_agents().empty() ? table_of(drawn) : detail::program_of(copy_of(drawn, expand, taken));
+  return drawn.sub_agents().empty() ? detail::program_of(drawn.graph())
+                                    : detail::program_of(copy_of(drawn, expand, taken));
 }
 
 } // namespace superstep::cli

@@ -133,31 +133,18 @@ void count_failed_calls(row_outcome& out, const message_list& messages, std::siz
     out.failed_tool_calls += messages[i].is_error ? 1U : 0U;
 }
 
-void take_messages(row_outcome& out, message_list& messages) {
-  // The server's own name for what answered, when it gives one.
-  if (!messages.empty())
-    if (const auto* name = messages.back().response_metadata.if_contains("model_name"))
-      if (name->is_string())
-        out.model = name->get_string().c_str();
-  out.messages = std::move(messages);
-}
-
 /// @param before messages of the row's input
 void take_state(row_outcome& out, chat_state& state, std::size_t before) {
   count_failed_calls(out, state.messages, before);
-  take_messages(out, state.messages);
+  // The server's own name for what answered, when it gives one.
+  if (!state.messages.empty())
+    if (const auto* name = state.messages.back().response_metadata.if_contains("model_name"))
+      if (name->is_string())
+        out.model = name->get_string().c_str();
+  out.messages = std::move(state.messages);
   out.usage = std::move(state.usage);
   out.model_calls = state.model_calls;
   out.tool_calls = state.tool_calls;
-}
-
-/// @param before messages of the row's input
-void take_state(row_outcome& out, messages_state& state, std::size_t before) {
-  const auto& messages = state.messages;
-  count_failed_calls(out, messages, before);
-  for (auto i = std::min(before, messages.size()); i < messages.size(); ++i)
-    out.tool_calls += messages[i].type == message_type::tool ? 1U : 0U;
-  take_messages(out, state.messages);
   if (!state.structured_response.is_null())
     out.state["structured_response"] = std::move(state.structured_response);
 }
@@ -185,11 +172,10 @@ row_outcome outcome_of(const raw_result& run, std::int64_t steps_before,
 }
 
 /// A copy: a row that is kept shares its state with its saver.
-template <class State>
-std::optional<State> state_of(const raw_result& run) {
+std::optional<chat_state> state_of(const raw_result& run) {
   if (!run.state)
     return std::nullopt;
-  return static_cast<const struct_block<State>&>(*run.state).state;
+  return static_cast<const struct_block<chat_state>&>(*run.state).state;
 }
 
 } // namespace
@@ -210,8 +196,7 @@ std::string error_kind(const run_error& e) {
 }
 
 agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_saver open)
-    : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)},
-      rows_{row_agent::is_needed(a.spec()) ? std::make_unique<const row_agent>(a) : nullptr} {}
+    : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)} {}
 
 result<void> agent_runner::begin_job(const std::string& job) {
   if (open_) {
@@ -246,15 +231,9 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     return std::make_unique<nothing_running>();
   }
   auto end = ending{context, messages, from.steps, std::move(done)};
-  auto told =
-      rows_ ? end_with_more(request.config.run_id, std::move(end)) : end_plain(std::move(end));
-  return std::make_unique<running_agent>(
-      detail::engine_access::start(engine_, table(), std::move(from.input),
-                                   std::move(request.config), std::move(told)));
-}
-
-const program_ptr& agent_runner::table() const {
-  return rows_ ? detail::program_of(rows_->graph()) : detail::program_of(agent_.graph());
+  return std::make_unique<running_agent>(detail::engine_access::start(
+      engine_, detail::program_of(agent_.graph()), std::move(from.input),
+      std::move(request.config), end_of(std::move(end))));
 }
 
 std::shared_ptr<const agent_context> agent_runner::context_for(row_request& request) const {
@@ -269,25 +248,10 @@ std::shared_ptr<const agent_context> agent_runner::context_for(row_request& requ
   return std::make_shared<const agent_context>(std::move(out));
 }
 
-std::function<void(raw_result)> agent_runner::end_plain(ending end) const {
+std::function<void(raw_result)> agent_runner::end_of(ending end) {
   return [end = std::move(end)](const raw_result& ended) {
     auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
-    if (auto state = state_of<chat_state>(ended))
-      take_state(out, *state, end.messages_before);
-    end.done(std::move(out));
-  };
-}
-
-std::function<void(raw_result)> agent_runner::end_with_more(const std::string& run,
-                                                            ending end) const {
-  const auto runs = rows_->runs();
-  runs->begin(run, end.context);
-  return [runs, run, end = std::move(end)](const raw_result& ended) {
-    auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
-    auto counted = runs->end(run);
-    out.usage = std::move(counted.usage);
-    out.model_calls = counted.model_calls;
-    if (auto state = state_of<messages_state>(ended))
+    if (auto state = state_of(ended))
       take_state(out, *state, end.messages_before);
     end.done(std::move(out));
   };
@@ -295,22 +259,16 @@ std::function<void(raw_result)> agent_runner::end_with_more(const std::string& r
 
 agent_runner::beginning agent_runner::begin(row_request& request) const {
   auto out = beginning{};
-  if (rows_) {
-    auto state = messages_state{};
-    state.messages = std::move(request.messages);
-    out.input = detail::input_writes(std::move(state));
-  } else {
-    auto state = chat_state{};
-    state.messages = std::move(request.messages);
-    out.input = detail::input_writes(std::move(state));
-  }
+  auto state = chat_state{};
+  state.messages = std::move(request.messages);
+  out.input = detail::input_writes(std::move(state));
   if (!keeper_)
     return out;
   auto& config = request.config;
   auto& kept = config.thread.emplace();
   kept.durability = durability::sync; // what a step did is not done again
   kept.checkpointer = keeper_;
-  const auto saved = keeper_->load({config.thread_id, {}}, {}, table()->layout());
+  const auto saved = keeper_->load({config.thread_id, {}}, {}, detail::program_of(agent_.graph())->layout());
   out.steps = saved ? saved->point->step : -1; // taking the input in is a step of a kept run
   if (!saved)
     return out;

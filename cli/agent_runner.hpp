@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cli/event_log.hpp"
-#include "cli/row_agent.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
@@ -47,18 +46,14 @@ private:
     std::int64_t steps_before = 0;
     done_function done;
   };
-  [[nodiscard]] const program_ptr& table() const;
   [[nodiscard]] std::shared_ptr<const agent_context> context_for(row_request& request) const;
-  [[nodiscard]] std::function<void(raw_result)> end_plain(ending end) const;
-  [[nodiscard]] std::function<void(raw_result)> end_with_more(const std::string& run,
-                                                              ending end) const;
+  [[nodiscard]] static std::function<void(raw_result)> end_of(ending end);
 
   const agent& agent_;
   engine& engine_;
   event_log* events_;
   open_saver open_;
   std::shared_ptr<saver> keeper_; ///< null: rows are not kept
-  std::unique_ptr<const row_agent> rows_; ///< null: agent::graph() does
 };
 
 /// The short stable word for what ended a run: `recursion_limit`, `timed_out`, `model_error`, …

@@ -23,8 +23,8 @@ run_input said(std::string words) {
   auto messages = message_list{};
   messages.push_back(human_message(std::move(words)));
   // What a hook let the model read belongs to the turn before.
-  return detail::input_writes(update{set<&messages_state::messages>(std::move(messages)),
-                             set<&messages_state::llm_input_messages>(message_list{})});
+  return detail::input_writes(update{set<&chat_state::messages>(std::move(messages)),
+                             set<&chat_state::llm_input_messages>(message_list{})});
 }
 
 /// What a review asks: a list of one human_interrupt.

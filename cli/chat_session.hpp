@@ -22,7 +22,7 @@ namespace superstep::cli {
 class chat_session {
 public:
   struct options {
-    compiled_graph<messages_state> conversation;
+    compiled_graph<chat_state> conversation;
     run_config config; ///< of every run
     bool is_at_keyboard = false;
     std::shared_ptr<retry_notes> retries{}; ///< what the model's retries are reported to

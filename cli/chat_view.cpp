@@ -46,13 +46,13 @@ void chat_view::hear(const run_event& event) {
 }
 
 void chat_view::show_messages(const write& w) {
-  if (const auto* messages = written<&messages_state::messages>(w))
+  if (const auto* messages = written<&chat_state::messages>(w))
     for (const auto& m : *messages)
       show(m);
 }
 
 void chat_view::show_response(const write& w) {
-  if (const auto* response = written<&messages_state::structured_response>(w))
+  if (const auto* response = written<&chat_state::structured_response>(w))
     line(plain, visible_text(to_text(*response)));
 }
 

@@ -2,7 +2,7 @@
 // An agent with a tool of its own: a function whose arguments are a struct. The model follows
 // rules, so that the example runs anywhere; make_provider_model() takes its place.
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/models/scripted_model.hpp>
 #include <superstep/tools/make_tool.hpp>
 
@@ -38,7 +38,7 @@ rules:
 int main() {
   auto script = ss::scripted_model_options{};
   script.text = rules;
-  auto options = ss::react_agent_options{};
+  auto options = ss::react_agent_options<ss::chat_state>{};
   options.model = ss::make_scripted_model(std::move(script)).value();
   options.tools = {
       ss::make_tool<distance_arguments>("travel_time", "Hours that a way takes at a speed.",
@@ -47,7 +47,7 @@ int main() {
   auto input = ss::chat_state{};
   input.messages = {ss::human_message("How long is 120 km at 80 km/h and then 30 km at 50 km/h?")};
   auto engine = ss::engine{};
-  const auto done = engine.invoke(ss::make_react_agent(std::move(options)), std::move(input)).state;
+  const auto done = engine.invoke(ss::create_react_agent(std::move(options)), std::move(input)).state;
   for (const auto& m : done.messages)
     std::cout << (m.name.empty() ? "" : m.name + ": ") << ss::text_of(m) << '\n';
 }

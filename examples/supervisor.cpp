@@ -2,6 +2,7 @@
 // A supervisor with two agents to hand work to: each is an agent of its own, a node of the graph
 // around them, and reports back. The models follow rules, so that the example runs anywhere.
 #include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/handoff.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
@@ -35,7 +36,7 @@ default: {text: Roses are red.}
 ss::compiled_json_graph make_agent(std::string name, const char* rules, ss::tool_list tools) {
   auto script = ss::scripted_model_options{};
   script.text = rules;
-  auto options = ss::json_agent_options{};
+  auto options = ss::react_agent_options<ss::json::value>{};
   options.name = std::move(name);
   options.model = ss::make_scripted_model(std::move(script)).value();
   options.tools = std::move(tools);

@@ -3,6 +3,7 @@
 // graph keeps who is speaking, so that the next turn of the thread begins with that one. The models
 // follow rules, so that the example runs anywhere.
 #include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/handoff.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
@@ -35,7 +36,7 @@ default: {text: 'Have you tried turning it off and on again?'}
 ss::compiled_json_graph make_member(std::string name, const std::string& other, const char* rules) {
   auto script = ss::scripted_model_options{};
   script.text = rules;
-  auto options = ss::json_agent_options{};
+  auto options = ss::react_agent_options<ss::json::value>{};
   options.name = std::move(name);
   options.model = ss::make_scripted_model(std::move(script)).value();
   options.tools = {ss::make_handoff_tool({.agent = other, .active_key = active})};

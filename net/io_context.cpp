@@ -42,4 +42,9 @@ io_runtime::impl::~impl() {
 io_runtime::io_runtime() : impl_{std::make_unique<impl>()} {}
 io_runtime::~io_runtime() = default;
 
+const std::shared_ptr<io_runtime>& shared_io_runtime() {
+  static const auto shared = std::make_shared<io_runtime>();
+  return shared;
+}
+
 } // namespace superstep

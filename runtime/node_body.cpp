@@ -47,6 +47,20 @@ void throw_wrong_input(const body_input& given) {
                               {}}};
 }
 
+namespace detail {
+
+void throw_bad_field(std::string_view name, std::string_view why) {
+  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
+                              "a tool writes '" + std::string{name} + "': " + std::string{why},
+                              {},
+                              0,
+                              {},
+                              1,
+                              {}}};
+}
+
+} // namespace detail
+
 void throw_wrong_parent(const program& parent, const std::string& child) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "the Command of graph '" + child +

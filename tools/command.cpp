@@ -176,6 +176,15 @@ result<tool_ptr> make_command(std::shared_ptr<io_runtime> io, command_options op
                                                        std::move(options))};
 }
 
+tool_ptr make_tool(std::string name, std::string description, command_options options) {
+  options.name = std::move(name);
+  options.description = std::move(description);
+  auto made = make_command(shared_io_runtime(), std::move(options));
+  if (!made)
+    throw std::system_error{made.error().code, made.error().text};
+  return *std::move(made);
+}
+
 std::optional<error> find_command_fault(io_runtime& io, const command_options& options) {
   auto request = process_request{};
   request.argv = options.argv;

@@ -5,6 +5,7 @@
 #include <superstep/base/assert.hpp>
 #include <superstep/base/utf8.hpp>
 #include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/call_observer.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
@@ -163,6 +164,27 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
   return given;
 }
 
+/// Notifies an observer of one call.
+class observed_call {
+public:
+  observed_call(std::shared_ptr<const call_observer> observer, std::string id, home& at)
+      : observer_{std::move(observer)}, id_{std::move(id)}, start_{at.where->now()} {
+    observer_->on_start(id_);
+  }
+  observed_call(const observed_call&) = delete;
+  observed_call& operator=(const observed_call&) = delete;
+  ~observed_call() {
+    if (observer_)
+      observer_->on_end(id_, std::chrono::nanoseconds{-1});
+  }
+  void end(home& at) { std::exchange(observer_, nullptr)->on_end(id_, at.where->now() - start_); }
+
+private:
+  std::shared_ptr<const call_observer> observer_;
+  std::string id_;
+  execution::time_point start_;
+};
+
 /// Runs one call. The table is held: the node's copies may go while the call is under way. Frames
 /// of calls are many, so what is done before and after the body stands in functions of its own.
 task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
@@ -184,6 +206,21 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   co_return refused;
 }
 
+/// Execute with an observer: in a frame of its own, which calls without one do not have.
+task<tool_answer> execute_observed(table_ptr t, tool_call call, tool_context context) {
+  auto& at = co_await this_home{};
+  auto observed = observed_call{std::move(context.observer), call.id, at};
+  auto running = execute(std::move(t), std::move(call), std::move(context));
+  auto answer = co_await running;
+  observed.end(at);
+  co_return answer;
+}
+
+task<tool_answer> execute_any(table_ptr&& t, tool_call&& call, tool_context&& context) {
+  return context.observer ? execute_observed(std::move(t), std::move(call), std::move(context))
+                          : execute(std::move(t), std::move(call), std::move(context));
+}
+
 /// The same when it has stood in line for its turn: first by its key, so that those who wait for
 /// each other take no place from the rest. All enter in this order, so nobody waits in a circle.
 task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context context) {
@@ -196,16 +233,16 @@ task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context cont
   }
   auto entering = t->whole.acquire();
   const auto among_all = co_await entering;
-  auto running = execute(std::move(t), std::move(call), std::move(context));
+  auto running = execute_any(std::move(t), std::move(call), std::move(context));
   auto answer = co_await running;
   co_return answer;
 }
 
 /// Frames of calls are many: those without limits have none for waiting.
-task<tool_answer> execute_when_allowed(table_ptr t, tool_call call, tool_context context) {
+task<tool_answer> execute_when_allowed(table_ptr t, tool_call&& call, tool_context&& context) {
   const auto& options = t->options;
   if (options.limits.empty() && options.calls_at_once == 0)
-    return execute(std::move(t), std::move(call), std::move(context));
+    return execute_any(std::move(t), std::move(call), std::move(context));
   return execute_in_turn(std::move(t), std::move(call), std::move(context));
 }
 
@@ -322,6 +359,13 @@ tool_definitions tool_node::definitions() const noexcept {
 const tool* tool_node::find(std::string_view name) const noexcept {
   const auto* entry = table_->find(name);
   return entry == nullptr ? nullptr : entry->run.get();
+}
+
+bool tool_node::runs_bare(std::string_view name) const noexcept {
+  if (table_->options.around)
+    return false;
+  const auto* entry = table_->find(name);
+  return entry == nullptr || (entry->injections.empty() && !entry->run->reads_surroundings());
 }
 
 tool_list tool_node::tools() const {

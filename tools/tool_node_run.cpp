@@ -63,6 +63,18 @@ tool_answer stopped(const tool_call& call) {
   return {std::make_shared<const message>(stopped_call(call, "its actor was told to exit")), {}};
 }
 
+/// Surroundings that say only in which form the calls were given. Shared by all calls without
+/// counting, because nothing owns them.
+std::shared_ptr<const tool_surroundings> bare_surroundings(tool_input_form form) {
+  static const auto of_state = tool_surroundings{tool_input_form::state, {}, nullptr, {}};
+  static const auto of_list = tool_surroundings{tool_input_form::list, {}, nullptr, {}};
+  static const auto of_calls = tool_surroundings{tool_input_form::calls, {}, nullptr, {}};
+  const auto* shared = form == tool_input_form::state  ? &of_state
+                       : form == tool_input_form::list ? &of_list
+                                                       : &of_calls;
+  return {std::shared_ptr<void>{}, shared};
+}
+
 /// Without a store no call of this node runs that wants one, so none of its siblings does either.
 void check_store(const tool_node& node, const std::vector<tool_call>& calls,
                  const tool_surroundings& around) {
@@ -107,12 +119,18 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
   const auto self = *this; // shares the table, and outlives this object
   auto context = tool_context{};
   context.come_from(rt);
+  context.observer = std::move(input.observer);
   const auto at_once_max = rt.config().max_concurrency;
-  auto* store = rt.store();
   auto known = known_answers(self, input.calls, rt);
-  auto around = tool_surroundings{input.form, std::move(input.state), store, std::move(rt)};
-  check_store(self, input.calls, around);
-  context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  if (std::ranges::all_of(input.calls,
+                          [&](const auto& call) { return self.runs_bare(call.name); })) {
+    context.around = bare_surroundings(input.form);
+  } else {
+    auto* store = rt.store();
+    auto around = tool_surroundings{input.form, std::move(input.state), store, std::move(rt)};
+    check_store(self, input.calls, around);
+    context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  }
   if (input.calls.size() == 1) {
     auto call = !known.empty() && known[0]
                     ? at_once(std::move(known[0]))
@@ -123,12 +141,13 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
   }
   const auto limit = limiter{at_once_max};
   auto bodies = std::vector<task<tool_answer>>{};
+  bodies.reserve(input.calls.size());
   const auto repeats = repeats_of(input.calls);
   for (auto i = std::size_t{0}; i < input.calls.size(); ++i) {
     context.repeat = repeats[i];
-    bodies.push_back(!known.empty() && known[i]
-                         ? at_once(std::move(known[i]))
-                         : run_limited(limit, self.run(input.calls[i], context)));
+    auto call = !known.empty() && known[i] ? at_once(std::move(known[i]))
+                                           : self.run(input.calls[i], context);
+    bodies.push_back(at_once_max > 0 ? run_limited(limit, std::move(call)) : std::move(call));
   }
   auto all = when_all(std::move(bodies));
   auto ended = co_await all;
@@ -136,6 +155,18 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
     if (!ended[i].value && !ended[i].failure)
       ended[i].value = stopped(input.calls[i]);
   co_return ended;
+}
+
+task<tool_answer> tool_node::run_bare(const tool_call& call, const runtime& rt,
+                                      std::shared_ptr<const call_observer> observer) const {
+  if (options().known)
+    if (auto known = options().known(rt, call))
+      return ready(tool_answer{std::move(known), {}});
+  auto context = tool_context{};
+  context.come_from(rt);
+  context.around = bare_surroundings(tool_input_form::calls);
+  context.observer = std::move(observer);
+  return run(call, std::move(context));
 }
 
 task<tool_node_output> tool_node::run(tool_node_input input, runtime rt) const {

@@ -12,17 +12,17 @@ desk first_turn() {
   return state;
 }
 
-compiled_graph<desk> built(create_agent_options<desk> options) {
+compiled_graph<desk> built(agent_options<desk> options) {
   return create_agent(std::move(options));
 }
 
-run_result<desk> run(create_agent_options<desk> options, run_config config) {
+run_result<desk> run(agent_options<desk> options, run_config config) {
   auto lanes = engine{engine_options{.workers = 1}};
   config.recursion_limit = 100;
   return lanes.try_invoke(built(std::move(options)), first_turn(), std::move(config));
 }
 
-conversation::conversation(create_agent_options<desk> options)
+conversation::conversation(agent_options<desk> options)
     : agent_{[&] {
         options.checkpointer = std::make_shared<memory_saver>();
         return built(std::move(options));

@@ -52,8 +52,8 @@ inline std::shared_ptr<const fake_model> scripted(std::vector<message> answers) 
   return std::make_shared<const fake_model>(std::move(answers));
 }
 
-inline create_agent_options<desk> design(chat_model_ptr model) {
-  auto out = create_agent_options<desk>{};
+inline agent_options<desk> design(chat_model_ptr model) {
+  auto out = agent_options<desk>{};
   out.model = std::move(model);
   out.tools = {echo()};
   return out;
@@ -63,13 +63,13 @@ inline create_agent_options<desk> design(chat_model_ptr model) {
 [[nodiscard]] desk first_turn();
 
 /// In a file of its own, because it is long in the making.
-[[nodiscard]] compiled_graph<desk> built(create_agent_options<desk> options);
-[[nodiscard]] run_result<desk> run(create_agent_options<desk> options, run_config config = {});
+[[nodiscard]] compiled_graph<desk> built(agent_options<desk> options);
+[[nodiscard]] run_result<desk> run(agent_options<desk> options, run_config config = {});
 
 /// A thread of one agent.
 class conversation {
 public:
-  explicit conversation(create_agent_options<desk> options);
+  explicit conversation(agent_options<desk> options);
   run_result<desk> say(const std::string& text);
   run_result<desk> answer(json::value response);
 

@@ -98,7 +98,7 @@ std::string question_about(const run_result<talk>& stopped, std::string_view cal
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
-  auto options = agent_options<talk>{};
+  auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(
       std::vector<message>{calling({{"tell", "c1"}}), ai_message("done")});
   options.tools = {std::make_shared<const telling_tool>()};
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
 }
 
 BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
-  auto options = agent_options<talk>{};
+  auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
   const auto agent = create_react_agent(std::move(options));
   auto e = engine{{.workers = 1}};
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
 }
 
 BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
-  auto options = agent_options<talk>{};
+  auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
   options.debug = true;
   const auto agent = create_react_agent(std::move(options));
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
 
 BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not_made_again) {
   auto counted = std::atomic<int>{0};
-  auto options = agent_options<talk>{};
+  auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{
       calling({{"ask", "first"}, {"count", "c"}, {"ask", "second"}}), ai_message("done")});
   options.tools = {std::make_shared<const asking_tool>(),

@@ -44,12 +44,12 @@ struct fixture {
   /// One that calls both tools.
   fixture() : fixture{{calling_both(), ai_message("done")}} {}
 
-  [[nodiscard]] compiled_graph<messages_state> graph(react_version version) const {
+  [[nodiscard]] compiled_graph<chat_state> graph(react_version version) const {
     auto spec = agent_spec{};
     spec.version = version;
     return graph(std::move(spec));
   }
-  [[nodiscard]] compiled_graph<messages_state> graph(agent_spec spec) const {
+  [[nodiscard]] compiled_graph<chat_state> graph(agent_spec spec) const {
     spec.reviews.push_back({"book", {true, true, true, true}, 1, "review.book"});
     auto book = simulated_options{};
     book.name = "book";
@@ -59,13 +59,13 @@ struct fixture {
     return make_conversation(made, std::make_shared<memory_saver>());
   }
 
-  run_result<messages_state> say(const compiled_graph<messages_state>& g, std::string words) {
+  run_result<chat_state> say(const compiled_graph<chat_state>& g, std::string words) {
     auto said = message_list{};
     said.push_back(human_message(std::move(words)));
-    return run(g, update{set<&messages_state::messages>(std::move(said))});
+    return run(g, update{set<&chat_state::messages>(std::move(said))});
   }
   template <class Input>
-  run_result<messages_state> run(const compiled_graph<messages_state>& g, Input input) {
+  run_result<chat_state> run(const compiled_graph<chat_state>& g, Input input) {
     auto config = run_config{};
     config.thread_id = "t";
     config.run_id = "t";
@@ -178,7 +178,7 @@ BOOST_DATA_TEST_CASE(what_is_remembered_in_one_conversation_is_recalled_in_anoth
     const auto model =
         std::make_shared<const fake_model>(std::vector<message>{std::move(asking), ai_message("")});
     const auto made = agent{std::move(spec), model, {make_remember(), make_recall()}};
-    auto said = messages_state{};
+    auto said = chat_state{};
     said.messages.push_back(human_message("go"));
     const auto ended =
         lanes.try_invoke(make_conversation(made, nullptr, memory), std::move(said));

@@ -95,16 +95,16 @@ std::shared_ptr<const fake_model> scripted(std::vector<message> answers) {
   return std::make_shared<const fake_model>(std::move(answers));
 }
 
-agent_options<front_desk> options_for(std::shared_ptr<const fake_model> model,
+react_agent_options<front_desk> options_for(std::shared_ptr<const fake_model> model,
                                       react_version version) {
-  auto out = agent_options<front_desk>{};
+  auto out = react_agent_options<front_desk>{};
   out.model = std::move(model);
   out.tools = {echo()};
   out.version = version;
   return out;
 }
 
-run_result<front_desk> run(agent_options<front_desk> options, run_config config = {}) {
+run_result<front_desk> run(react_agent_options<front_desk> options, run_config config = {}) {
   auto state = front_desk{};
   state.messages = {human_message("question")};
   state.owner = "Kim";
@@ -113,7 +113,7 @@ run_result<front_desk> run(agent_options<front_desk> options, run_config config 
                    std::move(config));
 }
 
-std::string text_of_refusal(agent_options<front_desk> options) {
+std::string text_of_refusal(react_agent_options<front_desk> options) {
   try {
     static_cast<void>(create_react_agent(std::move(options)));
   } catch (const compile_error& e) {
@@ -183,7 +183,7 @@ BOOST_DATA_TEST_CASE(the_response_is_asked_for_in_a_call_of_its_own, data::make(
                      version) {
   const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
   auto options = options_for(model, version);
-  options.response = response_format{
+  options.response_format = response_format{
       {{"type", "object"}, {"title", "Answer"}, {"properties", {{"city", {{"type", "string"}}}}}},
       "Extract."};
   const auto ended = run(std::move(options));

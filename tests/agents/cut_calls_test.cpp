@@ -5,7 +5,6 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_react_agent.hpp>
-#include <superstep/agents/react_agent.hpp>
 #include <superstep/models/model_error.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -228,15 +227,16 @@ struct ending {
 class agents {
 public:
   ending react(chat_model_ptr model, bool is_early) {
-    auto options = react_agent_options{};
+    auto options = react_agent_options<chat_state>{};
+    options.answer_invalid_calls = true;
     options.tools = {tool_};
     options.model = std::move(model);
     if (is_early)
       options.early_tools = {"remove"};
-    return run<chat_state>(make_react_agent(std::move(options)));
+    return run<chat_state>(create_react_agent(std::move(options)));
   }
   ending graph(chat_model_ptr model, bool is_early) {
-    auto options = agent_options<messages_state>{};
+    auto options = react_agent_options<messages_state>{};
     options.tools = {tool_};
     options.model = std::move(model);
     options.answer_invalid_calls = true;

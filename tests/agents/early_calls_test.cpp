@@ -4,7 +4,6 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
-#include <superstep/agents/react_agent.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/model_error.hpp>
 #include <superstep/runtime/graph_error.hpp>
@@ -173,14 +172,14 @@ struct told {
 
 told run(result<message> answer, react_version version, bool is_early) {
   auto out = told{};
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.version = version;
   options.tools = {std::make_shared<const echo_tool>()};
   if (is_early)
     options.early_tools = {"echo"};
   options.model = std::make_shared<const speaking_model>(
       std::move(answer), [events = out.events] { return events->count("tool_end a") > 0; });
-  const auto graph = make_react_agent(std::move(options));
+  const auto graph = create_react_agent(std::move(options));
   auto context = std::make_shared<agent_context>();
   context->observe = [events = out.events](auto event, auto id) { events->note(event, id); };
   auto config = run_config{};
@@ -222,7 +221,7 @@ std::string run_struct(result<message> answer, react_version version, bool is_ea
   auto begin = messages_state{};
   begin.messages.push_back(human_message("hi"));
   const auto graph = create_react_agent(
-      options_of<agent_options<messages_state>>(std::move(answer), version, is_early, events));
+      options_of<react_agent_options<messages_state>>(std::move(answer), version, is_early, events));
   const auto ended = e.try_invoke(graph, std::move(begin));
   if (ended.error)
     return ended.error->text;
@@ -238,7 +237,7 @@ std::string run_json(result<message> answer, react_version version, bool is_earl
                      const std::shared_ptr<diary>& events) {
   auto e = engine{};
   const auto graph = create_react_agent(
-      options_of<json_agent_options>(std::move(answer), version, is_early, events));
+      options_of<react_agent_options<json::value>>(std::move(answer), version, is_early, events));
   auto input = json::object{};
   input["messages"] = json::array(1, to_json(human_message("hi")));
   const auto raw = e.try_invoke(graph, input);
@@ -346,7 +345,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_of_an_agent_over_structs)
 
 BOOST_AUTO_TEST_CASE(calls_that_need_what_the_node_fills_in_cannot_start_early) {
   const auto refused = [](agent_tools tools, std::string name) {
-    auto options = agent_options<messages_state>{};
+    auto options = react_agent_options<messages_state>{};
     options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
     options.tools = std::move(tools);
     options.early_tools = {std::move(name)};
@@ -369,10 +368,10 @@ BOOST_AUTO_TEST_CASE(calls_that_need_what_the_node_fills_in_cannot_start_early) 
 }
 
 BOOST_AUTO_TEST_CASE(tools_that_do_not_exist_cannot_start_early) {
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
   options.early_tools = {"echo"};
-  BOOST_CHECK_THROW(static_cast<void>(make_react_agent(std::move(options))), std::invalid_argument);
+  BOOST_CHECK_THROW(static_cast<void>(create_react_agent(std::move(options))), compile_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,7 +35,7 @@ tool_ptr expert(const std::shared_ptr<const fake_model>& model, bool curious) {
       [](const desk& ended) { return ended.messages.back().content + " for " + ended.owner; });
 }
 
-create_agent_options<desk> asking(bool curious, const std::shared_ptr<const fake_model>& inner) {
+agent_options<desk> asking(bool curious, const std::shared_ptr<const fake_model>& inner) {
   auto options = design(scripted({calling("ask", "c1", "why?"), ai_message("done")}));
   options.tools = {expert(inner, curious)};
   return options;

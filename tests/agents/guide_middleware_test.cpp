@@ -41,9 +41,9 @@ middleware<desk> greeter() {
   return greets;
 }
 
-create_agent_options<desk> everything(chat_model_ptr model, chat_model_ptr small) {
+agent_options<desk> everything(chat_model_ptr model, chat_model_ptr small) {
   //! [ready]
-  auto options = create_agent_options<desk>{};
+  auto options = agent_options<desk>{};
   options.model = model;
   options.tools = {echo()};
   auto summary = summarisation_options{};

@@ -59,7 +59,7 @@ tool_ptr moody_tool(std::shared_ptr<std::atomic<int>> left) {
   });
 }
 
-create_agent_options<desk> with(chat_model_ptr model, message_middleware m) {
+agent_options<desk> with(chat_model_ptr model, message_middleware m) {
   auto options = design(std::move(model));
   options.middleware = {std::move(m)};
   return options;

@@ -21,7 +21,7 @@ message calling_all(std::vector<std::string> tools) {
   return out;
 }
 
-create_agent_options<desk> limited(std::vector<message> answers, middleware<desk> limit) {
+agent_options<desk> limited(std::vector<message> answers, middleware<desk> limit) {
   auto options = design(scripted(std::move(answers)));
   options.tools = {echo(), echo("shout")};
   options.middleware = {std::move(limit)};

@@ -20,7 +20,7 @@ namespace {
 
 namespace data = boost::unit_test::data;
 
-create_agent_options<desk> with(chat_model_ptr model, message_middleware m) {
+agent_options<desk> with(chat_model_ptr model, message_middleware m) {
   auto options = design(std::move(model));
   options.middleware = {std::move(m)};
   return options;

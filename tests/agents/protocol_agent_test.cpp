@@ -4,7 +4,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/protocols/make_protocol.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
@@ -38,7 +38,7 @@ std::vector<std::string> conversation(std::vector<message> answers, const std::s
     options.protocol = make_protocol(protocol).value();
     model = wrap_model(model, {make_protocol_middleware(std::move(options))});
   }
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = std::move(model);
   options.tools = {make_calculator()};
   options.version = version == "v1" ? react_version::v1 : react_version::v2;
@@ -47,7 +47,7 @@ std::vector<std::string> conversation(std::vector<message> answers, const std::s
   auto lanes = engine{engine_options{.workers = 2}};
   auto done = std::latch{1};
   auto ended = run_result<chat_state>{};
-  const auto graph = make_react_agent(std::move(options));
+  const auto graph = create_react_agent(std::move(options));
   lanes.submit<chat_state>(graph, std::move(state), run_config{}, [&](run_result<chat_state> r) {
     ended = std::move(r);
     done.count_down();

@@ -3,7 +3,7 @@
 
 #include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/messages/message_chunk.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -78,12 +78,13 @@ struct agent_run {
 };
 
 agent_run run(std::vector<message> answers, tool_list tools, react_version version,
-              std::function<void(react_agent_options&, run_config&)> change = {}) {
+              std::function<void(react_agent_options<chat_state>&, run_config&)> change = {}) {
   auto out = agent_run{std::make_shared<const fake_model>(std::move(answers)), {}};
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = out.model;
   options.tools = std::move(tools);
   options.version = version;
+  options.answer_invalid_calls = true;
   auto config = run_config{};
   config.run_id = "row-1";
   if (change)
@@ -92,7 +93,7 @@ agent_run run(std::vector<message> answers, tool_list tools, react_version versi
   state.messages = {human_message("question")};
   auto lanes = engine{engine_options{.workers = 2}};
   auto done = std::latch{1};
-  const auto graph = make_react_agent(std::move(options));
+  const auto graph = create_react_agent(std::move(options));
   lanes.submit<chat_state>(graph, std::move(state), config, [&](run_result<chat_state> r) {
     out.ended = std::move(r);
     done.count_down();
@@ -195,7 +196,7 @@ BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::ma
 BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), version) {
   const auto got =
       run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
-          [](react_agent_options& o, run_config&) { o.prompt = "Be brief."; });
+          [](react_agent_options<chat_state>& o, run_config&) { o.prompt = "Be brief."; });
   BOOST_REQUIRE(!got.ended.error);
   const auto asked = got.model->asked();
   BOOST_REQUIRE(asked.size() == 2U);
@@ -208,7 +209,7 @@ BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), vers
 
 BOOST_DATA_TEST_CASE(the_model_is_told_run_turn_and_parameters, data::make(versions), version) {
   const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()},
-                       version, [](react_agent_options& o, run_config& config) {
+                       version, [](react_agent_options<chat_state>& o, run_config& config) {
                          o.name = "math";
                          auto context = agent_context{};
                          context.parameters["temperature"] = 0.5;
@@ -248,11 +249,11 @@ BOOST_AUTO_TEST_CASE(without_tools_there_is_only_the_model) {
 BOOST_AUTO_TEST_CASE(both_versions_are_drawn_alike) {
   auto pictures = std::vector<std::string>{};
   for (const auto version : versions) {
-    auto options = react_agent_options{};
+    auto options = react_agent_options<chat_state>{};
     options.model = std::make_shared<const fake_model>(std::vector<message>{});
     options.tools = {echo()};
     options.version = version;
-    pictures.push_back(make_react_agent(std::move(options)).mermaid());
+    pictures.push_back(create_react_agent(std::move(options)).mermaid());
   }
   BOOST_TEST(pictures[0] == pictures[1]);
   for (const auto* line :
@@ -280,10 +281,9 @@ BOOST_AUTO_TEST_CASE(the_model_of_each_call_may_be_chosen_by_the_state_and_what_
   const auto context = std::make_shared<agent_context>();
   context->parameters["level"] = 1;
   const auto plain = run({ai_message("nobody asks me")}, {echo()}, react_version::v2,
-                         [&](react_agent_options& options, run_config& config) {
+                         [&](react_agent_options<chat_state>& options, run_config& config) {
                            config.context = context;
-                           options.model = nullptr;
-                           options.choose_model = [=](const chat_state& state, const runtime& rt) {
+                           options.model = [=](const chat_state& state, const runtime& rt) {
                              const auto level =
                                  rt.context<agent_context>()->parameters.at("level").as_int64();
                              return state.model_calls < level ? chat_model_ptr{first} : then;
@@ -293,14 +293,14 @@ BOOST_AUTO_TEST_CASE(the_model_of_each_call_may_be_chosen_by_the_state_and_what_
   BOOST_TEST(plain.messages().back().content == "done");
   BOOST_TEST(plain.model->asked().empty());
   const auto waiting = run({}, {echo()}, react_version::v2, [&](auto& options, auto&) {
-    options.choose_model = [=](const chat_state& state, const runtime&) {
+    options.model = [=](const chat_state& state, const runtime&) {
       return choose_by_state(state, first, then);
     };
   });
   BOOST_REQUIRE(!waiting.ended.error);
   BOOST_TEST(waiting.messages().back().content == "done");
   const auto none = run({}, {}, react_version::v2, [&](auto& options, auto&) {
-    options.choose_model = [](const chat_state&, const runtime&) { return chat_model_ptr{}; };
+    options.model = [](const chat_state&, const runtime&) { return chat_model_ptr{}; };
   });
   BOOST_TEST(none.ended.error.has_value());
 }
@@ -333,11 +333,11 @@ std::string shown(const value& told) {
 
 BOOST_DATA_TEST_CASE(messages_are_streamed_in_pieces_or_whole_and_none_of_them_twice,
                      data::make(versions), version) {
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const speaking_model>();
   options.tools = {echo()};
   options.version = version;
-  const auto graph = make_react_agent(std::move(options));
+  const auto graph = create_react_agent(std::move(options));
   auto state = chat_state{};
   state.messages = {human_message("question")};
   auto lanes = engine{engine_options{.workers = 1}};

@@ -68,7 +68,7 @@ compiled_graph<desk> make(shape s, plan p) {
     options.checkpointer = std::make_shared<memory_saver>();
     return built(std::move(options));
   }
-  auto options = agent_options<desk>{};
+  auto options = react_agent_options<desk>{};
   options.model = model;
   options.tools = tools;
   options.version = s == shape::react_v1 ? react_version::v1 : react_version::v2;
@@ -217,7 +217,7 @@ BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every
   const auto begun = std::make_shared<std::promise<void>>();
   auto both = calling("echo", "c1", "one");
   both.tool_calls.push_back(calling("stuck", "c2", "two").tool_calls[0]);
-  auto options = json_agent_options{};
+  auto options = react_agent_options<json::value>{};
   options.model = scripted({std::move(both)});
   options.tools = tool_list{echo(), make_tool<echo_args>("stuck", "", [begun](const echo_args&) {
                               return never(begun);

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(an_agent_of_another_file_answers_a_call) {
   const auto ended = lanes.try_invoke(built.agent->graph(), std::move(row), config());
   BOOST_REQUIRE(!ended.error);
   BOOST_TEST(said(ended.state.messages) == "go||because|done");
-  auto words = messages_state{};
+  auto words = chat_state{};
   words.messages.push_back(human_message("go"));
   const auto talked =
       lanes.try_invoke(make_conversation(*built.agent, nullptr), std::move(words), config());
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_review_below_stops_the_conversation_and_it_goes_on_from_t
   auto lanes = engine{engine_options{.workers = 1}};
   auto thread = config();
   thread.thread_id = "r";
-  auto words = messages_state{};
+  auto words = chat_state{};
   words.messages.push_back(human_message("go"));
   const auto stopped = lanes.try_invoke(graph, std::move(words), thread);
   BOOST_REQUIRE((stopped.status == run_status::interrupted));

@@ -5,6 +5,7 @@
 #include "case_tools.hpp"
 #include "cases.hpp"
 
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/bind_tools.hpp>
@@ -79,7 +80,7 @@ agent_prompt<json::value> prompt_of(const json::value& spec) {
   };
 }
 
-json_step hook_of(const json::value& spec, const char* name, const case_world& world) {
+agent_hook<json::value> hook_of(const json::value& spec, const char* name, const case_world& world) {
   if (!spec.is_object())
     return {};
   const auto program = std::make_shared<const node_of_case>(
@@ -207,7 +208,7 @@ tool_node case_tool_node(const json::object& spec, const case_world& world) {
 }
 
 compiled_json_graph make_case_agent(const json::object& spec, const case_world& world) {
-  auto options = json_agent_options{};
+  auto options = react_agent_options<json::value>{};
   const auto version = react_version_from(text_member(spec, "version"));
   if (!version)
     throw_refused(version.error().text);
@@ -223,10 +224,10 @@ compiled_json_graph make_case_agent(const json::object& spec, const case_world& 
         }))
       options.return_direct.emplace_back(tool.at("name").as_string());
   options.prompt = prompt_of(member(spec, "prompt"));
-  options.response = response_of(member(spec, "response_format"));
+  options.response_format = response_of(member(spec, "response_format"));
   options.pre_model_hook = hook_of(member(spec, "pre_model_hook"), "@pre", world);
   options.post_model_hook = hook_of(member(spec, "post_model_hook"), "@post", world);
-  options.state = state_of(spec);
+  options.state_schema.keys = state_of(spec);
   options.interrupt_before = names_in(member(spec, "interrupt_before"));
   options.interrupt_after = names_in(member(spec, "interrupt_after"));
   options.checkpointer = world.saver;

@@ -2,7 +2,9 @@
 // The code of docs/prebuilt.md, docs/models.md and docs/protocols.md, but for that of middleware.
 //! [includes]
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/create_supervisor.hpp>
+#include <superstep/agents/create_swarm.hpp>
 #include <superstep/agents/review_calls.hpp>
 #include <superstep/base/sync_wait.hpp>
 #include <superstep/models/ask.hpp>
@@ -116,16 +118,36 @@ BOOST_AUTO_TEST_CASE(react_agents) {
   const auto weather = weather_tool();
   const auto calculator = make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
   //! [react]
-  auto options = agent_options<desk>{};       // or json_agent_options
-  options.model = model;                      // an object, or a function of state and runtime
+  auto options = agent_options<desk>{};       // or agent_options<json::value>
+  options.model = model;                      // an object, a spec, or a function that chooses one
   options.tools = {weather, calculator};      // or a tool_node
   options.prompt = "Answer in one sentence."; // or a system_message, or a function of the state
   options.pre_model_hook = [](const desk& state, runtime) {
     return update{set<&desk::llm_input_messages>(last_messages(state, 20))};
   };
-  const auto agent = create_react_agent(std::move(options));
+  const auto agent = create_agent(std::move(options));
   //! [react]
   BOOST_TEST(engine.invoke(agent, about_rome()).state.messages.back().content == "It is sunny.");
+}
+
+BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
+  const auto weather = [](const city_args& args) { return "It is sunny in " + args.city + "."; };
+  const auto use = [&] { // asks a server: compiled only
+    //! [agent]
+    auto agent = create_agent({
+        .model = "openai:gpt-4o-mini",
+        .tools = {make_tool("weather", "Current weather in a city.", weather)},
+        .prompt = "Answer in one sentence.",
+    });
+    //! [agent]
+    const auto &mathematician = agent, &poet = agent, &alice = agent, &bob = agent;
+    //! [teams]
+    auto team = create_supervisor({.model = "openai:gpt-4o", .agents = {mathematician, poet}});
+    auto swarm = create_swarm({.agents = {alice, bob}, .default_agent = "alice"});
+    //! [teams]
+    return team.mermaid() + swarm.mermaid();
+  };
+  BOOST_TEST(sizeof use > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(reviewed_calls) {
@@ -139,7 +161,7 @@ BOOST_AUTO_TEST_CASE(reviewed_calls) {
   reviewed.around = review_calls({.tools = {"book"}});
   options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits by itself
   //! [review]
-  BOOST_TEST(engine.invoke(create_react_agent(options), about_rome()).state.messages.size() == 4U);
+  BOOST_TEST(engine.invoke(create_agent(options), about_rome()).state.messages.size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <superstep/agents/agent_file.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/agent_context.hpp>
+#include <superstep/agents/agent_state.hpp>
 #include <superstep/net/io_context.hpp>
+#include <superstep/runtime/graph.hpp>
 
 #include <cstddef>
 #include <memory>

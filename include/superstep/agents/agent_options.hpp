@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/agent_context.hpp>
 #include <superstep/agents/agent_parts.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/agent_state.hpp>
+#include <superstep/agents/middleware.hpp>
 #include <superstep/checkpoint/fwd.hpp>
 #include <superstep/messages/messages_input.hpp>
 #include <superstep/runtime/graph.hpp>
 
-#include <boost/describe/class.hpp>
-
+#include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,24 +24,22 @@
 
 namespace superstep {
 
-/// A state that an agent can run on: described, with the conversation in `messages` under the rule
-/// add_messages. These are used when it has them: `llm_input_messages`, what a hook lets the model
-/// read, and `structured_response`, a json::value. How many steps remain is no field but asked of
-/// the runtime.
-template <class State>
-concept agent_state = detail::described<State> && requires(State& s) {
-  { s.messages } -> std::same_as<message_list&>;
+/// The two shapes of an agent's loop; they give the same messages in the same order.
+enum class react_version : std::uint8_t {
+  v1, ///< one activation of `tools` runs all calls of a message
+  v2, ///< one Send per call: each is a task of its own, in an actor of its own
 };
 
-/// The smallest state with everything an agent may use.
-struct messages_state {
-  message_list messages;
-  message_list llm_input_messages;
-  json::value structured_response;
-
-  using reducers = superstep::reducers<by<&messages_state::messages, add_messages>>;
+/// Selects the product whose rules an agent follows where the two differ.
+enum class agent_rules : std::uint8_t {
+  /// LangChain 1.x, create_agent(): the model's node is `model`, the response is asked for in each
+  /// call of the model, and a run whose steps run out fails.
+  create_agent,
+  /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, the response is asked for in
+  /// a call of its own after the loop (node `generate_structured_response`), and a run whose steps
+  /// run out ends with an apology as its last message.
+  create_react_agent,
 };
-BOOST_DESCRIBE_STRUCT(messages_state, (), (messages, llm_input_messages, structured_response))
 
 /// A hook of an agent: a body over the state, as graph<State>::add takes it with a runtime.
 template <class State>
@@ -81,31 +83,53 @@ private:
   std::function<task<command<State>>(const State&, runtime)> call_;
 };
 
-/// Everything a ReAct agent over a state of the user's is made of. What the run's context is, is
-/// the user's choice, too: rt.context<T>().
-template <agent_state State>
+/// Channels of an agent whose state is JSON; a described struct has none. See json_agent.hpp.
+template <class State>
+struct agent_schema {};
+
+/// Everything an agent is made of. Only `model` is required.
+/// @tparam State a described struct (agent_state), or json::value
+template <class State = messages_state>
 struct agent_options {
-  std::string name; ///< of the graph and of the AI messages; empty: the messages have none
-  agent_model<State> model;
-  agent_tools tools;
-  std::vector<std::string> return_direct; ///< tools whose answer ends the run
-  agent_prompt<State> prompt;
-  std::optional<response_format> response; ///< goes to the field structured_response
-  agent_hook<State> pre_model_hook;        ///< runs before each call of the model
-  /// Runs after each answer of the model, before its calls: may answer, change or drop them. v2.
-  agent_hook<State> post_model_hook;
-  react_version version = react_version::v2;
-  std::shared_ptr<saver> checkpointer;
-  std::shared_ptr<superstep::store> store;
-  std::vector<std::string> interrupt_before; ///< nodes of the agent; `*`: all
-  std::vector<std::string> interrupt_after;
-  bool debug = false; ///< see compile_options
-  /// Names of tools whose calls may start while the model still speaks; see
-  /// react_agent_options::early_tools. Their arguments are the model's alone, but for the id.
+  std::string name{}; ///< of the graph and of the AI messages; empty: the messages have none
+  agent_model<State> model{};
+  agent_tools tools{};
+  agent_prompt<State> prompt{};
+  /// A value that the run ends with besides its messages; written to `structured_response`.
+  std::optional<response_format> response{};
+  std::vector<superstep::middleware<State>> middleware{};
+  agent_hook<State> pre_model_hook{}; ///< runs before each call of the model
+  /// Runs after each answer of the model, before its calls: may answer, change or drop them. Needs
+  /// version v2.
+  agent_hook<State> post_model_hook{};
+  /// Tools whose answer ends the loop. Under the rules of create_agent() only if the answer of the
+  /// model calls no others.
+  std::vector<std::string> return_direct{};
+  /// Timeouts of calls, by the name of the tool, from 1 ms to 49 days. The model reads about a call
+  /// that took longer. Needs version v2.
+  std::map<std::string, std::chrono::milliseconds> tool_timeouts{};
+  /// Tool calls in flight over all runs of the agent; further calls wait. Unset: the limit of
+  /// the tool_node; a list of tools has none.
+  std::optional<std::size_t> tool_calls_at_once{};
+  /// Names of tools whose calls may start while the model still speaks, as soon as their arguments
+  /// are complete. For tools that may run although the answer does not call them in the end, or
+  /// twice: what the model breaks off is dropped, and a run that is resumed runs its calls again.
+  /// Answers wait for the step of the tools: states, their order and checkpoints are the same as
+  /// without. The model is asked for a stream.
   std::vector<std::string> early_tools{};
-  /// Answers calls whose arguments cannot be read and asks the model again. Otherwise such calls
+  react_version version = react_version::v2;
+  agent_rules rules = agent_rules::create_agent;
+  /// Answers calls whose arguments cannot be read, and asks the model again. Otherwise such calls
   /// are left in the message, as LangGraph leaves them, and the agent ends if there are no others.
   bool answer_invalid_calls = false;
+  /// Whether the agent follows the agent_context of its runs.
+  bool follows_context = true;
+  agent_schema<State> state{};
+  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::store> store{};
+  std::vector<std::string> interrupt_before{}; ///< nodes of the agent; `*`: all
+  std::vector<std::string> interrupt_after{};
+  bool debug = false; ///< see compile_options
 };
 
 } // namespace superstep

@@ -48,10 +48,13 @@ private:
   std::function<task<T>(const State&, const runtime&)> call_;
 };
 
-/// The model of an agent: an object, the name of one, or a function that chooses one for each call.
+/// The model of an agent: an object, a spec, or a function that chooses the model of each call.
 ///
-/// An object gets the tools of the agent bound, unless it has tools already: these must be the
-/// agent's. A chosen model is asked as it is, so whoever chooses it binds its tools (bind_tools()):
+/// A spec is a text such as "openai:gpt-4o-mini": see make_model(). The builder of the agent
+/// resolves it and throws compile_error if it is not valid.
+///
+/// The agent binds its tools to a model object. A model with tools already bound must have exactly
+/// the agent's. A chosen model is called as it is, so the function binds the tools (bind_tools()):
 /// any of the agent's, and no others.
 template <class State>
 class agent_model {
@@ -60,19 +63,26 @@ public:
   agent_model(chat_model_ptr model) : model_{std::move(model)} {}
   template <std::derived_from<chat_model> M>
   agent_model(std::shared_ptr<const M> model) : model_{std::move(model)} {}
+  agent_model(std::string spec) : spec_{std::move(spec)} {}
+  agent_model(const char* spec) : spec_{spec} {}
   /// @param choose chat_model_ptr(const State&, const runtime&), or a task of it
   template <class F>
     requires(!std::convertible_to<F, chat_model_ptr> &&
              std::invocable<const F&, const State&, const runtime&>)
   agent_model(F choose) : choose_{std::move(choose)} {}
 
-  [[nodiscard]] const chat_model_ptr& object() const noexcept { return model_; } ///< null: chosen
+  /// The model object; null if the model is given by a spec or chosen for each call.
+  [[nodiscard]] const chat_model_ptr& object() const noexcept { return model_; }
+  /// The spec; empty if there is none.
+  [[nodiscard]] const std::string& spec() const noexcept { return spec_; }
+  /// The function that chooses the model of each call; empty if there is none.
   [[nodiscard]] const state_function<chat_model_ptr, State>& choose() const noexcept {
     return choose_;
   }
 
 private:
   chat_model_ptr model_;
+  std::string spec_;
   state_function<chat_model_ptr, State> choose_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/agent_options.hpp>
 #include <superstep/models/model_journal.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/models/provider_model.hpp>
@@ -97,7 +97,7 @@ struct agent_spec {
   std::uint32_t recursion_limit = 25;
   std::vector<tool_spec> tools;
   std::string tools_text; ///< `tools` as canonical JSON: options that no definition shows
-  std::vector<std::string> early_tools; ///< names; see react_agent_options
+  std::vector<std::string> early_tools; ///< names; see agent_options
   std::size_t early_tools_line = 0;
   std::vector<review_spec> reviews;
   std::optional<trim_spec> trim; ///< at most one of these two

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent_parts.hpp>
+#include <superstep/agents/agent_options.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/json_messages.hpp>
 #include <superstep/agents/json_step.hpp>
-#include <superstep/agents/react_agent.hpp>
 #include <superstep/base/result.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+// Agents whose state is known when the program runs: agent_options<json::value>.
 namespace superstep {
 
 /// One key of the state of a JSON agent: a channel of json_graph, by a named rule or by a reducer.
@@ -23,41 +28,80 @@ struct json_state_key {
   std::optional<json::value> initial{};
 };
 
-/// Everything a ReAct agent with a JSON state is made of.
-struct json_agent_options {
-  std::string name; ///< of the graph and of the AI messages; empty: the messages have none
-  agent_model<json::value> model;
-  agent_tools tools;
-  std::vector<std::string> return_direct; ///< tools whose answer ends the run
-  agent_prompt<json::value> prompt;
-  std::optional<response_format> response; ///< goes to the key structured_response
-  /// Runs before each call of the model. Its `llm_input_messages` are what the model reads instead
-  /// of the messages; they stay until the hook writes others, and are no part of the output.
-  json_step pre_model_hook;
-  /// Runs after each answer of the model, before its calls: may answer, change or drop them. v2.
-  json_step post_model_hook;
-  /// Instead of messages and remaining_steps, which it must have; with a response format also
+/// Channels of a JSON agent.
+template <>
+struct agent_schema<json::value> {
+  /// Instead of messages and remaining_steps, which they must contain; with a response format also
   /// structured_response.
-  std::optional<std::vector<json_state_key>> state;
-  react_version version = react_version::v2;
-  std::shared_ptr<saver> checkpointer;
-  std::shared_ptr<superstep::store> store;
-  std::vector<std::string> interrupt_before; ///< nodes of the agent; `*`: all
-  std::vector<std::string> interrupt_after;
-  bool debug = false; ///< see compile_options
-  /// Names of tools whose calls may start while the model still speaks; see
-  /// react_agent_options::early_tools. Their arguments are the model's alone, but for the id.
-  std::vector<std::string> early_tools{};
+  std::optional<std::vector<json_state_key>> keys{};
+};
+
+/// A hook of a JSON agent: see json_step. What a pre_model_hook writes to `llm_input_messages` is
+/// what the model reads instead of the messages. It stays until the hook writes others, and is not
+/// part of the output.
+template <>
+class agent_hook<json::value> : public json_step {
+public:
+  using json_step::json_step;
 };
 
 /// "v1" or "v2"; an error for everything else.
 [[nodiscard]] result<react_version> react_version_from(std::string_view text);
 
-/// Builds the agent. Its nodes: `agent` asks the model; while its answer has tool calls, `tools`
-/// runs them; and, when they are asked for, `pre_model_hook`, `post_model_hook` and
-/// `generate_structured_response`.
-/// Throws compile_error for whatever is wrong with the options.
-/// @pre options.model is set
-[[nodiscard]] compiled_json_graph create_react_agent(json_agent_options options);
+namespace detail {
+
+/// Where a JSON hook jumps to is a member of its update with this name.
+inline constexpr auto jump_key = "jump_to";
+
+template <>
+struct agent_access<json::value> {
+  using update = json::object;
+  static message_list messages(const json::value& state) { return messages_of(state); }
+  static void add_messages(update& to, const message_list& more) {
+    to["messages"] = to_json_list(more);
+  }
+};
+
+template <>
+struct agent_front<json::value> : agent_access<json::value> {
+  using graph = compiled_json_graph;
+  static constexpr bool has_response = true;
+
+  static message_list chosen(const json::value& state);
+  static std::uint32_t turn(const json::value& state);
+  static bool is_unchecked(const json::value&) noexcept { return true; }
+  static json::value seen_by_prompt(const json::value& state, const message_list& chosen);
+  static void set_response(update& to, json::value response);
+  static void count_answer(update&, const std::optional<token_usage>&) noexcept {}
+  static void count_tools(update&, std::size_t) noexcept {}
+};
+
+template <>
+class agent_table<json::value> {
+public:
+  using core_ptr = agent_core<json::value>::ptr;
+
+  explicit agent_table(const agent_options<json::value>& options);
+  void add_model(const char* name, core_ptr agent);
+  void add_response(core_ptr agent);
+  void add_tools(core_ptr agent, bool takes_calls);
+  void add_hook(const std::string& name, agent_hook<json::value> hook);
+  void add_hook(const std::string& name, middleware_hook<json::value> hook);
+  void route(std::string from, react::exits exits, const std::vector<std::string>& to);
+  void route_tools(react::exits exits, react::tool_names return_direct,
+                   const std::vector<std::string>& to);
+  void edge(std::string from, std::string to);
+  [[nodiscard]] compiled_json_graph compile(compile_options options);
+
+private:
+  [[nodiscard]] json_node_options reading_options() const;
+
+  json_graph graph_{json_graph_options{.ignore_unknown_channels = true}};
+  std::vector<std::string> seen_by_hooks_;
+};
+
+extern template class agent_builder<json::value>;
+
+} // namespace detail
 
 } // namespace superstep

@@ -24,10 +24,24 @@ namespace superstep {
 /// for them `finish` is the end of the run.
 enum class jump : std::uint8_t { none, model, tools, finish };
 
-/// What a hook gives: what it writes, and where to go on.
+namespace detail {
+
+/// Reads and writes the messages of a state; json_agent.hpp has the form for a JSON state.
+template <class State>
+struct agent_access {
+  using update = superstep::update<State>;
+  static const message_list& messages(const State& state) { return state.messages; }
+  static void add_messages(update& to, message_list more) {
+    to.add(set<&State::messages>(std::move(more)));
+  }
+};
+
+} // namespace detail
+
+/// The result of a hook of a middleware: its writes, and where the run continues.
 template <class State>
 struct hook_step {
-  superstep::update<State> update{};
+  typename detail::agent_access<State>::update update{};
   jump to = jump::none;
 };
 
@@ -43,8 +57,8 @@ struct message_hook {
 };
 
 /// A hook of a middleware, a node of the agent's graph: takes the state and the runtime, and
-/// returns nothing, update<State>, a jump or a hook_step<State>, or a task<> of one of these. The
-/// state lives until the task has ended.
+/// returns nothing, update<State> (json::object for a JSON state), a jump or a hook_step<State>, or a
+/// task<> of one of these. The state lives until the task has ended.
 template <class State>
 class middleware_hook {
 public:
@@ -67,7 +81,7 @@ public:
   middleware_hook(message_hook hook) : jumps_{std::move(hook.jumps)} {
     if (hook.run)
       call_ = [run = std::move(hook.run)](const State& state, runtime rt) {
-        return later(run(state.messages, std::move(rt)));
+        return over_messages(run, access::messages(state), std::move(rt));
       };
   }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
@@ -77,15 +91,25 @@ public:
   [[nodiscard]] const std::vector<jump>& jumps() const noexcept { return jumps_; }
 
 private:
+  using access = detail::agent_access<State>;
+
   static hook_step<State> step(hook_step<State> s) { return s; }
-  static hook_step<State> step(update<State> u) { return {std::move(u), jump::none}; }
+  static hook_step<State> step(typename access::update u) { return {std::move(u), jump::none}; }
   static hook_step<State> step(jump to) { return {{}, to}; }
   static hook_step<State> step(message_step s) {
     auto out = hook_step<State>{};
     if (!s.messages.empty())
-      out.update.add(set<&State::messages>(std::move(s.messages)));
+      access::add_messages(out.update, std::move(s.messages));
     out.to = s.to;
     return out;
+  }
+  /// The list is held until the task has ended.
+  static task<hook_step<State>>
+  over_messages(std::function<task<message_step>(const message_list&, runtime)> run,
+                message_list messages, runtime rt) {
+    auto running = run(messages, std::move(rt));
+    auto done = step(co_await running);
+    co_return done;
   }
   template <class T>
   static task<hook_step<State>> later(task<T> body) {

@@ -29,4 +29,13 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
+/// Returns the I/O runtime of the process, for models and tools that are made without one of their
+/// own. Its thread starts with the first call and ends with the process.
+///
+/// It belongs to the process and not to an engine, because models and tools are made before an
+/// engine and are used by any number of them.
+///
+/// Thread-safe. Do not use it after main() has returned.
+[[nodiscard]] const std::shared_ptr<io_runtime>& shared_io_runtime();
+
 } // namespace superstep

@@ -3,6 +3,7 @@
 
 #include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/labels.hpp>
+#include <superstep/runtime/detail/named_fields.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
 #include <superstep/runtime/inputs.hpp>
 #include <superstep/runtime/nested_run.hpp>
@@ -83,10 +84,7 @@ private:
     auto ended = co_await running;
     auto out = node_output{};
     if (ended.to_parent) {
-      if (!ended.to_parent->template holds<parent_command<State>>())
-        throw_wrong_parent(*table, program_of(child_)->name());
-      auto said = ended.to_parent->template as<parent_command<State>>();
-      into_output(command<State>{std::move(said.update), std::move(said.go_to)}, *table, out);
+      add_parent_command<State>(*ended.to_parent, *table, program_of(child_)->name(), out);
     } else if (ended.state) {
       const auto& state = adapter_of(child_).read(*ended.state);
       auto back = update<State>{from_child_(state)};

@@ -99,6 +99,19 @@ struct parent_command {
   destinations go_to{};
 };
 
+/// A command to the parent graph by the names of its fields and nodes, from a node that does not know
+/// the parent's state, such as a node of tools.
+struct named_command {
+  /// Writes the field of this name: with a value of the field's own type, or with a json::value in
+  /// the form that checkpoints have.
+  struct field_write {
+    std::string field;
+    value content;
+  };
+  std::vector<field_write> update{};
+  std::vector<std::string> go_to{};
+};
+
 /// How one field combines the writes of a step; see channels/rules.hpp.
 template <auto Member, class Rule>
 struct by {};

@@ -26,10 +26,10 @@ struct command_sandbox {
 
 /// A program as a tool; no shell is involved.
 struct command_options {
-  std::string name;
-  std::string description;
-  std::vector<std::string> argv; ///< the program, found through PATH, and its fixed arguments
-  json::object args_schema;      ///< of the arguments the model gives; empty: any
+  std::string name{};
+  std::string description{};
+  std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
+  json::object args_schema{};      ///< of the arguments the model gives; empty: any
   std::uint32_t timeout_ms = 60'000;
   std::size_t max_output_bytes = 1024 * 1024; ///< of standard output; more is an error result
   /// Variables of our environment that it sees, beside PATH, HOME, LANG, LC_*, TZ and TMPDIR.
@@ -54,6 +54,14 @@ struct command_options {
 /// Errors: no name, no program, a bound of 0, a schema that is none. `io` is kept by the tool.
 [[nodiscard]] result<tool_ptr> make_command(std::shared_ptr<io_runtime> io,
                                             command_options options);
+
+/// Makes a tool from a program: make_command() with shared_io_runtime().
+///
+///     auto tool = make_tool("date", "Prints the date.", {.argv = {"date"}});
+///
+/// @throws std::system_error for options that are not valid
+[[nodiscard]] tool_ptr make_tool(std::string name, std::string description,
+                                 command_options options);
 
 /// Returns what would keep the program from being started at any time (see find_start_fault): a
 /// missing program or folder, a file that cannot be executed, a sandbox that cannot be made. A

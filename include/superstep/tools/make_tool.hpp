@@ -80,6 +80,28 @@ void give_store(Args& args, const tool_context& context) {
   });
 }
 
+/// The type of the first parameter of a function or of an object with one operator().
+template <class F>
+struct first_parameter {};
+template <class F>
+  requires requires { &F::operator(); }
+struct first_parameter<F> : first_parameter<decltype(&F::operator())> {};
+template <class R, class A, class... More>
+struct first_parameter<R (*)(A, More...)> {
+  using type = std::remove_cvref_t<A>;
+};
+template <class R, class A, class... More>
+struct first_parameter<R (*)(A, More...) noexcept> : first_parameter<R (*)(A, More...)> {};
+template <class C, class R, class A, class... More>
+struct first_parameter<R (C::*)(A, More...) const> : first_parameter<R (*)(A, More...)> {};
+template <class C, class R, class A, class... More>
+struct first_parameter<R (C::*)(A, More...) const noexcept> : first_parameter<R (*)(A, More...)> {};
+
+/// A function whose first parameter is the described struct of a tool's arguments.
+template <class F>
+concept telling_function =
+    requires { typename first_parameter<F>::type; } && described_struct<typename first_parameter<F>::type>;
+
 /// A function with described arguments as a tool.
 template <class Args, class Fn>
 class function_tool final : public tool {
@@ -90,6 +112,9 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
   [[nodiscard]] std::vector<injection> injections() const override { return injections_of<Args>(); }
+  [[nodiscard]] bool reads_surroundings() const noexcept override {
+    return !std::invocable<const Fn&, const Args&>;
+  }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     auto args = Args{};
@@ -154,6 +179,21 @@ template <class Args, class Fn>
       tool_definition{std::move(name), std::move(description), detail::schema_of_struct<Args>()};
   return std::make_shared<const detail::function_tool<Args, Fn>>(std::move(definition),
                                                                  std::move(fn));
+}
+
+/// Makes a tool from a function whose first parameter is a described struct:
+///
+///     struct weather_args { std::string city; };
+///     BOOST_DESCRIBE_STRUCT(weather_args, (), (city))
+///     std::string weather(const weather_args& args);
+///
+///     auto tool = make_tool("weather", "Current weather in a city.", weather);
+///
+/// Equals `make_tool<weather_args>(…)`, which a function with an `auto` parameter needs.
+template <detail::telling_function Fn>
+[[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
+  return make_tool<typename detail::first_parameter<Fn>::type>(
+      std::move(name), std::move(description), std::move(fn));
 }
 
 } // namespace superstep

@@ -14,7 +14,7 @@ namespace superstep {
 ///
 /// A coroutine is destroyed where it waits. A plain function cannot be: tool_context::stop tells
 /// it, and what it gives later counts for nothing, but its step waits for it to return. Agents that
-/// give each call an activation of its own can do without it: create_agent_options::tool_timeouts.
+/// give each call an activation of its own can do without it: agent_options::tool_timeouts.
 /// @param length at least 1 ms
 [[nodiscard]] tool_ptr with_time_limit(tool_ptr, std::chrono::milliseconds length);
 

@@ -20,6 +20,8 @@
 
 namespace superstep {
 
+class call_observer;
+
 /// What a tool hands back. `content` is the text the model reads.
 struct tool_output {
   std::string content;
@@ -50,6 +52,8 @@ struct tool_context {
   /// State, store and run around the call, when the node has been given any; null otherwise.
   std::shared_ptr<const tool_surroundings> around{};
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
+  /// Notified when the call's body starts and ends; null: nothing observes the call.
+  std::shared_ptr<const call_observer> observer{};
 
   /// Names the call to the world outside, as 32 hexadecimal digits: the same whenever its
   /// super-step is run again, in this process or another, and of no other call. Made of thread,
@@ -85,6 +89,9 @@ public:
   /// Whether its results are commands to the graph around the agent, as those of a handoff are. An
   /// agent that cannot pass them on refuses the tool when it is compiled.
   [[nodiscard]] virtual bool commands_parent() const noexcept { return false; }
+  /// Whether run() may look at tool_context::around. A tool that returns false is called without
+  /// it, which is cheaper. A tool with injections gets it in any case.
+  [[nodiscard]] virtual bool reads_surroundings() const noexcept { return true; }
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };
 

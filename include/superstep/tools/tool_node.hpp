@@ -68,6 +68,7 @@ struct tool_node_input {
   tool_input_form form = tool_input_form::calls;
   std::vector<tool_call> calls;
   tool_state_ptr state{};
+  std::shared_ptr<const call_observer> observer{}; ///< see tool_context
 };
 
 /// What a node of tools gives: what the calls came to, in their order.
@@ -114,6 +115,10 @@ public:
   /// The same as one result; throws the failure of the first call that has one.
   [[nodiscard]] task<tool_node_output> run(tool_node_input input, runtime rt) const;
 
+  /// Runs one call without a state around it, which is cheaper. @pre runs_bare(call.name)
+  [[nodiscard]] task<tool_answer> run_bare(const tool_call& call, const runtime& rt,
+                                           std::shared_ptr<const call_observer> observer) const;
+
   /// The answer to a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
   /// The call as its tool gets it; a call of an unknown tool as it is. See superstep's function of
@@ -125,6 +130,9 @@ public:
   [[nodiscard]] tool_definitions definitions() const noexcept;
   /// Valid as long as this node; nullptr when there is no such tool.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
+  /// Whether a call of this name needs no tool_context::around: its tool neither has injections nor
+  /// reads it, and the node has no interceptor. True for unknown tools.
+  [[nodiscard]] bool runs_bare(std::string_view name) const noexcept;
   /// In the order in which they were given.
   [[nodiscard]] tool_list tools() const;
   /// Whether some tool has injected arguments or the node an interceptor: then calls need

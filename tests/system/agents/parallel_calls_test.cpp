@@ -6,7 +6,7 @@
 #include "versions.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/make_tool.hpp>
@@ -134,12 +134,12 @@ compiled_graph<chat_state> make_agent(tool_ptr work, react_version version) {
     call.args["n"] = i;
     asked.push_back(std::move(call));
   }
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const fake_model>(
       std::vector<message>{ai_message("", std::move(asked)), ai_message("done")});
-  options.tools.push_back(std::move(work));
+  options.tools = {std::move(work)};
   options.version = version;
-  return make_react_agent(std::move(options));
+  return create_react_agent(std::move(options));
 }
 
 chat_state run(engine& lanes, const compiled_graph<chat_state>& agent) {

@@ -6,7 +6,7 @@
 
 #include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/react_agent.hpp>
+#include <superstep/agents/create_react_agent.hpp>
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/tools/make_tool.hpp>
@@ -97,11 +97,11 @@ BOOST_DATA_TEST_CASE(an_agent_streams_from_a_server_and_runs_what_it_calls,
                      data::make(shapes) * data::make(react_versions), how, version) {
   auto server = test::chat_server{{}, 8};
   auto io = io_runtime{};
-  auto options = react_agent_options{};
+  auto options = react_agent_options<chat_state>{};
   options.model = make_model(io, server.url(), how.api);
   options.tools = make_tools();
   options.version = version;
-  const auto graph = make_react_agent(std::move(options));
+  const auto graph = create_react_agent(std::move(options));
   auto e = engine{engine_options{.workers = 2}};
   auto question = chat_state{};
   question.messages = {human_message("question 7")};
@@ -118,11 +118,11 @@ BOOST_DATA_TEST_CASE(calls_of_a_served_stream_may_start_early, data::make(shapes
   auto server = test::chat_server{{}, 8};
   auto io = io_runtime{};
   const auto run = [&](std::vector<std::string> early) {
-    auto options = react_agent_options{};
+    auto options = react_agent_options<chat_state>{};
     options.model = make_model(io, server.url(), how.api);
     options.tools = make_tools();
     options.early_tools = std::move(early);
-    const auto graph = make_react_agent(std::move(options));
+    const auto graph = create_react_agent(std::move(options));
     auto e = engine{engine_options{.workers = 2}};
     auto question = chat_state{};
     question.messages = {human_message("question 3")};

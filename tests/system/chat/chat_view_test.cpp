@@ -31,7 +31,7 @@ run_event wrote(std::string node, message_list messages) {
   auto out = run_event{};
   out.mode = stream_mode::updates;
   out.node = std::move(node);
-  out.writes = detail::input_writes(update{set<&messages_state::messages>(std::move(messages))});
+  out.writes = detail::input_writes(update{set<&chat_state::messages>(std::move(messages))});
   return out;
 }
 

@@ -2,125 +2,203 @@
 #pragma once
 
 #include <superstep/agents/agent_options.hpp>
+#include <superstep/agents/detail/agent_core.hpp>
 #include <superstep/agents/detail/agent_table.hpp>
-#include <superstep/base/assert.hpp>
+#include <superstep/agents/detail/middleware_parts.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace superstep::detail {
 
+/// Puts an agent together, for every kind of state:
+///
+///     start > before_agent > [before_model > pre_model_hook] > model
+///           > [post_model_hook > after_model] > tools, or leave
+///     leave = generate_structured_response > after_agent > end
+///
+/// The first pair of brackets is where the loop begins again.
 template <class State>
 class agent_builder {
 public:
-  explicit agent_builder(agent_options<State>&& o) : options_{std::move(o)} {
-    const auto& model = options_.model.object();
-    SUPERSTEP_ASSERT(model != nullptr || options_.model.choose());
-    react::check_tools(model.get(), options_.tools, options_.return_direct,
-                       options_.post_model_hook && options_.version == react_version::v1);
-    react::check_no_handoffs(options_.tools.node());
-    core_ = std::make_shared<const agent_core<State>>(options_);
+  explicit agent_builder(agent_options<State> o)
+      : options_{prepared(std::move(o))}, table_{options_} {
+    auto core = std::make_shared<agent_core<State>>(options_);
+    if (options_.response && !asks_response_after())
+      core->format = react::format_of(*options_.response);
+    core_ = std::move(core);
+    collect_hooks();
   }
 
-  compiled_graph<State> build() {
-    add_nodes();
+  [[nodiscard]] typename agent_front<State>::graph build() {
+    table_.add_model(model_name(), core_);
+    if (has_tools())
+      table_.add_tools(core_, options_.version == react_version::v2);
+    if (asks_response_after())
+      table_.add_response(core_);
     add_edges();
     return table_.compile(compile_options_of(options_));
   }
 
 private:
-  [[nodiscard]] bool has_tools() const noexcept { return !options_.tools.empty(); }
-  [[nodiscard]] std::string entry() const {
-    return options_.pre_model_hook ? react::pre_hook_name : react::agent_name;
-  }
-  [[nodiscard]] std::string exit() const {
-    return options_.response ? react::structured_name : std::string{end_node};
-  }
+  /// A hook and the name of its node.
+  struct station {
+    std::string name;
+    std::variant<middleware_hook<State>, agent_hook<State>> hook;
+  };
+  using stations = std::vector<station>; // in the order in which they run
 
-  void add_nodes() {
-    if (options_.pre_model_hook)
-      table_.add(react::pre_hook_name, hook_body(options_.pre_model_hook));
-    if (options_.post_model_hook)
-      table_.add(react::post_hook_name, hook_body(options_.post_model_hook));
-    table_.add(react::agent_name, [core = core_](const State& state, runtime rt) {
-      return agent_turns<State>::ask(core, state, std::move(rt));
-    });
-    if (options_.response) {
-      if constexpr (requires(State& s) { s.structured_response; })
-        table_.add(react::structured_name, [core = core_](const State& state, runtime rt) {
-          return agent_turns<State>::ask_response(core, state, std::move(rt));
-        });
-      else
-        react::refuse_options("Missing required key(s) {'structured_response'} in state_schema");
+  /// Resolves the model, adds what the middleware brings, and rejects options that do not fit.
+  static agent_options<State> prepared(agent_options<State> o) {
+    if (!o.model.spec().empty())
+      o.model = react::resolved_model(o.model.spec());
+    if (!o.model.object() && !o.model.choose())
+      react::refuse_options("an agent needs a model");
+    auto names = std::vector<std::string>{};
+    auto around = std::vector<tool_interceptor>{};
+    auto more = tool_list{};
+    auto has_late_hook = static_cast<bool>(o.post_model_hook);
+    for (auto& m : o.middleware) {
+      names.push_back(m.name);
+      more.insert(more.end(), m.tools.begin(), m.tools.end());
+      has_late_hook = has_late_hook || m.after_model;
+      if (m.wrap_tool_call)
+        around.push_back(std::move(m.wrap_tool_call));
     }
-    if (!has_tools())
-      return;
-    const auto takes_calls = options_.version == react_version::v2;
-    table_.add_body(react::tools_name,
-                    std::make_unique<agent_tools_body<State>>(options_.tools.node()), takes_calls,
-                    answering_options<State>());
+    react::check_names(names);
+    if (!more.empty() || !around.empty())
+      o.tools = react::with_middleware(o.tools, more, std::move(around));
+    if (o.tool_calls_at_once)
+      o.tools = react::with_limit(o.tools, *o.tool_calls_at_once);
+    react::check_tools(o.model.object().get(), o.tools, o.return_direct,
+                       has_late_hook && o.version == react_version::v1);
+    react::check_timeouts(o.tool_timeouts, o.tools.node());
+    if (!o.tool_timeouts.empty() && o.version == react_version::v1)
+      react::refuse_options("tool_timeouts needs version v2: in v1 all calls are one task");
+    return o;
   }
 
-  static auto hook_body(agent_hook<State> hook) {
-    return [hook = std::move(hook)](const State& state, runtime rt) {
-      return hook(state, std::move(rt));
-    };
+  [[nodiscard]] bool is_react() const noexcept {
+    return options_.rules == agent_rules::create_react_agent;
+  }
+  [[nodiscard]] bool has_tools() const noexcept { return !options_.tools.empty(); }
+  [[nodiscard]] bool asks_response_after() const noexcept { return options_.response && is_react(); }
+  [[nodiscard]] const char* model_name() const noexcept {
+    return is_react() ? react::agent_name : react::model_name;
+  }
+
+  void collect_hooks() {
+    const auto first = [](stations& to, station s) { to.insert(to.begin(), std::move(s)); };
+    for (auto& m : options_.middleware) {
+      if (m.before_agent)
+        before_agent_.push_back({m.name + ".before_agent", std::move(m.before_agent)});
+      if (m.before_model)
+        before_model_.push_back({m.name + ".before_model", std::move(m.before_model)});
+      if (m.after_model)
+        first(after_model_, {m.name + ".after_model", std::move(m.after_model)});
+      if (m.after_agent)
+        first(after_agent_, {m.name + ".after_agent", std::move(m.after_agent)});
+    }
+    if (options_.pre_model_hook)
+      before_model_.push_back({react::pre_hook_name, std::move(options_.pre_model_hook)});
+    if (options_.post_model_hook)
+      first(after_model_, {react::post_hook_name, std::move(options_.post_model_hook)});
+  }
+
+  static std::string first_of(const stations& all, std::string otherwise) {
+    return all.empty() ? std::move(otherwise) : all.front().name;
+  }
+
+  [[nodiscard]] std::shared_ptr<const react::tool_timeouts> timeouts() const {
+    return options_.tool_timeouts.empty()
+               ? nullptr
+               : std::make_shared<const react::tool_timeouts>(options_.tool_timeouts);
   }
 
   void add_edges() {
-    table_.edge(std::string{start_node}, entry());
-    if (options_.pre_model_hook)
-      table_.edge(react::pre_hook_name, react::agent_name);
-    if (options_.response)
-      table_.edge(react::structured_name, std::string{end_node});
-    if (options_.post_model_hook)
-      table_.edge(react::agent_name, react::post_hook_name);
-    const auto last = options_.post_model_hook ? react::post_hook_name : react::agent_name;
-    if (!has_tools())
-      return table_.edge(last, exit());
-    add_loop(last);
+    const auto after_loop = first_of(after_agent_, std::string{end_node});
+    auto exits = react::exits{};
+    exits.model = first_of(before_model_, model_name());
+    exits.end = asks_response_after() ? react::structured_name : after_loop;
+    exits.timeouts = timeouts();
+    exits.version = options_.version;
+    exits.rules = options_.rules;
+    exits.is_looped = !after_model_.empty() || options_.answer_invalid_calls;
+    table_.edge(std::string{start_node}, first_of(before_agent_, exits.model));
+    link(before_agent_, leading_to(exits, exits.model));
+    link(before_model_, leading_to(exits, model_name()));
+    const auto leaving = leading_to(exits, has_tools() ? std::string{} : exits.end);
+    if (!after_model_.empty())
+      table_.edge(model_name(), after_model_.front().name);
+    else
+      leave(model_name(), leaving);
+    link(after_model_, leaving);
+    if (asks_response_after())
+      table_.edge(react::structured_name, after_loop);
+    exits.end = std::string{end_node};
+    link(after_agent_, leading_to(exits, exits.end));
+    if (has_tools())
+      add_return(leaving);
   }
 
-  void add_loop(const char* last) {
-    // Names of destinations are views of what the routers hold.
-    const auto again = std::make_shared<const std::string>(entry());
-    const auto leave = std::make_shared<const std::string>(exit());
-    if (options_.return_direct.empty())
-      table_.edge(react::tools_name, *again);
-    else
-      table_.branch(react::tools_name,
-                    [core = core_, again](const State& state) {
-                      return react::ends_directly(state.messages, core->return_direct)
-                                 ? destination{end_node}
-                                 : destination{*again};
-                    },
-                    {*again, std::string{end_node}});
-    const auto sends = options_.version == react_version::v2;
-    // What comes last may be the answer to a call, given by a hook or to one that cannot be read.
-    const auto is_looped = options_.post_model_hook || options_.answer_invalid_calls;
-    table_.branch(
-        last,
-        [=](const State& state) {
-          auto out = destinations{};
-          for (const auto& call :
-               is_looped ? react::pending_calls(state.messages) : state.messages.back().tool_calls)
-            out.emplace_back(node<tool_call>{react::tools_name}, call);
-          if (!out.empty() && !sends)
-            out.assign(1, destination{react::tools_name});
-          if (out.empty())
-            out.emplace_back(
-                is_looped && state.messages.back().type == message_type::tool ? *again : *leave);
-          return out;
-        },
-        is_looped ? std::vector<std::string>{react::tools_name, *again, *leave}
-                  : std::vector<std::string>{react::tools_name, *leave});
+  static react::exits leading_to(react::exits exits, std::string next) {
+    exits.next = std::move(next);
+    return exits;
+  }
+
+  /// From the last node before the tools.
+  void leave(std::string from, const react::exits& exits) {
+    if (!exits.next.empty())
+      return table_.edge(std::move(from), exits.next);
+    auto to = std::vector<std::string>{react::tools_name};
+    if (exits.is_looped)
+      to.push_back(exits.model);
+    to.push_back(exits.end);
+    table_.route(std::move(from), exits, to);
+  }
+
+  void add_return(const react::exits& exits) {
+    if (core_->return_direct.empty())
+      return table_.edge(react::tools_name, exits.model);
+    table_.route_tools(exits, core_->return_direct,
+                       {exits.model, is_react() ? std::string{end_node} : exits.end});
+  }
+
+  /// Adds the nodes of these hooks, each leading to the next; the exits are those of the last.
+  void link(stations& all, const react::exits& last) {
+    for (auto i = std::size_t{0}; i < all.size(); ++i)
+      add_hook(std::move(all[i]), i + 1 < all.size() ? leading_to(last, all[i + 1].name) : last);
+  }
+
+  void add_hook(station at, const react::exits& exits) {
+    auto jumps = std::vector<jump>{};
+    if (const auto* hook = std::get_if<middleware_hook<State>>(&at.hook))
+      jumps = hook->jumps();
+    react::check_jumps(at.name, jumps, has_tools());
+    std::visit([&](auto& hook) { table_.add_hook(at.name, std::move(hook)); }, at.hook);
+    if (jumps.empty())
+      return leave(std::move(at.name), exits);
+    auto to = exits.next.empty()
+                  ? std::vector<std::string>{react::tools_name, exits.model, exits.end}
+                  : std::vector<std::string>{exits.next};
+    for (const auto one : jumps)
+      if (const auto name = std::string{react::target_of(exits, one)};
+          std::ranges::find(to, name) == to.end())
+        to.push_back(name);
+    table_.route(std::move(at.name), exits, to);
   }
 
   agent_options<State> options_;
   agent_table<State> table_;
   std::shared_ptr<const agent_core<State>> core_;
+  stations before_agent_;
+  stations before_model_;
+  stations after_model_;
+  stations after_agent_;
 };
 
 } // namespace superstep::detail

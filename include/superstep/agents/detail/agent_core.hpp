@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/detail/agent_front.hpp>
+#include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/middleware.hpp>
 #include <superstep/models/bind_tools.hpp>
 #include <superstep/runtime/program.hpp>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,54 +17,60 @@
 
 namespace superstep::detail {
 
-/// What the bodies of one agent share, whatever its state looks like; the compiled graph keeps it.
+/// The parts that the bodies of one agent share; kept by the compiled graph.
 template <class State>
 struct agent_core {
   std::string name;
-  agent_model<State> model;
+  chat_model_ptr model; // null: chosen for each call
+  state_function<chat_model_ptr, State> choose_model;
   agent_prompt<State> prompt;
   std::optional<response_format> response;
-  tool_definitions tools;
+  std::shared_ptr<const tool_node> tools;
+  tool_definitions definitions;
   bool binds_tools; // the model object has none of its own
   react::tool_names return_direct;
-  react::early_ptr early;
-  // Of agents with middleware:
-  std::vector<model_wrap<State>> around{};       // the first is outermost
+  react::early_ptr early;                    // null: no call starts early
+  std::vector<model_wrap<State>> around{};   // the first is outermost
   std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any
-  bool ends_politely = true;                     // when the steps run out
-  std::optional<tool_node> answers_invalid{};    // null: calls that cannot be read are left
+  bool ends_politely;                        // when the steps run out
+  bool answers_invalid;
+  bool follows_context;
 
   using ptr = std::shared_ptr<const agent_core>;
 
-  /// Takes the prompt, and replaces the tools when some may start early. Options:
-  /// agent_options<State> or json_agent_options.
-  template <class Options>
-  explicit agent_core(Options& o)
-      : name{o.name}, model{o.model}, prompt{std::move(o.prompt)}, response{o.response},
-        tools{o.tools.node().definitions()}, binds_tools{!o.tools.empty() && o.model.object() &&
-                                                         bound_tools(*o.model.object()) == nullptr},
-        return_direct{o.return_direct.begin(), o.return_direct.end()} {
-    if constexpr (requires {
-                    o.early_tools;
-                  }) // a wrap may still change a call: none with middleware
-      early = react::make_early(o.tools, o.early_tools);
-    if constexpr (requires { o.answer_invalid_calls; })
-      if (o.answer_invalid_calls)
-        answers_invalid = o.tools.node();
+  /// Takes model, prompt and wraps of the options, and replaces their tools when some may start
+  /// early.
+  explicit agent_core(agent_options<State>& o)
+      : name{o.name}, model{o.model.object()}, choose_model{o.model.choose()},
+        prompt{std::move(o.prompt)}, response{o.response},
+        return_direct{o.return_direct.begin(), o.return_direct.end()},
+        ends_politely{o.rules == agent_rules::create_react_agent},
+        answers_invalid{o.answer_invalid_calls}, follows_context{o.follows_context} {
+    early = react::make_early(o.tools, o.early_tools);
+    tools = std::make_shared<const tool_node>(o.tools.node());
+    definitions = tools->definitions();
+    binds_tools = !o.tools.empty() && model && bound_tools(*model) == nullptr;
+    for (auto& m : o.middleware)
+      if (m.wrap_model_call)
+        around.push_back(std::move(m.wrap_model_call));
   }
 
-  /// The tools of one call; null: the model has its own, or none. Interceptors see all of them.
+  /// The tools of one call; null: the model has its own, or none. Wraps see all of them.
   [[nodiscard]] tool_definitions tools_for(const chat_model& chosen) const {
-    if (binds_tools || (!around.empty() && model.object()))
-      return tools;
+    if (binds_tools || (!around.empty() && model))
+      return definitions;
     return around.empty() ? nullptr : bound_tools(chosen);
   }
+  /// Returns the options of the run's caller for this agent; null if there are none.
+  [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
+    return follows_context ? react::context_of(rt) : nullptr;
+  }
 
-  /// Asks through everything that stands around a call, from the given place on.
+  /// Asks through everything that is around a call, from the given place on.
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
                            const runtime& rt) {
     if (from == agent->around.size())
-      return react::ask_model(std::move(call), rt, agent->early);
+      return react::ask_model(std::move(call), rt, agent->early, agent->context_of(rt));
     return agent->around[from](
         state, std::move(call),
         [agent, from, &state, rt](model_call changed) {
@@ -70,23 +79,103 @@ struct agent_core {
         rt);
   }
 
-  /// The model of one call. Refuses one with tools that are not the agent's.
+  /// The model of one call. Rejects one with tools that the agent does not have.
   static task<chat_model_ptr> choose(ptr agent, const State& state, runtime rt) {
-    if (agent->model.object())
-      co_return agent->model.object();
-    auto choosing = agent->model.choose()(state, rt);
-    auto model = co_await choosing;
-    if (!model)
+    if (agent->model)
+      co_return agent->model;
+    auto choosing = agent->choose_model(state, rt);
+    auto chosen = co_await choosing;
+    if (!chosen)
       react::refuse("the function that chooses the model returned none");
-    if (auto fault = react::misfit_of_chosen(*model, agent->tools))
+    if (auto fault = react::misfit_of_chosen(*chosen, agent->definitions))
       react::refuse(*std::move(fault));
-    co_return model;
+    co_return chosen;
   }
 };
 
-/// What the graph of an agent is compiled with; taken out of the agent's options.
-template <class Options>
-[[nodiscard]] compile_options compile_options_of(Options& o) {
+/// Asks the model of an agent.
+template <class State>
+struct agent_turns {
+  using core = agent_core<State>;
+  using core_ptr = typename core::ptr;
+  using front = agent_front<State>;
+  using update = typename front::update;
+
+  static task<update> ask(core_ptr agent, const State& state, runtime rt) {
+    auto turn = react::model_turn{};
+    turn.messages = front::chosen(state);
+    react::check_history(turn.messages, front::is_unchecked(state));
+    turn.turn = front::turn(state);
+    turn.model = agent->model;
+    if (!turn.model) {
+      auto choosing = core::choose(agent, state, rt);
+      turn.model = co_await choosing;
+    }
+    turn.tools = agent->tools_for(*turn.model);
+    turn.format = agent->format;
+    turn.system = agent->prompt.system();
+    if (agent->prompt.make()) {
+      auto making = make_prompt(agent, state, turn.messages, rt);
+      turn.messages = co_await making;
+    }
+    auto asking = core::ask(agent, 0, std::move(turn), state, rt);
+    auto answer = co_await asking;
+    co_return written(*agent, std::move(answer), rt);
+  }
+
+  /// Asks for the value that the run ends with, in a call of its own.
+  static task<update> ask_response(core_ptr agent, const State& state, runtime rt) {
+    auto choosing = core::choose(agent, state, rt);
+    auto turn = react::model_turn{};
+    turn.model = co_await choosing;
+    turn.messages = front::messages(state);
+    turn.turn = front::turn(state);
+    auto asking =
+        react::ask_response(std::move(turn), *agent->response, rt, agent->context_of(rt));
+    auto answer = co_await asking;
+    auto out = update{};
+    front::set_response(out, std::move(answer.value));
+    front::count_answer(out, std::move(answer.usage));
+    co_return out;
+  }
+
+private:
+  /// Holds the state that the function is given until it has ended.
+  static task<message_list> make_prompt(core_ptr agent, const State& state, message_list chosen,
+                                        runtime rt) {
+    const auto seen = front::seen_by_prompt(state, chosen);
+    auto making = agent->prompt.make()(seen, rt);
+    auto made = co_await making;
+    co_return made;
+  }
+
+  static update written(const core& agent, message&& answer, const runtime& rt) {
+    const auto steps_left =
+        agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
+    auto out = update{};
+    if (agent.format && answer.tool_calls.empty())
+      front::set_response(out, react::read_response(answer, *agent.format));
+    auto usage = answer.usage;
+    const auto is_asked_again = agent.answers_invalid && !answer.invalid_tool_calls.empty();
+    react::finish(answer, agent.name, steps_left, agent.return_direct, is_asked_again);
+    auto answers = std::vector<message>{};
+    if (is_asked_again)
+      for (const auto& call : answer.invalid_tool_calls)
+        answers.push_back(agent.tools->answer_invalid(call));
+    auto added = message_list{};
+    added.push_back(std::move(answer));
+    for (auto& one : answers)
+      added.push_back(std::move(one));
+    front::add_messages(out, std::move(added));
+    front::count_answer(out, std::move(usage));
+    front::count_tools(out, answers.size());
+    return out;
+  }
+};
+
+/// Returns the options of an agent's graph, moved out of the agent's options.
+template <class State>
+[[nodiscard]] compile_options compile_options_of(agent_options<State>& o) {
   auto out = compile_options{};
   if (!o.name.empty())
     out.name = o.name;

@@ -1,98 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent_options.hpp>
 #include <superstep/agents/detail/agent_core.hpp>
 #include <superstep/agents/detail/described_fields.hpp>
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/runtime/graph.hpp>
 
-#include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-// What all agents over a described struct are made of.
+// Nodes and routers of an agent over a described struct.
 namespace superstep::detail {
 
-/// Runs the calls of the latest answer (v1), or the one call of a Send (v2). No body of
+/// Runs the calls of the latest answer (v1), or the one call of a Send (v2). Not a body of
 /// graph<State>: a Send to one would have to carry the state that the tools may ask for.
 template <class State>
 class agent_tools_body final : public node_body {
 public:
-  explicit agent_tools_body(tool_node tools)
-      : tools_{std::make_shared<const tool_node>(std::move(tools))} {}
+  using core_ptr = typename agent_core<State>::ptr;
+  using front = agent_front<State>;
+
+  explicit agent_tools_body(core_ptr agent) : agent_{std::move(agent)} {}
 
   void run(const body_input& given, outcome& out) const override {
+    const auto* call = given.payload != nullptr ? &given.payload->as<tool_call>() : nullptr;
+    if (call != nullptr && agent_->tools->runs_bare(call->name)) {
+      auto rt = given.make_runtime();
+      auto running =
+          agent_->tools->run_bare(*call, rt, react::observer_of(agent_->context_of(rt)));
+      out.rest = finish_one(agent_, std::move(running), std::move(rt), given.table);
+      return;
+    }
     const auto& state = static_cast<const struct_block<State>*>(given.state)->state;
     auto around = std::make_shared<const described_tool_state<State>>(state);
-    auto input = given.payload != nullptr
-                     ? tools_->from_call(given.payload->as<tool_call>(), std::move(around))
-                     : tools_->from_state(std::move(around));
-    out.rest = finish(tools_, std::move(input), given.make_runtime(), given.table);
+    auto input = call != nullptr ? agent_->tools->from_call(*call, std::move(around))
+                                 : agent_->tools->from_state(std::move(around));
+    out.rest = finish(agent_, std::move(input), given.make_runtime(), given.table);
   }
   const value_form* input_form() const override { return form_of<tool_call>(); }
 
 private:
-  static task<node_output> finish(std::shared_ptr<const tool_node> tools, tool_node_input input,
-                                  runtime rt, const program* table) {
-    auto running = tools->run(std::move(input), rt);
-    auto came_of_it = co_await running;
+  /// The results of the tools of one activation.
+  struct results {
+    node_output& out;
+    message_list answers{};
+    std::size_t calls = 0;
+  };
+
+  static task<node_output> finish_one(core_ptr agent, task<tool_answer> running, runtime rt,
+                                      const program* table) {
+    auto ended = co_await running;
+    co_return output_of(*agent, std::move(ended), rt, *table);
+  }
+
+  static task<node_output> finish(core_ptr agent, tool_node_input input, runtime rt,
+                                  const program* table) {
+    input.observer = react::observer_of(agent->context_of(rt));
+    auto running = agent->tools->run(std::move(input), rt);
+    auto ended = co_await running;
+    co_return output_of(*agent, std::move(ended.items), rt, *table);
+  }
+
+  // No local is an output: a frame that waits holds what it must and no more.
+  static node_output output_of(const agent_core<State>& agent, tool_answer&& ended,
+                               const runtime& rt, const program& table) {
+    if (!ended.answer)
+      return output_of(agent, std::move(ended.items), rt, table);
     auto out = node_output{};
-    auto answers = message_list{};
-    const auto& key = tools->options().messages_key;
-    for (auto& item : came_of_it.items) {
-      if (auto* m = std::get_if<message>(&item)) {
-        if (rt.streams_messages())
-          rt.emit_message(value{*m});
-        answers.push_back(std::move(*m));
+    auto got = results{out};
+    take(got, std::move(ended.answer), rt);
+    write_answers(std::move(got));
+    return out;
+  }
+  static node_output output_of(const agent_core<State>& agent, std::vector<tool_item>&& items,
+                               const runtime& rt, const program& table) {
+    auto out = node_output{};
+    auto got = results{out};
+    for (auto& item : items) {
+      auto* said = std::get_if<tool_command>(&item);
+      const auto& key = agent.tools->options().messages_key;
+      if (said == nullptr) {
+        take(got, std::make_shared<const message>(std::move(std::get<message>(item))), rt);
+      } else if (said->to_parent) { // it ends the agent, so nothing else counts
+        out = {};
+        out.to_parent = react::to_parent(std::move(*said), key);
+        return out;
       } else {
-        add(std::get<tool_command>(std::move(item)), key, *table, answers, out);
+        add(std::move(*said), key, table, got);
       }
     }
-    if (!answers.empty())
-      out.writes.push_back({field_index<&State::messages>(), false, value{std::move(answers)}});
-    co_return out;
+    write_answers(std::move(got));
+    return out;
   }
 
-  static void add(tool_command said, const std::string& key, const program& table,
-                  message_list& answers, node_output& out) {
-    if (said.to_parent)
-      react::refuse("a tool of graph '" + table.name() +
-                    "' commands its parent, whose state is not known here; agents that hand over "
-                    "have a JSON state");
+  static void take(results& got, message_ptr answer, const runtime& rt) {
+    if (rt.streams_messages())
+      rt.emit_message(value{*answer});
+    got.answers.push_back(std::move(answer));
+    ++got.calls;
+  }
+
+  static void write_answers(results&& got) {
+    if (got.answers.empty())
+      return;
+    auto update = typename front::update{};
+    front::add_messages(update, std::move(got.answers));
+    front::count_tools(update, got.calls);
+    for (auto& one : update.writes())
+      got.out.writes.push_back(std::move(one));
+  }
+
+  static void add(tool_command said, const std::string& key, const program& table, results& got) {
     if (auto* update = std::get_if<tool_update>(&said.update)) {
       for (const auto& [name, v] : update->fields)
-        out.writes.push_back(write_of_field<State>(name, v));
+        got.out.writes.push_back(write_of_field<State>(name, value{v}));
       if (update->messages)
-        for (auto& m : *update->messages)
-          answers.push_back(std::move(m));
+        for (auto& m : *update->messages) {
+          got.calls += m.type == message_type::tool ? 1U : 0U;
+          got.answers.push_back(std::move(m));
+        }
     }
-    auto go = [&](const tool_target& to) {
-      if (to.input)
-        react::refuse("tool messages of '" + key + "': a Send to node '" + to.node +
-                      "' needs an input of the node's own type, which a tool cannot make");
-      table.go_to(out, to.node);
-    };
-    if (const auto* one = std::get_if<tool_target>(&said.go_to))
-      go(*one);
-    else if (const auto* several = std::get_if<std::vector<tool_target>>(&said.go_to))
-      std::ranges::for_each(*several, go);
+    for (auto& node : react::targets_of(said, key))
+      table.go_to(got.out, node);
   }
 
-  std::shared_ptr<const tool_node> tools_;
+  core_ptr agent_;
 };
 
-/// Of a node of tools: a call of its own that is stopped is that call's failure, not the run's;
-/// calls that run together are answered together when the run is cancelled.
+/// Options of a node of tools: a call of its own that is stopped is that call's failure, not the
+/// run's; calls that run together are answered together when the run is cancelled.
 template <class State>
 [[nodiscard]] node_options answering_options() {
   auto out = node_options{};
   out.on_failure = [](const body_input& given, const run_error& why) -> std::optional<node_output> {
+    using front = agent_front<State>;
     auto calls = std::vector<tool_call>{};
     if (given.payload != nullptr)
       calls.push_back(given.payload->as<tool_call>());
@@ -102,84 +147,100 @@ template <class State>
     auto answers = react::answer_stopped(calls, given.payload != nullptr, why);
     if (answers.empty())
       return std::nullopt;
+    auto update = typename front::update{};
+    front::count_tools(update, answers.size());
+    front::add_messages(update, std::move(answers));
     auto written = node_output{};
-    written.writes.push_back({field_index<&State::messages>(), false, value{std::move(answers)}});
+    written.writes = std::move(update.writes());
     return written;
   };
   return out;
 }
 
-/// How an agent asks its model about a described state.
+/// A hook of a middleware as a node. Its jump is passed to the router of the node, which alone
+/// reads it: no field of the state has to hold it.
 template <class State>
-struct agent_turns {
-  using core_ptr = typename agent_core<State>::ptr;
+class hook_body final : public node_body {
+public:
+  hook_body(std::string name, middleware_hook<State> hook)
+      : name_{std::move(name)}, hook_{std::move(hook)} {}
 
-  static const message_list& chosen(const State& state) {
-    if constexpr (requires { state.llm_input_messages; })
-      if (!state.llm_input_messages.empty())
-        return state.llm_input_messages;
-    return state.messages;
+  void run(const body_input& given, outcome& out) const override {
+    const auto& state = static_cast<const struct_block<State>*>(given.state)->state;
+    out.rest = finish(hook_(state, given.make_runtime()), *this);
+  }
+  bool gives_commands() const override { return false; }
+
+private:
+  static task<node_output> finish(task<hook_step<State>> hook, const hook_body& node) {
+    auto step = co_await hook;
+    react::check_jump(node.name_, node.hook_.jumps(), step.to);
+    auto out = node_output{};
+    out.writes = std::move(step.update.writes());
+    if (step.to != jump::none)
+      out.for_routers = std::make_shared<const jump>(step.to);
+    co_return out;
   }
 
-  static task<update<State>> ask(core_ptr agent, const State& state, runtime rt) {
-    auto turn = react::model_turn{};
-    turn.messages = chosen(state);
-    react::check_history(turn.messages);
-    turn.turn = react::answers_in(state.messages);
-    auto choosing = agent_core<State>::choose(agent, state, rt);
-    turn.model = co_await choosing;
-    turn.tools = agent->tools_for(*turn.model);
-    turn.format = agent->format;
-    turn.system = agent->prompt.system();
-    auto seen = std::optional<State>{}; // as long as the prompt is made
-    if (agent->prompt.make()) {
-      seen.emplace(state);
-      seen->messages = turn.messages;
-      auto making = agent->prompt.make()(*seen, rt);
-      turn.messages = co_await making;
-    }
-    auto asking = agent_core<State>::ask(agent, 0, std::move(turn), state, rt);
-    auto answer = co_await asking;
-    co_return written(*agent, std::move(answer), rt);
-  }
-
-  static update<State> written(const agent_core<State>& agent, message answer, const runtime& rt) {
-    const auto steps_left =
-        agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
-    auto out = update<State>{};
-    if constexpr (requires(State& s) { s.structured_response; })
-      if (agent.format && answer.tool_calls.empty())
-        out.add(set<&State::structured_response>(react::read_response(answer, *agent.format)));
-    const auto is_asked_again = agent.answers_invalid && !answer.invalid_tool_calls.empty();
-    auto said = react::finished(std::move(answer), agent.name, steps_left, agent.return_direct,
-                                is_asked_again);
-    auto answers = std::vector<message>{};
-    if (is_asked_again)
-      for (const auto& call : said.invalid_tool_calls)
-        answers.push_back(agent.answers_invalid->answer_invalid(call));
-    auto added = message_list{};
-    added.push_back(std::move(said));
-    for (auto& one : answers)
-      added.push_back(std::move(one));
-    out.add(set<&State::messages>(std::move(added)));
-    return out;
-  }
-
-  static task<update<State>> ask_response(core_ptr agent, const State& state, runtime rt) {
-    auto choosing = agent_core<State>::choose(agent, state, rt);
-    auto model = co_await choosing;
-    auto asking = react::ask_response(std::move(model), *agent->response, state.messages, rt);
-    auto answer = co_await asking;
-    auto written = update<State>{set<&State::structured_response>(std::move(answer))};
-    co_return written;
-  }
+  std::string name_;
+  middleware_hook<State> hook_;
 };
 
-/// The graph of an agent while it is put together: the channels of the state are there.
+/// Continues after a hook or the model.
+template <class State>
+class loop_router final : public router {
+public:
+  explicit loop_router(react::exits exits) : exits_{std::move(exits)} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    const auto said = std::static_pointer_cast<const jump>(out.for_routers);
+    auto to =
+        react::continue_after(exits_, said ? *said : jump::none,
+                              static_cast<const struct_block<State>&>(fresh).state.messages);
+    if (to.calls.empty())
+      return given.table->go_to(out, to.node);
+    for (auto& call : to.calls) {
+      const auto timeout = react::timeout_of(exits_, call.name);
+      given.table->send_to(out, react::tools_name, value{std::move(call)});
+      out.sends.back().timeout_ms = timeout;
+    }
+  }
+
+private:
+  react::exits exits_;
+};
+
+/// Continues after the tools.
+template <class State>
+class tools_router final : public router {
+public:
+  tools_router(react::exits exits, react::tool_names return_direct)
+      : exits_{std::move(exits)}, return_direct_{std::move(return_direct)} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    given.table->go_to(
+        out, react::continue_after_tools(
+                 exits_, static_cast<const struct_block<State>&>(fresh).state.messages,
+                 return_direct_));
+  }
+
+private:
+  react::exits exits_;
+  react::tool_names return_direct_;
+};
+
+/// The graph of an agent while it is put together. The specialisation for a JSON state is in
+/// agents/json_agent.cpp.
 template <class State>
 class agent_table {
 public:
-  agent_table() {
+  using front = agent_front<State>;
+  using core_ptr = typename agent_core<State>::ptr;
+  using graph = typename front::graph;
+
+  explicit agent_table(const agent_options<State>& options) {
+    if (options.response && !front::has_response)
+      react::refuse_options("Missing required key(s) {'structured_response'} in state_schema");
     table_.set_state([] { return state_ptr{new struct_block<State>}; });
     boost::mp11::mp_for_each<fields_of<State>>([this](auto d) {
       constexpr auto member = decltype(d)::pointer;
@@ -188,35 +249,59 @@ public:
     });
   }
 
-  template <class F>
-  void add(const char* name, F body) {
-    table_.add_node(name, std::make_unique<body_of<State, State, F>>(std::move(body)), false, {});
+  void add_model(const char* name, core_ptr agent) {
+    add(name, [agent = std::move(agent)](const State& state, runtime rt) {
+      return agent_turns<State>::ask(agent, state, std::move(rt));
+    });
   }
-  void add_body(std::string name, std::unique_ptr<const node_body> body, bool takes_payload = false,
-                node_options options = {}) {
-    table_.add_node(std::move(name), std::move(body), takes_payload, std::move(options));
+  void add_response(core_ptr agent) {
+    add(react::structured_name, [agent = std::move(agent)](const State& state, runtime rt) {
+      return agent_turns<State>::ask_response(agent, state, std::move(rt));
+    });
   }
-  template <class R>
-  void branch(std::string from, R route, const std::vector<std::string>& to) {
-    branch_by(std::move(from), std::make_unique<router_of<State, R>>(std::move(route)), to);
+  void add_tools(core_ptr agent, bool takes_calls) {
+    table_.add_node(react::tools_name, std::make_unique<agent_tools_body<State>>(std::move(agent)),
+                    takes_calls, answering_options<State>());
   }
-  void branch_by(std::string from, std::unique_ptr<const router> route,
-                 const std::vector<std::string>& to) {
-    auto declared = std::vector<std::pair<std::string, std::string>>{};
-    for (const auto& name : to)
-      declared.emplace_back(name, name);
-    table_.add_branch(std::move(from), std::move(route), std::move(declared));
+  void add_hook(const std::string& name, agent_hook<State> hook) {
+    add(name, [hook = std::move(hook)](const State& state, runtime rt) {
+      return hook(state, std::move(rt));
+    });
+  }
+  void add_hook(const std::string& name, middleware_hook<State> hook) {
+    table_.add_node(name, std::make_unique<hook_body<State>>(name, std::move(hook)), false, {});
+  }
+  void route(std::string from, react::exits exits, const std::vector<std::string>& to) {
+    branch(std::move(from), std::make_unique<loop_router<State>>(std::move(exits)), to);
+  }
+  void route_tools(react::exits exits, react::tool_names return_direct,
+                   const std::vector<std::string>& to) {
+    branch(react::tools_name,
+           std::make_unique<tools_router<State>>(std::move(exits), std::move(return_direct)), to);
   }
   void edge(std::string from, std::string to) {
     auto sources = std::vector<std::string>{};
     sources.push_back(std::move(from));
     table_.add_edge(std::move(sources), std::move(to));
   }
-  [[nodiscard]] compiled_graph<State> compile(compile_options options) {
-    return compiled_graph<State>{table_.compile(std::move(options))};
+  [[nodiscard]] graph compile(compile_options options) {
+    return graph{table_.compile(std::move(options))};
   }
 
 private:
+  template <class F>
+  void add(std::string name, F body) {
+    table_.add_node(std::move(name), std::make_unique<body_of<State, State, F>>(std::move(body)),
+                    false, {});
+  }
+  void branch(std::string from, std::unique_ptr<const router> route,
+              const std::vector<std::string>& to) {
+    auto declared = std::vector<std::pair<std::string, std::string>>{};
+    for (const auto& name : to)
+      declared.emplace_back(name, name);
+    table_.add_branch(std::move(from), std::move(route), std::move(declared));
+  }
+
   program_builder table_;
 };
 

@@ -5,6 +5,7 @@
 #include <superstep/channels/stored_value.hpp>
 #include <superstep/messages/message_list.hpp>
 #include <superstep/runtime/detail/fields.hpp>
+#include <superstep/runtime/detail/named_fields.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/tools/injection.hpp>
 
@@ -68,35 +69,5 @@ private:
 
   const State* state_;
 };
-
-/// The write of a field that a tool's command names. Throws graph_error{invalid_update}.
-template <class State>
-write write_of_field(std::string_view name, const json::value& given) {
-  auto out = std::optional<write>{};
-  auto fault = std::string{"the state has no field of this name"};
-  auto index = std::uint32_t{0};
-  boost::mp11::mp_for_each<fields_of<State>>([&](auto field) {
-    using type = std::remove_cvref_t<decltype(std::declval<State&>().*field.pointer)>;
-    if constexpr (storable<type>) {
-      if (name == field.name) {
-        auto into = type{};
-        if (auto read = read_stored(given, into, std::string{name}))
-          out = write{index, false, value{std::move(into)}};
-        else
-          fault = read.error().text;
-      }
-    }
-    ++index;
-  });
-  if (!out)
-    throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                                "a tool writes '" + std::string{name} + "': " + fault,
-                                {},
-                                0,
-                                {},
-                                1,
-                                {}}};
-  return *std::move(out);
-}
 
 } // namespace superstep::detail

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/agent_context.hpp>
 #include <superstep/agents/agent_parts.hpp>
 #include <superstep/agents/model_call.hpp>
+#include <superstep/tools/call_observer.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <memory>
@@ -12,9 +14,10 @@
 #include <string_view>
 #include <vector>
 
-// What ReAct agents do at each turn, whatever their state looks like.
+// What agents do at each turn, for every kind of state.
 namespace superstep {
 class early_tools; // private to agents
+struct run_error;
 } // namespace superstep
 
 namespace superstep::react {
@@ -43,22 +46,36 @@ using early_ptr = std::shared_ptr<const early_tools>;
 /// answers that are there already. Throws compile_error for what cannot start early.
 [[nodiscard]] early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names);
 
-/// Asks the model and tells streams what it says. Throws what it fails with.
-[[nodiscard]] task<message> ask_model(model_turn turn, runtime rt, early_ptr early);
+/// Options of a run's caller for its agents; null if there are none.
+using context_ptr = std::shared_ptr<const agent_context>;
+[[nodiscard]] context_ptr context_of(const runtime& rt);
+
+/// Returns what notifies the caller of a run of its tool calls; null: the caller does not ask.
+[[nodiscard]] std::shared_ptr<const call_observer> observer_of(const context_ptr& asked);
+
+/// Asks the model and streams its answer. Throws what it fails with.
+[[nodiscard]] task<message> ask_model(model_turn turn, runtime rt, early_ptr early,
+                                      context_ptr asked);
 
 /// The schema of a response as models take it.
 [[nodiscard]] answer_schema answer_schema_of(response_format format);
 
-/// Asks for the value that a run is to end with. Throws what the model fails with, and when it does
-/// not answer in the schema.
-[[nodiscard]] task<json::value> ask_response(chat_model_ptr model, response_format format,
-                                             message_list messages, runtime rt);
+/// A structured response and what it cost.
+struct response_answer {
+  json::value value;
+  std::optional<token_usage> usage;
+};
 
-/// The answer as it is stored: with the name of the agent, or, when too few steps are left for what
-/// it calls, another one.
+/// Asks for the value that a run ends with. `turn` has the model, the messages and the number of
+/// the call. Throws what the model fails with, and if the answer does not match the schema.
+[[nodiscard]] task<response_answer> ask_response(model_turn turn, response_format format,
+                                                 runtime rt, context_ptr asked);
+
+/// Makes an answer what is stored: sets the name of the agent, or replaces the answer if too few
+/// steps are left for its calls.
 /// @param is_asked_again whether the model is asked again even without calls
-[[nodiscard]] message finished(message answer, const std::string& agent, std::int64_t steps_left,
-                               const tool_names& return_direct, bool is_asked_again = false);
+void finish(message& answer, const std::string& agent, std::int64_t steps_left,
+            const tool_names& return_direct, bool is_asked_again = false);
 
 /// Whether the run ends after the tools: one that answers in place of the model was called.
 [[nodiscard]] bool ends_directly(const message_list& messages, const tool_names& return_direct);
@@ -66,8 +83,9 @@ using early_ptr = std::shared_ptr<const early_tools>;
 /// The calls of the latest answer that no tool message answers.
 [[nodiscard]] std::vector<tool_call> pending_calls(const message_list& messages);
 
-/// Refuses a history with calls that nobody answered.
-void check_history(const message_list& messages);
+/// Rejects a history with calls without answers. `whole`: all of it; otherwise only what follows
+/// the latest answer of a model.
+void check_history(const message_list& messages, bool whole);
 
 /// Throws graph_error{invalid_argument} with this text, and compile_error. @{
 [[noreturn]] void refuse(std::string text);
@@ -78,9 +96,6 @@ void check_history(const message_list& messages);
 /// `has_late_hook`: a post_model_hook of an agent of version v1.
 void check_tools(const chat_model* model, const agent_tools& tools,
                  const std::vector<std::string>& return_direct, bool has_late_hook);
-
-/// Throws compile_error if a tool commands the graph around the agent, as a handoff does.
-void check_no_handoffs(const tool_node& tools);
 
 /// What is wrong with the tools that a model object brings along; nothing: it fits.
 [[nodiscard]] std::optional<std::string> misfit_of_bound(const chat_model& model,

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/agent_graph.hpp"
+
+#include "agents/history_hooks.hpp"
+
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/review_calls.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace superstep::detail {
+
+namespace {
+
+tool_interceptor all_reviews(const agent_spec& spec) {
+  auto out = std::vector<tool_interceptor>{};
+  for (const auto& one : spec.reviews) {
+    auto options = review_options{};
+    options.tools = {one.tool};
+    options.config = one.config;
+    out.push_back(review_calls(std::move(options)));
+  }
+  return react::composed(std::move(out));
+}
+
+} // namespace
+
+compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_model_ptr& model,
+                                            const tool_list& tools, agent_graph_options given) {
+  auto run = tool_node_options{};
+  run.around = all_reviews(spec);
+  run.calls_at_once = spec.limits.tool_calls; // a call that waits for a person does not count
+  auto options = agent_options<chat_state>{};
+  options.rules = agent_rules::create_react_agent;
+  options.name = spec.name;
+  options.model = model;
+  options.tools = tool_node{tools, std::move(run)};
+  if (!spec.prompt.empty())
+    options.prompt = spec.prompt;
+  options.version = spec.version;
+  if (spec.reviews.empty()) // a call that is reviewed starts in its turn
+    options.early_tools = spec.early_tools;
+  options.checkpointer = std::move(given.checkpointer);
+  options.store = std::move(given.memory);
+  options.answer_invalid_calls = true;
+  options.follows_context = given.follows_context;
+  if (spec.trim)
+    options.pre_model_hook = make_trim_hook(*spec.trim);
+  if (spec.summarise)
+    options.pre_model_hook = make_summary_hook(*spec.summarise, model);
+  if (spec.response)
+    options.response = response_format{*spec.response, {}, spec.response_method};
+  return create_agent(std::move(options));
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents over the default state, and what their states and contexts do.
+#include <superstep/agents/create_agent.hpp>
+
+#include <utility>
+
+namespace superstep {
+
+void add_usage::operator()(token_usage& into, token_usage&& more) const {
+  into.input_tokens += more.input_tokens;
+  into.output_tokens += more.output_tokens;
+  into.total_tokens += more.total_tokens;
+  const auto add = [](json::object& sums, const json::object& counts) {
+    for (const auto& [name, count] : counts) {
+      auto& sum = sums[name];
+      if (count.is_int64())
+        sum = (sum.is_int64() ? sum.get_int64() : 0) + count.get_int64();
+    }
+  };
+  add(into.input_details, more.input_details);
+  add(into.output_details, more.output_details);
+}
+
+void call_times::add(std::chrono::nanoseconds one) const {
+  const auto lock = std::scoped_lock{mutex_};
+  times_.push_back(one);
+}
+
+std::vector<std::chrono::nanoseconds> call_times::take() const {
+  const auto lock = std::scoped_lock{mutex_};
+  return std::exchange(times_, {});
+}
+
+template class detail::agent_builder<messages_state>;
+
+} // namespace superstep

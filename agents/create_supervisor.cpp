@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents/team.hpp"
+
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/create_supervisor.hpp>
+#include <superstep/agents/handoff.hpp>
+
+#include <set>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+compiled_graph<messages_state> make_boss(supervisor_options& o,
+                                         const std::vector<std::string>& names) {
+  auto tools = std::move(o.tools);
+  for (const auto& name : names)
+    tools.push_back(make_handoff_tool({.agent = name}));
+  auto options = agent_options<messages_state>{};
+  options.rules = agent_rules::create_react_agent;
+  options.name = o.name;
+  options.model = std::move(o.model);
+  options.tools = std::move(tools);
+  options.prompt = std::move(o.prompt);
+  return create_agent(std::move(options));
+}
+
+/// The call that records an agent's return, and its answer.
+void add_return(message_list& to, const std::string& agent, const std::string& boss,
+                std::size_t number) {
+  auto call = tool_call{"transfer_back_" + std::to_string(number), "transfer_back_to_" + boss, {}};
+  auto back = ai_message("Transferring back to " + boss, {call});
+  back.name = agent;
+  to.push_back(std::move(back));
+  to.push_back(tool_message("Successfully transferred back to " + boss, call.id, call.name));
+}
+
+} // namespace
+
+std::vector<std::string> detail::names_of(const std::vector<compiled_graph<messages_state>>& agents,
+                                          const std::string& taken) {
+  auto out = std::vector<std::string>{};
+  auto seen = std::set<std::string>{taken};
+  for (const auto& agent : agents) {
+    const auto& name = detail::program_of(agent)->options().name;
+    if (name.empty() || name == compile_options{}.name)
+      react::refuse_options("agent " + std::to_string(out.size()) +
+                            " of a team has no name; set agent_options::name");
+    if (!seen.insert(name).second)
+      react::refuse_options("two agents of a team have the name '" + name + "'");
+    out.push_back(name);
+  }
+  return out;
+}
+
+compiled_graph<messages_state> create_supervisor(supervisor_options o) {
+  const auto names = detail::names_of(o.agents, o.name);
+  auto team = graph<messages_state>{};
+  auto leads = node_options{};
+  leads.destinations = names;
+  const auto boss = o.name;
+  team.add(
+      node<messages_state>{boss}, make_boss(o, names), detail::messages_for_agent<messages_state>,
+      [](const messages_state& ended) {
+        return update{set<&messages_state::messages>(ended.messages)};
+      },
+      std::move(leads));
+  team.edge(start, node<messages_state>{boss});
+  for (auto i = std::size_t{0}; i < names.size(); ++i) {
+    const auto at = node<messages_state>{names[i]};
+    team.add(at, o.agents[i], detail::messages_for_agent<messages_state>,
+                  [name = names[i], boss, output = o.output,
+                   records = o.records_returns](const messages_state& ended) {
+                    auto said = message_list{};
+                    if (output == team_output::full_history)
+                      said = ended.messages;
+                    else if (!ended.messages.empty())
+                      said.push_back(ended.messages.back());
+                    if (records)
+                      add_return(said, name, boss, ended.messages.size());
+                    return update{set<&messages_state::messages>(std::move(said))};
+                  });
+    team.edge(at, node<messages_state>{boss});
+  }
+  auto compile = compile_options{};
+  compile.name = o.name;
+  compile.checkpointer = std::move(o.checkpointer);
+  compile.store = std::move(o.store);
+  return team.compile(std::move(compile));
+}
+
+} // namespace superstep

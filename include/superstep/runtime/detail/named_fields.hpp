@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/channels/stored_value.hpp>
+#include <superstep/runtime/detail/fields.hpp>
+#include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/update.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+// Writes to fields of a described state by name.
+namespace superstep::detail {
+
+/// Throws graph_error{invalid_update}: the field cannot be written.
+[[noreturn]] void throw_bad_field(std::string_view name, std::string_view why);
+
+/// Returns the write of the field with this name. See named_command::field_write for the value.
+/// Throws graph_error{invalid_update}.
+template <class State>
+write write_of_field(std::string_view name, const value& given) {
+  auto out = std::optional<write>{};
+  auto fault = std::string{"the state has no field of this name"};
+  auto index = std::uint32_t{0};
+  boost::mp11::mp_for_each<fields_of<State>>([&](auto field) {
+    using type = std::remove_cvref_t<decltype(std::declval<State&>().*field.pointer)>;
+    if (name == field.name) {
+      if (given.holds<type>()) {
+        out = write{index, false, value{given.as<type>()}};
+      } else if constexpr (storable<type>) {
+        auto into = type{};
+        const auto* form = given.get_if<json::value>();
+        if (form == nullptr)
+          fault = "the value is of another type";
+        else if (auto read = read_stored(*form, into, std::string{name}))
+          out = write{index, false, value{std::move(into)}};
+        else
+          fault = read.error().text;
+      }
+    }
+    ++index;
+  });
+  if (!out)
+    throw_bad_field(name, fault);
+  return *std::move(out);
+}
+
+/// Adds what a nested graph commands its parent, a graph over State. Throws graph_error if the
+/// command is of another state, and if it names fields or nodes that the parent does not have.
+template <class State>
+void add_parent_command(const value& said, const program& table, const std::string& child,
+                        node_output& out) {
+  if (said.holds<parent_command<State>>()) {
+    auto typed = said.as<parent_command<State>>();
+    into_output(command<State>{std::move(typed.update), std::move(typed.go_to)}, table, out);
+    return;
+  }
+  if (!said.holds<named_command>())
+    throw_wrong_parent(table, child);
+  const auto& named = said.as<named_command>();
+  for (const auto& one : named.update)
+    out.writes.push_back(write_of_field<State>(one.field, one.content));
+  for (const auto& node : named.go_to)
+    table.go_to(out, node);
+}
+
+} // namespace superstep::detail
