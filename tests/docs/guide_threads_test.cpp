@@ -397,8 +397,8 @@ BOOST_AUTO_TEST_CASE(drawings) {
   //! [draw]
   auto options = ss::draw_options{};
   options.expand = 8; // levels of graphs inside graphs
-  const auto mermaid = ss::to_mermaid(*ss::detail::program_of(graph), options);
-  const auto dot = ss::to_dot(*ss::detail::program_of(graph), options);
+  const auto mermaid = ss::to_mermaid(graph, options);
+  const auto dot = ss::to_dot(graph, options);
   //! [draw]
   BOOST_TEST(mermaid.find("quote --> approve;") != std::string::npos);
   BOOST_TEST(dot.find("\"quote\" -> \"approve\";") != std::string::npos);

@@ -38,7 +38,7 @@ bool has(const std::string& text, const std::string& part) {
 BOOST_AUTO_TEST_CASE(edges_alone_have_a_short_form) {
   auto options = ss::draw_options{};
   options.styles = false;
-  BOOST_TEST(ss::to_mermaid(*ss::detail::program_of(outer()), options) == "graph TD;\n"
+  BOOST_TEST(ss::to_mermaid(outer(), options) == "graph TD;\n"
                                                           "\t__start__ --> a;\n"
                                                           "\ta --> sub;\n"
                                                           "\tsub -.-> __end__;\n"
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(edges_alone_have_a_short_form) {
 BOOST_AUTO_TEST_CASE(graphs_inside_are_drawn_on_request) {
   auto options = ss::draw_options{};
   options.expand = 1;
-  BOOST_TEST(ss::to_mermaid(*ss::detail::program_of(outer()), options) ==
+  BOOST_TEST(ss::to_mermaid(outer(), options) ==
              "---\nconfig:\n  flowchart:\n    curve: linear\n---\ngraph TD;\n"
              "\t__start__([<p>__start__</p>]):::first\n"
              "\ta(a)\n"
@@ -76,10 +76,10 @@ BOOST_AUTO_TEST_CASE(as_deep_as_is_asked_for) {
   const auto graph = g.compile();
   auto options = ss::draw_options{};
   options.expand = 1;
-  const auto once = ss::to_mermaid(*ss::detail::program_of(graph), options);
+  const auto once = ss::to_mermaid(graph, options);
   BOOST_TEST(has(once, "deep\\3asub(sub)"));
   options.expand = 2;
-  const auto twice = ss::to_mermaid(*ss::detail::program_of(graph), options);
+  const auto twice = ss::to_mermaid(graph, options);
   BOOST_TEST(has(twice, "\tsubgraph sub\n\tdeep\\3asub\\3aone(one)\n"));
   // Two ways lead to the end of the graph inside, so its END stays, as a node.
   BOOST_TEST(has(twice, "\tdeep\\3a__end__ --> a;\n"));
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(two_expanded_graphs_of_one_name_are_refused) {
   options.expand = 2;
   const auto graph = g.compile();
   BOOST_CHECK_EXCEPTION(
-      static_cast<void>(ss::to_mermaid(*ss::detail::program_of(graph), options)), ss::graph_error,
+      static_cast<void>(ss::to_mermaid(graph, options)), ss::graph_error,
       [](const ss::graph_error& e) { return has(e.what(), "Found duplicate subgraph 'sub'"); });
 }
 
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(mermaid_clusters_have_valid_ids) {
   g.sequence({"__start__", "end", "my (own)", "a"});
   auto options = ss::draw_options{};
   options.expand = 1;
-  const auto text = ss::to_mermaid(*ss::detail::program_of(g.compile()), options);
+  const auto text = ss::to_mermaid(g.compile(), options);
   BOOST_TEST(has(text, "\tsubgraph \\65nd[\"end\"]\n\t\\65nd\\3aone(one)\n"), text);
   BOOST_TEST(has(text, "\tsubgraph my\\20\\28own\\29[\"my #40;own#41;\"]\n"), text);
 }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(mermaid_clusters_have_valid_ids) {
 BOOST_AUTO_TEST_CASE(graphviz_gets_clusters_and_dotted_edges) {
   auto options = ss::draw_options{};
   options.expand = 1;
-  const auto text = ss::to_dot(*ss::detail::program_of(outer()), options);
+  const auto text = ss::to_dot(outer(), options);
   BOOST_TEST(text.starts_with("digraph \"graph\" {\n"));
   BOOST_TEST(has(text, "  \"__start__\" [label=\"__start__\", shape=oval];\n"));
   BOOST_TEST(has(text, "  subgraph \"cluster_sub\" {\n    label=\"sub\";\n"
@@ -173,18 +173,18 @@ BOOST_AUTO_TEST_CASE(graphviz_gets_clusters_and_dotted_edges) {
 }
 
 BOOST_AUTO_TEST_CASE(clusters_have_the_font_of_nodes) {
-  BOOST_TEST(has(ss::to_dot(*ss::detail::program_of(outer())),
+  BOOST_TEST(has(ss::to_dot(outer()),
                  "  graph [fontname=\"sans-serif\", labeljust=l];\n"));
 }
 
 BOOST_AUTO_TEST_CASE(names_cannot_break_out_of_the_dot_language) {
   auto g = logging({"say \"hi\"\\"});
   g.edge("__start__", "say \"hi\"\\");
-  BOOST_TEST(has(ss::to_dot(*ss::detail::program_of(g.compile())), "\"say \\\"hi\\\"\\\\\" [label="));
+  BOOST_TEST(has(ss::to_dot(g.compile()), "\"say \\\"hi\\\"\\\\\" [label="));
 }
 
 BOOST_AUTO_TEST_CASE(as_json_it_is_nodes_and_edges) {
-  const auto drawn = ss::to_graph_json(*ss::detail::program_of(outer()));
+  const auto drawn = ss::to_graph_json(outer());
   BOOST_TEST(drawn.at("nodes").as_array().size() == 5U);
   BOOST_TEST(json::serialize(drawn.at("nodes").at(1)) ==
              R"({"id":"a","type":"runnable","data":{"name":"a"}})");

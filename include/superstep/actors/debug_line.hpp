@@ -7,12 +7,8 @@
 
 namespace superstep {
 
-/// What the reference's `debug` prints of a run, a line for each event of the modes `updates` and
-/// `values`, with JSON where it has Python; empty for events of other modes.
-///
-///     auto events = lanes.stream(agent, input, stream_mode::updates | stream_mode::values);
-///     while (auto e = events.next())
-///       std::cout << to_debug_line(*e, *agent.table());
+/// Returns the line that compile_options::debug prints of an event of the modes `updates` or
+/// `values`, as LangGraph's `debug` does, with JSON for Python; empty for events of other modes.
 ///
 ///     [updates] {"agent":{"messages":[…]}}
 ///     [values] {"messages":[…]}

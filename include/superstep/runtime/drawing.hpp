@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
+#include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/program.hpp>
 
 #include <cstddef>
@@ -26,5 +27,25 @@ struct draw_options {
 /// As {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source", "target", "conditional",
 /// "data"}]}; what does not apply is left out.
 [[nodiscard]] json::object to_graph_json(const program&, draw_options = {});
+
+/// Draws a compiled graph as Mermaid text, in LangGraph's layout. Throws
+/// graph_error{invalid_graph} if two expanded subgraphs have one name, which Mermaid cannot show.
+template <class State>
+[[nodiscard]] std::string to_mermaid(const compiled_graph<State>& graph,
+                                     draw_options options = {}) {
+  return to_mermaid(*detail::program_of(graph), options);
+}
+/// Draws a compiled graph as input for Graphviz's `dot`, expanded subgraphs as clusters.
+template <class State>
+[[nodiscard]] std::string to_dot(const compiled_graph<State>& graph, draw_options options = {}) {
+  return to_dot(*detail::program_of(graph), options);
+}
+/// Describes a compiled graph as {"nodes": [{"id", "type", "data", "metadata"}], "edges":
+/// [{"source", "target", "conditional", "data"}]}; what does not apply is left out.
+template <class State>
+[[nodiscard]] json::object to_graph_json(const compiled_graph<State>& graph,
+                                         draw_options options = {}) {
+  return to_graph_json(*detail::program_of(graph), options);
+}
 
 } // namespace superstep
