@@ -9,6 +9,8 @@
 #include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/create_supervisor.hpp>
 #include <superstep/agents/create_swarm.hpp>
+#include <superstep/agents/create_supervisor.hpp>
+#include <superstep/agents/create_swarm.hpp>
 #include <superstep/agents/handoff.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
 #include <superstep/checkpoint/sqlite_saver.hpp>
