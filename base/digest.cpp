@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SHA-256 with OpenSSL's EVP interface.
 #include <superstep/base/digest.hpp>
 
 #include <openssl/evp.h>
