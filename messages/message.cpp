@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Factory functions of messages, and their text.
 #include <superstep/messages/message.hpp>
 
 #include <utility>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes messages as JSON, as a tree and directly as text. The lenient reader is
+// message_reader.cpp, the strict one for checkpoints message_stored.cpp.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/token_usage.hpp>
 
@@ -33,7 +35,8 @@ void add_calls(json::object& into, std::string_view key, const std::vector<Call>
   into[key] = std::move(list);
 }
 
-/// Writes the members of one object, commas in between. Keys of our own need no escapes.
+/// Writes the members of one object with commas between them. key() does not escape, so it is only
+/// for fixed names.
 class object_writer {
 public:
   explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }
@@ -146,7 +149,7 @@ std::string_view to_string(message_type type) noexcept {
   return "unknown";
 }
 
-// The two writers below keep one order of members; message_json_test holds them together.
+// Both writers below use the same order of members; message_json_test checks that they agree.
 
 json::object to_json(const message& m) {
   auto o = json::object{{"type", to_string(m.type)}};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Arithmetic and JSON form of token usage.
 #include "fault_at.hpp"
 
 #include <superstep/base/result.hpp>
@@ -22,10 +23,10 @@ std::int64_t rest(std::int64_t a, std::int64_t b) {
   return std::max(a - b, std::int64_t{0});
 }
 
-/// As deep as parse_json() reads.
+/// Nesting limit, equal to that of parse_json().
 constexpr auto depth_max = 200;
 
-/// What is absent counts nothing.
+/// Combines two counts or two objects of counts; an absent one counts as 0.
 result<json::value> combined(std::string_view key, const json::value* a, const json::value* b,
                              operation f, int depth);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Renders a conversation as plain text; the XML form is in buffer_xml.cpp.
 
 #include <superstep/messages/buffer_string.hpp>
 #include <superstep/messages/message_json.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reading messages in all supported forms, and writing them.
 #include <superstep/messages/message_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -16,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(messages_as_json)
 namespace {
 
 struct form_case {
-  std::string_view name, in, out; ///< any form; the message form, or a part of the error
+  std::string_view name, in, out; ///< input in any form; canonical JSON or part of the error
 };
 std::ostream& operator<<(std::ostream& out, const form_case& c) {
   return out << c.name;
@@ -126,7 +127,7 @@ const auto faults = std::vector<form_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(every_form_is_read_and_one_is_written, boost::unit_test::data::make(forms),
+BOOST_DATA_TEST_CASE(every_input_form_is_written_canonically, boost::unit_test::data::make(forms),
                      c) {
   const auto read = message_from_json(*parse_json(c.in));
   BOOST_TEST_INFO((read.has_error() ? read.error().text : ""));
@@ -140,7 +141,7 @@ BOOST_DATA_TEST_CASE(every_form_is_read_and_one_is_written, boost::unit_test::da
   BOOST_TEST((*again == *read));
 }
 
-BOOST_DATA_TEST_CASE(a_fault_is_named_with_its_path, boost::unit_test::data::make(faults), c) {
+BOOST_DATA_TEST_CASE(errors_name_the_path, boost::unit_test::data::make(faults), c) {
   const auto read = messages_from_json(*parse_json(c.in));
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST_INFO(read.error().text);
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_written_and_read_back) {
   BOOST_TEST((*again == list));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_stored_comes_back_equal_with_counts_and_ids_that_few_have) {
+BOOST_AUTO_TEST_CASE(stored_messages_round_trip_with_rare_members) {
   auto answer = ai_message("x", {{"c", "f", {}}});
   answer.usage = token_usage{1, 2, 3, {}, {}, {{"tools", 4}, {"\"", json::object{{"a", 5}}}}};
   const auto list = message_list{answer, tool_message("r", "", "f")};
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(what_is_stored_comes_back_equal_with_counts_and_ids_that_fe
   BOOST_TEST((again == list));
 }
 
-BOOST_AUTO_TEST_CASE(one_message_makes_a_list_of_one) {
+BOOST_AUTO_TEST_CASE(single_message_becomes_a_list) {
   const auto list = messages_from_json(*parse_json(R"("hi")"));
   BOOST_REQUIRE(list.has_value());
   BOOST_TEST(list->size() == 1U);
