@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits the answers of scripted models into stream pieces. Four bytes approximate one token.
 #include "models/script_pieces.hpp"
 
 #include <superstep/base/json.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the YAML of scripted models and reports all errors of a file at once.
 #include "models/script_reader.hpp"
 
 #include <yaml-cpp/yaml.h>
@@ -13,9 +14,9 @@ namespace superstep::models {
 
 namespace {
 
-constexpr auto depth_max = 32; // of nested values in `args`
+constexpr auto depth_max = 32; // nesting of values in `args`
 
-/// Collects every fault of the file, so that it can be put right in one go.
+/// Collects the errors of a file, so that a user can fix all of them in one go.
 class reader {
 public:
   explicit reader(std::string name) : name_{std::move(name)} {}
@@ -37,12 +38,12 @@ public:
         for (const auto& rule : rules)
           out.rules.push_back(read_rule(rule));
     }
-    if (const auto otherwise = child(root, "default")) {
-      allow(otherwise, "default", {"text", "calls", "usage"});
-      out.otherwise = read_answer(otherwise);
+    if (const auto default_answer = child(root, "default")) {
+      allow(default_answer, "default", {"text", "calls", "usage"});
+      out.default_answer = read_answer(default_answer);
     }
-    if (out.rules.empty() && !out.otherwise)
-      fault(root, "there is neither a rule nor a default, so nothing could be answered");
+    if (out.rules.empty() && !out.default_answer)
+      fault(root, "the file needs at least one rule or a default");
     return out;
   }
 
@@ -59,7 +60,7 @@ private:
     return of.IsMap() ? of[name] : YAML::Node{YAML::NodeType::Undefined};
   }
 
-  /// Refuses other keys, keys that come twice, and what is no map at all.
+  /// Reports unknown keys, duplicate keys, and a node that is not a map.
   void allow(const YAML::Node& map, const std::string& where,
              std::initializer_list<std::string_view> keys) {
     if (!map.IsMap()) {
@@ -72,7 +73,7 @@ private:
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
         fault(entry.first, "unknown key \"" + key + "\" in " + where + "; known: " + list(keys));
       if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        fault(entry.first, "\"" + key + "\" comes twice in " + where);
+        fault(entry.first, "duplicate key \"" + key + "\" in " + where);
       seen.push_back(key);
     }
   }
@@ -90,17 +91,17 @@ private:
     if (!node.IsScalar() || !YAML::convert<Number>::decode(node, out) ||
         (std::is_unsigned_v<Number> && node.Scalar().starts_with('-')) || !(out >= low) ||
         !(out <= high)) {
-      fault(node, what + " must be a number that is not negative" +
-                      (high == Number{1} ? " and not above 1" : ""));
+      fault(node, what + " must be a non-negative number" +
+                      (high == Number{1} ? " of at most 1" : ""));
       return low;
     }
     return out;
   }
   template <class Number>
-  Number number(const YAML::Node& of, const char* name, Number otherwise) {
+  Number number(const YAML::Node& of, const char* name, Number default_value) {
     const auto node = child(of, name);
     return node ? number<Number>(node, name, Number{}, std::numeric_limits<Number>::max())
-                : otherwise;
+                : default_value;
   }
 
   std::string text(const YAML::Node& node, const std::string& what) {
@@ -119,7 +120,7 @@ private:
     }
     allow(node, "latency_ms", {"uniform", "lognormal"});
     if (node.size() != 1)
-      fault(node, "latency_ms takes one of uniform and lognormal");
+      fault(node, "latency_ms must contain either uniform or lognormal");
     if (const auto uniform = node["uniform"]) {
       out.kind = script_latency::shape::uniform;
       if (!uniform.IsSequence() || uniform.size() != 2) {
@@ -163,7 +164,7 @@ private:
     add("bad_answer", model_errc::bad_answer);
     add("missing_turn", model_errc::missing_turn);
     if (sum > 1)
-      fault(node, "the chances of faults add up to more than 1");
+      fault(node, "the probabilities of faults add up to more than 1");
     return out;
   }
 
@@ -198,17 +199,17 @@ private:
   std::shared_ptr<const re2::RE2> read_pattern(const YAML::Node& node, const std::string& what) {
     auto pattern = std::make_shared<const re2::RE2>(text(node, what), re2::RE2::Quiet);
     if (!pattern->ok())
-      fault(node, what + " is no RE2 pattern: " + pattern->error());
+      fault(node, what + " is not a valid RE2 pattern: " + pattern->error());
     return pattern;
   }
 
   script_answer read_answer(const YAML::Node& node) {
     auto out = script_answer{};
-    const auto said = child(node, "text");
+    const auto content = child(node, "text");
     const auto calls = child(node, "calls");
-    if (said)
-      out.text = text(said, "text");
-    if (!said && !calls)
+    if (content)
+      out.text = text(content, "text");
+    if (!content && !calls)
       fault(node, "an answer needs text, calls or both");
     if (calls && !calls.IsSequence())
       fault(calls, "calls must be a list");
@@ -259,7 +260,7 @@ private:
       for (const auto& item : node)
         items.push_back(read_value(item, depth + 1));
     } else if (node.IsScalar()) {
-      out.of = script_text{node.Scalar(), node.Tag() == "!"}; // the tag of a quoted text
+      out.of = script_text{node.Scalar(), node.Tag() == "!"}; // yaml-cpp's tag of a quoted text
     }
     return out;
   }
@@ -275,8 +276,8 @@ result<script> read_script(const std::string& text, const std::string& name) {
   auto out = script{};
   try {
     out = from.read(YAML::Load(text));
-  } catch (const YAML::Exception& e) { // thrown by yaml-cpp for what is no YAML at all
-    from.fault(e.mark, "no usable YAML: " + e.msg);
+  } catch (const YAML::Exception& e) { // syntax errors
+    from.fault(e.mark, "invalid YAML: " + e.msg);
   }
   if (!from.faults().empty())
     return error{model_errc::bad_configuration, from.faults()};

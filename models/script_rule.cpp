@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Evaluates the rules of scripted models: conditions, substitution of matches, and answer times.
 #include "models/script_rule.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::optional<captures> search(const re2::RE2& pattern, std::string_view text, s
   return out;
 }
 
-/// What an unquoted YAML value means: the JSON words and numbers, or else text.
+/// Converts an unquoted YAML value: JSON's keywords and numbers, otherwise text.
 json::value typed(std::string text) {
   if (text == "true" || text == "false")
     return text == "true";
@@ -37,7 +38,7 @@ json::value typed(std::string text) {
   if (const auto read = std::from_chars(text.data(), end, real);
       read.ec == std::errc{} && read.ptr == end && std::isfinite(real))
     return real;
-  return json::value(text); // braces would make it a list of one
+  return json::value(text); // with braces it would become a list
 }
 
 json::value substitute_value(const script_value& value, const captures& with) {
@@ -101,7 +102,7 @@ std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
     out.push_back(*found);
     const auto end =
         static_cast<std::size_t>((*found)[0].data() - text.data()) + (*found)[0].size();
-    from = (*found)[0].empty() ? end + 1 : end; // an empty match would be found for ever
+    from = (*found)[0].empty() ? end + 1 : end; // skip an empty match, or it would be found forever
   }
   return out;
 }
@@ -112,7 +113,7 @@ std::chrono::nanoseconds answer_time(const script& from, std::size_t text_bytes,
   auto ms = l.low_ms;
   if (l.kind == script_latency::shape::uniform)
     ms += (l.high_ms - l.low_ms) * random.first;
-  if (l.kind == script_latency::shape::lognormal) { // Box and Muller's normal number
+  if (l.kind == script_latency::shape::lognormal) { // Box-Muller transform
     const auto normal =
         std::sqrt(-2 * std::log(1 - random.first)) * std::cos(2 * std::numbers::pi * random.second);
     ms = std::min(l.low_ms * std::exp(l.sigma * normal), l.high_ms);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// JSON accessors and small builders that all providers share.
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/openai_json.hpp>
@@ -125,6 +126,7 @@ std::optional<error> error_in(const json::object& answer) {
   auto text = object ? std::string{text_in(*object, "message")} : std::string{};
   if (text.empty())
     text = to_text(*fault);
+  // Some servers put the machine-readable reason into `code`.
   else if (const auto code = text_in(*object, "code"); !code.empty())
     text = std::string{code} + ": " + text;
   return bad_answer("the provider answered with an error: " + text.substr(0, length_max));
@@ -143,7 +145,8 @@ result<> read_content(message& m, const json::object& answer) {
   if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
     return bad_answer("content: must be text or a list of blocks, got " +
                       to_text(*content).substr(0, 200));
-  m.blocks.emplace(*blocks, json::storage_ptr{}); // a plain copy would stand in the answer's memory
+  // Copied to the heap, because the answer's own memory is released after reading.
+  m.blocks.emplace(*blocks, json::storage_ptr{});
   return {};
 }
 
