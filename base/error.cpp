@@ -47,6 +47,7 @@ std::error_code make_error_code(errc code) noexcept {
 }
 
 bool is_shortage(std::error_code code) noexcept {
+  // The numbers of errno are only meaningful in the generic and system categories.
   if (code == make_error_code(errc::shortage))
     return true;
   if (code.category() != std::generic_category() && code.category() != std::system_category())

@@ -59,6 +59,7 @@ struct fault_finder {
     return true;
   }
   bool on_key(json::string_view s, std::size_t, error_code& ec) {
+    // Keys are compared unescaped, so that "a" and "\u0061" count as duplicates.
     key.append(s.data(), s.size());
     if (!keys.back().insert(key).second)
       return fail(ec, "the key \"" + key + "\" appears twice in one object");
@@ -99,6 +100,8 @@ std::string excerpt(std::string_view text, std::size_t at) {
   return part;
 }
 
+/// Builds the error for a rejected text; `reason` is simdjson's text, used if the second pass finds
+/// nothing.
 error fault_of(std::string_view text, std::string reason, std::size_t depth_max) {
   auto options = json::parse_options{};
   options.max_depth = depth_max;
@@ -195,6 +198,7 @@ void append_integer(std::string& out, Int i) {
   out.append(buffer.data(), end);
 }
 
+/// The order of keys in objects: as stored, or sorted for canonical text.
 struct key_order {
   bool sorted = false;
 };
@@ -278,6 +282,7 @@ std::size_t plain_in_word(const char* bytes) noexcept {
   return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // without a mark: 64 / 8
 }
 
+/// Whether a byte can be written without an escape; bytes of multi-byte characters can.
 bool is_plain(char c) noexcept {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
@@ -296,6 +301,7 @@ std::size_t plain_prefix(std::string_view text) noexcept {
   return i;
 }
 
+/// Uses the short escapes of RFC 8259 where they exist, else \u00XX.
 void append_escaped(std::string& out, unsigned char c) {
   static constexpr auto hex = std::string_view{"0123456789abcdef"};
   switch (c) {

@@ -35,6 +35,7 @@ json::value text_or_null(const std::optional<std::string>& text) {
   return text ? json::value(*text) : json::value{};
 }
 
+/// Absent and null both mean that the piece does not contain the member.
 result<std::optional<std::string>> optional_text(const json::object& from, std::string_view key,
                                                  std::string_view path) {
   const auto* value = from.if_contains(key);

@@ -17,6 +17,7 @@ constexpr auto depth_max = 200;
 result<> merge_members_at(json::object& into, const json::object& more, int depth);
 result<> merge_lists_at(json::array& into, const json::array& more, int depth);
 
+/// Names the member, because the chunk that caused the error is not visible to the user.
 error cannot_add(json::string_view key, std::string_view text) {
   return {errc::invalid_argument, "cannot merge stream chunks: member \"" +
                                       std::string{key.data(), key.size()} + "\" " +
@@ -27,6 +28,7 @@ bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
 }
 
+/// Signed and unsigned integers are one kind, since the parser chooses by the value.
 bool is_of_same_kind(const json::value& a, const json::value& b) {
   return a.kind() == b.kind() || (is_integer(a) && is_integer(b));
 }

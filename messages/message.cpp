@@ -8,6 +8,7 @@ namespace superstep {
 
 namespace {
 
+/// Sets the members that all factories have in common.
 message text_message(message_type type, std::string text) {
   auto m = message{};
   m.type = type;

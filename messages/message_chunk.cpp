@@ -67,6 +67,7 @@ int rank_of(std::string_view id) {
   return id.starts_with("lc_") ? 2 : 0;
 }
 
+/// Appends a text; unset differs from empty, because a server may send the name later.
 void add_piece(std::optional<std::string>& into, std::optional<std::string>&& more) {
   if (!into)
     into = std::move(more);
@@ -74,6 +75,7 @@ void add_piece(std::optional<std::string>& into, std::optional<std::string>&& mo
     *into += *more;
 }
 
+/// Whether pieces can be joined by this index. Other texts than `lc_…` are not unique per call.
 bool has_index(const tool_call_chunk& c) {
   const auto* text = c.index.if_string();
   return c.index.is_int64() || c.index.is_uint64() || (text && text->starts_with("lc_"));
@@ -101,6 +103,7 @@ void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
     found->id = std::move(more.id);
 }
 
+/// Adds usage; most chunks of a stream have none.
 result<> append_usage(optional_box<token_usage>& into, optional_box<token_usage>&& more) {
   if (!more)
     return {};

@@ -8,6 +8,7 @@ namespace superstep {
 
 namespace {
 
+/// langchain-core writes absent texts inside tool calls as null.
 json::value text_or_null(const std::string& text) {
   return text.empty() ? json::value{} : json::value(text);
 }
@@ -24,6 +25,7 @@ json::object calls_member(const invalid_tool_call& c) {
           {"type", "invalid_tool_call"}};
 }
 
+/// Adds a list of calls unless it is empty.
 template <class Call>
 void add_calls(json::object& into, std::string_view key, const std::vector<Call>& calls) {
   if (calls.empty())
@@ -115,6 +117,7 @@ void append_calls(object_writer& w, std::string_view key, const std::vector<Call
   out += ']';
 }
 
+/// Writes what to_json(token_usage) returns, in the same order of members.
 void append_usage(std::string& out, const token_usage& u) {
   auto w = object_writer{out};
   w.key("input_tokens") += std::to_string(u.input_tokens);
@@ -130,6 +133,7 @@ void append_usage(std::string& out, const token_usage& u) {
 } // namespace
 
 std::string_view to_string(message_type type) noexcept {
+  // These names are part of the format of checkpoints and must not change.
   switch (type) {
   case message_type::human:
     return "human";

@@ -55,6 +55,7 @@ private:
       fault_ = fault_at(member_path(path_, key), text);
   }
 
+  /// Determines the type first, because it decides which members are known.
   void read_role() {
     const auto* type = from_.if_contains("type");
     // `role` is the author of a message, except in the form of to_json() for chat messages, where
@@ -175,6 +176,7 @@ private:
       }
   }
 
+  /// Merges instead of assigning: unknown members may already have been added to additional_kwargs.
   void read_metadata(std::string_view key, const json::value& value) {
     const auto* members = value.if_object();
     if (!members && !value.is_null())
@@ -236,6 +238,7 @@ private:
       fail(member_path(at, "function.arguments"), std::get<invalid_tool_call>(read).error);
   }
 
+  /// Reads a call in the form of to_json(): the arguments are an object.
   void read_call(std::string_view at, const json::object& from) {
     auto call = tool_call{};
     call.id = required_text(at, from, "id", false);
@@ -277,6 +280,7 @@ private:
                   : std::string{value->get_string().data(), value->get_string().size()};
   }
 
+  /// Unlike usage_from_json(), requires all three counts, as langchain-core does.
   void read_usage(std::string_view key, const json::value& value) {
     if (value.is_null())
       return;
@@ -290,6 +294,7 @@ private:
       fault_ = std::move(usage).error();
   }
 
+  /// Checks what can only be decided when all members have been read.
   void check_whole() {
     const auto spoken = from_.contains("content");
     // Servers accept a message without content if it has tool calls; so does this reader.
@@ -319,6 +324,7 @@ private:
   std::optional<error> fault_;
 };
 
+/// Reads `[role, content]` as if it were an object with these two members.
 result<message> message_from_pair(const json::array& pair, std::string_view path) {
   if (pair.size() != 2 || !pair[0].is_string())
     return fault_at(path, "a message in list form is a pair [role, content]");

@@ -19,6 +19,7 @@ std::string stored_text(const json::object& from, std::string_view key) {
   return t != nullptr && t->is_string() ? std::string{t->get_string()} : std::string{};
 }
 
+/// Invalid calls have no stored form of their own, because they occur only inside messages.
 result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>& into) {
   if (!from.is_array())
     return detail::unfit_stored("invalid_tool_calls", "a list", from);
@@ -32,6 +33,7 @@ result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>&
   return {};
 }
 
+/// The inverse of to_string(message_type).
 result<message_type> read_type(const json::value& from) {
   for (auto n = 0; n <= static_cast<int>(message_type::function); ++n)
     if (from.is_string() && from.get_string() == to_string(static_cast<message_type>(n)))
@@ -39,6 +41,7 @@ result<message_type> read_type(const json::value& from) {
   return detail::unfit_stored("type", "a message type", from);
 }
 
+/// Reads one member. Unknown ones are errors: they come from a newer version or from damage.
 result<void> read_member(std::string_view key, const json::value& from, message& into) {
   if (key == "content" && from.is_array()) {
     into.blocks = from.get_array();

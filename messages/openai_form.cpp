@@ -39,6 +39,7 @@ class form_writer {
 public:
   form_writer(const message& m, text_format format) : m_{m}, format_{format} {}
 
+  /// Appends the converted message and the messages that its blocks add.
   result<> append_to(json::array& out) {
     write_members();
     auto content = content_of();
@@ -71,6 +72,7 @@ private:
       form_["tool_call_id"] = m_.tool_call_id;
   }
 
+  /// Converts the content to the requested format. `string` applies only if all blocks are text.
   result<json::value> content_of() {
     const auto wants_text = format_ == text_format::string;
     if (!m_.blocks && (wants_text || !m_.content.empty()))
@@ -91,6 +93,7 @@ private:
     return json::value(text);
   }
 
+  /// Converts one block. The order of the checks follows langchain-core.
   result<> add_block(json::array& into, const json::value& element) {
     if (const auto* text = element.if_string()) {
       into.push_back(plain_block(*text));
@@ -146,6 +149,7 @@ private:
     return {};
   }
 
+  /// Converts Anthropic's base64 source to a data URL.
   result<> add_anthropic_image(json::array& into, const json::object& block) {
     const auto* source = object_in(block, "source");
     if (!source || !source->contains("media_type") || !source->contains("data"))

@@ -34,6 +34,7 @@ json::value call_to_json(std::string_view id, std::string_view name, std::string
   return call;
 }
 
+/// Null beside tool calls if there is no content, as OpenAI writes it.
 json::value content_of(const message& m, bool has_calls) {
   if (!m.blocks) {
     if (m.content.empty() && has_calls)
@@ -56,6 +57,7 @@ json::value content_of(const message& m, bool has_calls) {
   return blocks;
 }
 
+/// Returns a text member; "" if it is absent or not a string.
 std::string text_member(const json::object& from, std::string_view key) {
   const auto* value = from.if_contains(key);
   const auto* text = value ? value->if_string() : nullptr;
@@ -66,6 +68,7 @@ error malformed(std::string text) {
   return {errc::parse_failed, std::move(text)};
 }
 
+/// The JSON type for error texts.
 std::string_view kind_of(const json::value& value) {
   if (value.is_array())
     return "a list";
@@ -79,6 +82,8 @@ std::string why_cut(std::string_view cut) {
   return cut.empty() ? std::string{} : std::string{cut} + ": ";
 }
 
+/// Reads one element of `tool_calls`. Malformed structure is an error; malformed arguments make an
+/// invalid call.
 result<void> add_call(message& to, const json::value& value, std::size_t i) {
   const auto at = "tool_calls[" + std::to_string(i) + ']';
   const auto* call = value.if_object();
@@ -107,6 +112,7 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
 } // namespace
 
 std::string_view openai_role(const message& m) {
+  // `developer` is a system message; the original role is kept in additional_kwargs.
   switch (m.type) {
   case message_type::human:
     return "user";

@@ -11,6 +11,7 @@ namespace {
 
 constexpr auto width = std::size_t{80};
 
+/// Centers a title in a line of `=`, 80 columns wide, as langchain-core does.
 std::string rule_with(std::string title) {
   title = ' ' + std::move(title) + ' ';
   const auto rest = title.size() < width ? width - title.size() : std::size_t{0};

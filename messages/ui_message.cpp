@@ -12,6 +12,7 @@ namespace superstep {
 
 namespace {
 
+/// Whether the sender requested that properties are merged.
 bool is_merged(const ui_message& part) {
   const auto* merge = part.metadata.if_contains("merge");
   return merge != nullptr && merge->is_bool() && merge->get_bool();

@@ -28,6 +28,7 @@ public:
     return inner_->complete(std::move(request));
   }
 
+  /// Tools and parameters change the answers, so they are part of the identity.
   std::string fingerprint() const override {
     auto out = inner_->fingerprint() + " bound " + to_canonical_text(parameters_);
     if (tools_)
@@ -73,6 +74,7 @@ chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters) {
 }
 
 tool_definitions bound_tools(const chat_model& model) noexcept {
+  // bind_parameters() uses the same class, with null tools.
   const auto* bound = dynamic_cast<const bound_model*>(&model);
   return bound != nullptr ? bound->tools() : nullptr;
 }

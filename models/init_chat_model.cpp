@@ -28,6 +28,7 @@ constexpr auto beginnings = std::array{
     named_api{"o1", provider_api::openai_chat},   named_api{"o3", provider_api::openai_chat},
     named_api{"o4", provider_api::openai_chat},   named_api{"claude", provider_api::anthropic}};
 
+/// The name may come from a file, so only a part of it is shown.
 error unknown(std::string_view name) {
   return {model_errc::bad_configuration,
           "\"" + std::string{name.substr(0, 200)} +

@@ -28,6 +28,7 @@ error bad_line(std::string why) {
   return {model_errc::bad_configuration, std::move(why)};
 }
 
+/// Times are written as doubles, but an integer is accepted too.
 double number_in(const json::object& o, std::string_view key) {
   const auto* value = o.if_contains(key);
   if (value == nullptr)
@@ -42,6 +43,7 @@ json::object error_form(const error& e) {
   return {{"kind", name_of(kind)}, {"text", e.text}};
 }
 
+/// Reads the list of `[milliseconds, piece]`.
 result<> read_chunks(journal_entry& into, const json::array& from) {
   for (const auto& element : from) {
     const auto* pair = element.if_array();
@@ -69,6 +71,8 @@ std::optional<model_errc> errc_named(std::string_view name) noexcept {
 }
 
 std::string hash_of(const model_request& request) {
+  // The chat-completions form contains neither ids nor metadata of messages, only what a model
+  // reads.
   auto text = std::string{};
   if (request.system)
     append_openai(text, *request.system);

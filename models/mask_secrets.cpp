@@ -18,6 +18,7 @@ namespace {
 /// The texts of all pieces, by their path inside a piece.
 using texts_by_place = std::map<std::string, std::vector<json::string*>>;
 
+/// A range of bytes in the concatenated text.
 struct span {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -8,6 +8,7 @@ namespace superstep {
 
 namespace {
 
+/// The texts are short; details such as the server's own message are in `error::text`.
 class model_category final : public std::error_category {
 public:
   [[nodiscard]] const char* name() const noexcept override { return "model"; }

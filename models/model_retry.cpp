@@ -39,6 +39,7 @@ public:
   task<result<message>> complete(model_request request) const override {
     return attempt(inner_, options_, std::move(request));
   }
+  /// Retries do not change the answers, so the identity is that of the model.
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
@@ -100,6 +101,7 @@ private:
 } // namespace
 
 bool is_worth_another_try(const error& e) {
+  // Everything is retried except errors that only the user can resolve.
   for (const auto final :
        {model_errc::bad_request, model_errc::unauthorized, model_errc::not_found,
         model_errc::quota_exhausted, model_errc::missing_turn, model_errc::bad_configuration})

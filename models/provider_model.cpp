@@ -28,6 +28,7 @@ using models::next_step;
 using models::wire_request;
 using std::chrono::milliseconds;
 
+/// The model of make_provider_model(): combines limits, attempts and waits.
 class provider_model final : public chat_model {
 public:
   provider_model(provider_model_options options, const std::string& key, http_client client,
@@ -193,11 +194,13 @@ std::optional<std::string> wrong_header(const http_headers& headers) {
   return std::nullopt;
 }
 
+/// Whether the host is this machine, where unencrypted http is safe.
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "::1" ||
          host.starts_with("127.");
 }
 
+/// Derives the options of the HTTP client.
 http_client_options make_http_options(const provider_model_options& options,
                                       const model_limits& limits) {
   auto http = http_client_options{};

@@ -54,6 +54,7 @@ error bad_line(const recording& in, std::size_t line, std::string_view why) {
           in.path + ':' + std::to_string(line) + ": " + std::string{why}};
 }
 
+/// Parses one turn, which must be an assistant message.
 result<message> read_turn(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed)
@@ -129,6 +130,7 @@ private:
     }
   }
 
+  /// A key may be a number; it is compared as text.
   static std::string read_key(simdjson::ondemand::value value) {
     auto text = std::string_view{};
     if (value.get_string().get(text) == simdjson::SUCCESS)

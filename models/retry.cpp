@@ -37,6 +37,7 @@ milliseconds whole_ms(double ms) {
   return milliseconds{static_cast<std::int64_t>(std::ceil(std::min(ms, 86'400'000.0)))};
 }
 
+/// Milliseconds per unit of OpenAI's durations.
 std::optional<double> unit_in_ms(std::string_view unit) {
   if (unit == "ms")
     return 1.0;
@@ -97,6 +98,7 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
 
 // 402 and insufficient_quota need a human; other 429 responses pass with time.
 failure judge(int status, std::string_view code) noexcept {
+  // 409 is reported for conflicts that pass, e.g. a lock timeout at OpenAI.
   if (status == 429 || status == 402) {
     if (status == 402 || code == "insufficient_quota")
       return {model_errc::quota_exhausted, next_step::give_up, false};
@@ -225,6 +227,7 @@ std::optional<milliseconds> read_exhausted(const http_headers& headers,
 
 milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms, std::string_view run_key,
                      std::uint32_t turn, std::uint32_t attempt) {
+  // The exponent is limited so that doubling cannot overflow.
   const auto doubled =
       std::ldexp(static_cast<double>(base_ms), static_cast<int>(std::min(attempt, 33U)) - 1);
   const auto bound = std::min(doubled, static_cast<double>(max_ms));

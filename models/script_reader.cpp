@@ -21,6 +21,7 @@ class reader {
 public:
   explicit reader(std::string name) : name_{std::move(name)} {}
 
+  /// Reads the whole file. After an error it continues with a default, to find further errors.
   script read(const YAML::Node& root) {
     auto out = script{};
     allow(root, "the file",
@@ -56,6 +57,8 @@ public:
 private:
   void fault(const YAML::Node& at, const std::string& what) { fault(at.Mark(), what); }
 
+  /// yaml-cpp throws if a node that is not a map is indexed; this returns an undefined node
+  /// instead.
   static YAML::Node child(const YAML::Node& of, const char* name) {
     return of.IsMap() ? of[name] : YAML::Node{YAML::NodeType::Undefined};
   }
@@ -87,6 +90,8 @@ private:
 
   template <class Number>
   Number number(const YAML::Node& node, const std::string& what, Number low, Number high) {
+    // The comparisons are negated so that NaN is rejected. yaml-cpp would wrap a negative number
+    // around.
     auto out = Number{};
     if (!node.IsScalar() || !YAML::convert<Number>::decode(node, out) ||
         (std::is_unsigned_v<Number> && node.Scalar().starts_with('-')) || !(out >= low) ||
@@ -111,6 +116,7 @@ private:
     return {};
   }
 
+  /// Reads a fixed time (a number) or one distribution (a map).
   script_latency read_latency(const YAML::Node& node) {
     auto out = script_latency{};
     constexpr auto most = std::numeric_limits<double>::max();
@@ -141,6 +147,7 @@ private:
     return out;
   }
 
+  /// Reads the probability of each kind of fault, in the order in which they are drawn.
   std::vector<std::pair<model_errc, double>> read_faults(const YAML::Node& node) {
     allow(node, "faults",
           {"bad_request", "unauthorized", "not_found", "rate_limited", "quota_exhausted",
@@ -196,6 +203,7 @@ private:
     return message_type::human;
   }
 
+  /// Compiles a pattern once, when the script is loaded.
   std::shared_ptr<const re2::RE2> read_pattern(const YAML::Node& node, const std::string& what) {
     auto pattern = std::make_shared<const re2::RE2>(text(node, what), re2::RE2::Quiet);
     if (!pattern->ok())
@@ -203,6 +211,7 @@ private:
     return pattern;
   }
 
+  /// Reads the members that rules and the default have in common.
   script_answer read_answer(const YAML::Node& node) {
     auto out = script_answer{};
     const auto content = child(node, "text");
@@ -246,6 +255,7 @@ private:
     return out;
   }
 
+  /// Keeps texts unconverted: their type is known only after captures have been substituted.
   script_value read_value(const YAML::Node& node, int depth) {
     auto out = script_value{};
     if (depth > depth_max) {

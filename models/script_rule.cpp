@@ -11,6 +11,8 @@ namespace superstep::models {
 
 namespace {
 
+/// Searches from an offset. The whole text is passed to RE2, so that `^` and `\b` see what precedes
+/// it.
 std::optional<captures> search(const re2::RE2& pattern, std::string_view text, std::size_t from) {
   auto groups = std::array<re2::StringPiece, 10>{};
   const auto count = std::min(pattern.NumberOfCapturingGroups() + 1, 10);
@@ -41,6 +43,7 @@ json::value typed(std::string text) {
   return json::value(text); // with braces it would become a list
 }
 
+/// Substitutes recursively. Quoted texts stay texts; others are converted afterwards.
 json::value substitute_value(const script_value& value, const captures& with) {
   if (const auto* text = std::get_if<script_text>(&value.of)) {
     auto filled = substitute(text->text, with);
@@ -72,6 +75,7 @@ std::optional<captures> script_rule::fits(const message& last, std::string_view 
 }
 
 std::string substitute(std::string_view text, const captures& with) {
+  // A backslash before any other character is kept.
   auto out = std::string{};
   for (auto i = std::size_t{0}; i < text.size(); ++i) {
     const auto next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';

@@ -67,6 +67,7 @@ private:
     on_chunk(models::last_chunk_of(answer));
   }
 
+  /// Returns the injected fault, the answer of the first matching rule, or the default.
   [[nodiscard]] result<message> answer(const model_request& request, double draw) const {
     // The probabilities divide [0, 1) into ranges; `draw` falls into at most one of them.
     for (const auto& [kind, chance] : script_.faults) {
@@ -91,6 +92,7 @@ private:
     return make_answer(*script_.default_answer, whole, text, request.turn);
   }
 
+  /// Builds an answer: `found` are the captures of the rule, `text` is searched by `for_each`.
   [[nodiscard]] result<message> make_answer(const models::script_answer& from,
                                             const models::captures& found, std::string_view text,
                                             std::uint32_t turn) const {

@@ -8,6 +8,7 @@
 namespace superstep::models {
 
 result<void> sse_parser::feed(std::string_view bytes, std::vector<std::string>& events) {
+  // The pair CR LF is one line end, even if it is split over two calls.
   while (!bytes.empty()) {
     if (std::exchange(after_cr_, false) && bytes.front() == '\n') {
       bytes.remove_prefix(1);

@@ -15,6 +15,7 @@ namespace superstep {
 
 namespace {
 
+/// Length of the part of an answer that is shown in errors.
 constexpr auto excerpt_size = std::size_t{200};
 
 /// Checks an answer in text form.

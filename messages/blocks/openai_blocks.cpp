@@ -21,6 +21,8 @@ void copy_index(json::object& into, const json::object& from, std::string_view p
                     (index->is_string() ? std::string{index->get_string()} : to_text(*index));
 }
 
+/// Converts an annotation to a standard citation; unknown kinds are kept as
+/// non_standard_annotation.
 json::object annotation(const json::object& from) {
   const auto type = type_of(from);
   auto out = json::object{{"type", "citation"}};
@@ -41,6 +43,7 @@ json::object annotation(const json::object& from) {
   return {{"type", "non_standard_annotation"}, {"value", from}};
 }
 
+/// Text blocks differ from the standard only in their annotations and index.
 json::object openai_text_block(json::object block) {
   block.emplace("text", "");
   if (auto* list = block.if_contains("annotations"); list && list->is_array())
@@ -91,6 +94,7 @@ void add_reasoning(json::array& into, const json::object& block) {
   }
 }
 
+/// Converts a generated image; its parameters go to `extras`.
 void add_image(json::array& into, const json::object& block) {
   auto out = json::object{{"type", "image"}, {"base64", block.at("result")}};
   if (const auto format = text_in(block, "output_format"); !format.empty())

@@ -37,6 +37,7 @@ result<std::string> data_url_of(const json::object& block) {
   return "data:" + std::string{mime_type} + ";base64," + std::string{base64_of(block)};
 }
 
+/// Both APIs accept links and data URLs, but name the member differently.
 result<json::object> image_block(const json::object& block, openai_api api) {
   auto url = std::string{text_in(block, "url")};
   if (!block.contains("url")) {
@@ -52,6 +53,7 @@ result<json::object> image_block(const json::object& block, openai_api api) {
   return json::object{{"type", "input_image"}, {"image_url", url}};
 }
 
+/// The name may be in the block itself, in `extras` (standard form) or in `metadata` (older form).
 std::string_view file_name(const json::object& block) {
   if (const auto name = text_in(block, "filename"); !name.empty())
     return name;
@@ -87,6 +89,7 @@ result<json::object> file_block(const json::object& block, openai_api api) {
 } // namespace
 
 bool is_data_block(const json::object& block) {
+  // The type alone is not enough: Anthropic's image block has the same type but a `source`.
   if (!is_one_of(type_of(block), {"image", "video", "audio", "text-plain", "file"}))
     return false;
   for (const auto* key : {"url", "base64", "file_id", "text"})

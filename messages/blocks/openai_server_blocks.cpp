@@ -13,6 +13,7 @@ namespace superstep::blocks {
 
 namespace {
 
+/// Call and result are related by the id of the item.
 json::object server_call(const json::object& block, std::string_view name) {
   return {{"type", "server_tool_call"}, {"name", name}, {"id", text_in(block, "id")}};
 }
@@ -33,6 +34,7 @@ void add_status(json::object& result, const json::object& block) {
     add_extra(result, "status", json::value(status));
 }
 
+/// Sets the status of an MCP result, which has an error text instead of a status.
 void add_error(json::object& result, const json::object& block) {
   const auto* error = member(block, "error");
   const auto failed = error && *error != "";
@@ -71,6 +73,7 @@ void add_pair(json::array& into, const json::object& block, json::object call, j
     into.push_back(std::move(result));
 }
 
+/// The sources that were found are part of the action; they are moved to the result.
 void add_web_search(json::array& into, const json::object& block) {
   auto call = server_call(block, "web_search");
   auto result = server_result(block);
@@ -111,6 +114,7 @@ void add_code_interpreter(json::array& into, const json::object& block) {
   add_pair(into, block, std::move(call), std::move(result), "cic", "cir");
 }
 
+/// Arguments that are not a JSON object are kept as text in `extras`.
 void add_mcp_call(json::array& into, const json::object& block) {
   auto call = server_call(block, "remote_mcp");
   const auto arguments = text_in(block, "arguments");

@@ -9,6 +9,7 @@ namespace superstep {
 
 namespace {
 
+/// Only the prefixes of human and ai messages can be configured, as in langchain-core.
 std::string_view prefix_of(const message& m, const buffer_options& options) {
   switch (m.type) {
   case message_type::human:

@@ -119,6 +119,7 @@ private:
   bool mirrored_;
 };
 
+/// langchain-core rejects these combinations as well.
 error refused(std::string_view what) {
   return {errc::invalid_argument,
           "trim_messages: " + std::string{what} + " requires strategy `last`"};

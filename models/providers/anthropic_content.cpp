@@ -15,6 +15,7 @@ namespace superstep::providers {
 
 namespace {
 
+/// Builds a tool_use block; a missing id is sent as null.
 json::object tool_use(std::string_view id, std::string_view name, json::value input) {
   auto block = json::object{
       {"type", "tool_use"}, {"id", id.empty() ? json::value{} : json::value(id)}, {"name", name}};
@@ -189,6 +190,7 @@ private:
     return add_block(standard ? own_form(*given, m_) : *given);
   }
 
+  /// Adds one block. Reasoning of other providers is dropped, because it has no valid signature.
   result<> add_block(const json::object& block) {
     const auto type = type_of(block);
     const auto from_elsewhere = m_.type != message_type::ai || provider_of(m_) != "anthropic";

@@ -35,6 +35,7 @@ json::object base64_source(const json::object& block, std::string_view mime_type
   return {{"type", "base64"}, {"media_type", mime_type}, {"data", data}};
 }
 
+/// A plain-text document contains its text directly.
 json::object text_source(const json::object& block) {
   const auto mime_type = text_in(block, "mime_type");
   return {{"type", "text"},
@@ -52,6 +53,7 @@ std::string_view file_of(const json::object& block) {
   return file.empty() ? text_in(block, "id") : file;
 }
 
+/// Builds the source of a standard block: text, URL, base64 data or file id, in this order.
 result<json::object> source_of(const json::object& block) {
   const auto type = type_of(block);
   if (type == "text-plain" || text_in(block, "source_type") == "text") {

@@ -31,6 +31,7 @@ json::array as_blocks(json::value content) {
   return blocks;
 }
 
+/// Appends content to a turn, which thereby becomes a list of blocks.
 void add_to_turn(json::value& into, json::value more) {
   auto blocks = as_blocks(std::move(into));
   for (auto& block : as_blocks(std::move(more)))
@@ -38,6 +39,7 @@ void add_to_turn(json::value& into, json::value more) {
   into = std::move(blocks);
 }
 
+/// Whether the content already consists of tool_result blocks only.
 bool is_result_list(const message& m) {
   if (!m.blocks || m.blocks->empty())
     return false;
@@ -104,6 +106,7 @@ bool is_empty(const json::value& content) {
 /// Splits a conversation into the system prompt and turns.
 class conversation {
 public:
+  /// Adds a message to the system prompt, to the current user turn, or as a new turn.
   result<> add(const message& m) {
     if (m.type == message_type::remove || m.type == message_type::chat ||
         m.type == message_type::function)
@@ -123,6 +126,7 @@ public:
     return {};
   }
 
+  /// Writes `system` and `messages`.
   void write(json::object& body) && {
     if (const auto* blocks = system_.if_array();
         !system_.is_null() && (!blocks || !blocks->empty()))
@@ -177,6 +181,7 @@ json::value tool_form(const json::value& tool) {
   return out;
 }
 
+/// Adds `tools` and `tool_choice`. A text other than auto and any is the name of a tool.
 result<> add_tools(json::object& body, const provider_question& q) {
   if (!q.tools.empty()) {
     auto& tools = body["tools"].emplace_array();
@@ -208,6 +213,7 @@ result<> add_tools(json::object& body, const provider_question& q) {
   return {};
 }
 
+/// Copies the parameters; `stop` has another name and is always a list.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())

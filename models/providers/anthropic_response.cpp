@@ -56,6 +56,8 @@ void add_tool_use(message& m, const json::object& block, std::string_view cut) {
 } // namespace
 
 token_usage read_usage(const json::object& usage) {
+  // Anthropic reports cached tokens beside the input tokens; the sum is what other providers call
+  // input.
   auto out = token_usage{};
   put_as(out.input_details, "cache_read", usage, "cache_read_input_tokens");
   put_as(out.input_details, "cache_creation", usage, "cache_creation_input_tokens");
@@ -112,6 +114,7 @@ result<message> read_response(const json::object& answer) {
   return m;
 }
 
+/// All chunks of a stream have the same form of content, so that they can be merged.
 message_chunk event_reader::empty_chunk() const {
   auto chunk = chunk_of("anthropic");
   if (!text_only_)
@@ -135,6 +138,7 @@ json::value index_of(const json::object& event) {
 
 } // namespace
 
+/// Handles `message_start`, which has the model's name and the input token counts.
 message_chunk event_reader::start(const json::object& event) {
   auto chunk = empty_chunk();
   const auto* m = object_in(event, "message");

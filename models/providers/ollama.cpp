@@ -43,6 +43,7 @@ class content_writer {
 public:
   explicit content_writer(const message& m) : m_{m} {}
 
+  /// Writes `content` and `images`; empty ones are omitted.
   result<> write(json::object& form) {
     text_ = m_.content;
     if (m_.blocks)
@@ -108,6 +109,7 @@ private:
   json::array images_;
 };
 
+/// Ollama knows no developer role; such messages are sent as system messages.
 result<std::string_view> role_of(const message& m) {
   if (m.type == message_type::function || m.type == message_type::remove)
     return bad_request("Ollama does not support messages of type \"" +
@@ -115,6 +117,8 @@ result<std::string_view> role_of(const message& m) {
   return m.type == message_type::system ? "system" : openai_role(m);
 }
 
+/// Converts one message. Invalid calls are not sent, because Ollama accepts only objects as
+/// arguments.
 result<json::object> message_form(const message& m) {
   const auto role = role_of(m);
   if (!role)
@@ -157,6 +161,7 @@ std::string arguments_text(const json::value* arguments, std::string_view name) 
   return to_spaced_json(out, charset::ascii);
 }
 
+/// Sorts parameters into top-level members and `options`.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -223,6 +228,7 @@ std::string line_reader::next_id(const json::object& line) {
 }
 
 chunk_result line_reader::read(const json::object& line) {
+  // Ollama sends each call whole, in one line, so every call is a complete piece.
   if (auto fault = error_in(line))
     return *std::move(fault);
   auto chunk = message_chunk{};

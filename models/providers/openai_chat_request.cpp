@@ -75,6 +75,7 @@ void append_answer_members(std::string& out, const message& m, const dialect& st
   }
 }
 
+/// Appends the value of `content`. Plain text is written without an intermediate JSON value.
 result<> append_content(std::string& out, const message& m, const dialect& style) {
   // Content may be null only beside calls. Some servers require "" instead.
   const auto* const nothing = style.has_null_content ? "null" : "\"\"";
@@ -142,6 +143,7 @@ std::string tools_text(const provider_question& q) {
   return out.empty() ? out : std::move(out) + ']';
 }
 
+/// Copies the parameters. stop_sequences is Anthropic's name of `stop`.
 void add_parameters(json::object& body, const json::object& parameters, const dialect& style) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())

@@ -40,6 +40,7 @@ result<> add_call(message& to, const json::value& value, std::string_view cut) {
   return {};
 }
 
+/// Reads the `message` of a choice.
 result<> read_message(message& m, const json::object& from, std::string_view cut) {
   m.type = message_type::ai;
   if (auto read = read_content(m, from); !read)
@@ -114,6 +115,8 @@ result<message> read_response(const json::object& answer) {
 
 namespace {
 
+/// Adds a piece of a tool call; absent members stay unset, so that they do not overwrite earlier
+/// ones.
 void add_call_piece(message_chunk& chunk, const json::object& piece) {
   const auto text = [](const json::object& o, std::string_view key) {
     return member(o, key) ? std::optional{std::string{text_in(o, key)}} : std::nullopt;
@@ -126,6 +129,7 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
                                index ? json::value(*index, json::storage_ptr{}) : json::value{}});
 }
 
+/// Reads the `delta` of a streamed choice.
 result<> read_delta(message_chunk& chunk, const json::object& delta) {
   if (auto read = read_content(chunk.part, delta); !read)
     return read;

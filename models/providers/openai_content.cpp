@@ -117,6 +117,7 @@ json::array openai_calls(const message& m) {
 }
 
 json::value openai_tool(json::value tool) {
+  // A tool that already has the form, or that OpenAI runs itself, is returned unchanged.
   auto* given = tool.if_object();
   if (!given || given->contains("function") || !given->contains("name") ||
       (given->contains("type") && type_of(*given) != "function"))
@@ -132,6 +133,7 @@ json::value openai_tool(json::value tool) {
 }
 
 result<std::optional<json::value>> openai_tool_choice(const provider_question& q) {
+  // OpenAI calls "any" `required`. The name of an offered tool is expanded to an object.
   const auto* choice = member(q.binding, "tool_choice");
   if (!choice || *choice == false || *choice == "")
     return std::optional<json::value>{};

@@ -86,6 +86,7 @@ void unwrap(json::array& blocks) {
 /// Builds the list of input items.
 class input_writer {
 public:
+  /// Adds the items of one message.
   result<> add(const message& m) {
     if (m.type == message_type::ai)
       return add_answer(m);
@@ -115,6 +116,7 @@ public:
   json::array take() && { return std::move(input_); }
 
 private:
+  /// Adds a tool message as a function_call_output item.
   result<> add_result(const message& m, json::value content) {
     const auto* list = content.if_array();
     if (list && !std::all_of(list->begin(), list->end(), is_result_block)) {
@@ -242,6 +244,7 @@ json::value answer_form(const json::value& form) {
   return out;
 }
 
+/// Converts the parameters of chat completions, which users know, to those of the Responses API.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())

@@ -91,6 +91,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
 }
 
 result<message> read_response(const json::object& answer) {
+  // Items other than messages are kept as blocks, so that they can be sent back unchanged.
   if (auto fault = error_in(answer))
     return *std::move(fault);
   const auto* output = array_in(answer, "output");

@@ -31,6 +31,7 @@ chunk_result end_of(const json::object& event) {
   return std::optional{std::move(chunk)};
 }
 
+/// Builds the error of an `error` or `response.failed` event.
 error failure_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (auto fault = answer ? error_in(*answer) : error_in(event))
@@ -179,6 +180,7 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   return chunk_of_block(*item);
 }
 
+/// Handles the events of a text: deltas, annotations, and its end, which has the id of the item.
 std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   const auto type = type_of(event);
   move_to(event, "content_index");
@@ -196,6 +198,7 @@ std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   return chunk_of_block(std::move(block));
 }
 
+/// Handles the parts of a reasoning summary; summary_index identifies a part.
 std::optional<message_chunk> event_reader::add_reasoning(const json::object& event) {
   const auto is_delta = type_of(event) == "response.reasoning_summary_text.delta";
   move_to(event, "");

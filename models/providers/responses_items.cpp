@@ -18,6 +18,7 @@ void put_extras(json::object& into, const json::object& block) {
     put_all(into, *extras);
 }
 
+/// Converts a tool call back to a function_call item.
 json::object function_call(const json::object& block) {
   auto out = json::object{{"type", "function_call"}};
   put_as(out, "call_id", block, "id");
@@ -53,6 +54,7 @@ json::object annotation_form(const json::object& citation) {
   return out;
 }
 
+/// Converts the citations of a text block back to annotations.
 json::object text_block(const json::object& block) {
   auto out = block;
   if (auto* annotations = out.if_contains("annotations"); annotations && annotations->is_array())
@@ -84,6 +86,7 @@ void add_reasoning(json::array& into, const json::object& block) {
     summary->push_back(json::object{{"type", "summary_text"}, {"text", *text}});
 }
 
+/// Converts a generated image back to the call that made it.
 json::object image_call(const json::object& block) {
   auto out = json::object{{"type", "image_generation_call"}};
   put_as(out, "id", block, "id");
