@@ -74,10 +74,8 @@ public:
   }
 
 private:
-  // Takes references into the frame of complete(), which awaits this task immediately.
-
-  /// Makes one attempt, once the limits permit it. Holds its place in flight until the answer is
-  /// complete.
+  /// Makes one attempt, once the limits permit it, and holds its place in flight until the answer is
+  /// complete. The references point into the frame of complete(), which awaits this task at once.
   task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
     auto line = limits_->calls().acquire();
     const auto permit = co_await line;

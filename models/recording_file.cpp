@@ -113,7 +113,7 @@ result<void> recording_file::check_and_repair(std::string& note) {
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode))
     return {};
-  // Processes that append hold a shared lock. If one does, an incomplete last line may be its write
+  // Processes that append hold a shared lock. While one does, an incomplete last line may be a write
   // in progress, so the repair below is skipped.
   if (info.st_size > 0 && !is_recording(read_block(fd_, 0)))
     return error{model_errc::bad_configuration,
