@@ -346,6 +346,7 @@ result<json::value> parse_padded_json(std::string_view text, std::size_t spare, 
                                       json::storage_ptr memory) {
   if (text.data() == nullptr) // an empty view may be null, which memcpy must not get
     text = "";
+  // Checked before anything is allocated.
   if (text.size() > limits.bytes_max)
     return error{errc::too_large, "JSON text of " + std::to_string(text.size()) +
                                       " bytes exceeds the limit of " +

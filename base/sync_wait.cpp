@@ -34,7 +34,7 @@ public:
     return std::chrono::steady_clock::now();
   }
 
-  // Starts the call immediately, inside the parent's call to fork().
+  /// Starts the call immediately, inside the parent's call to fork().
   void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override {
     auto& call = calls_.emplace_back(std::move(body), std::move(join), home{parent.where, nullptr});
     call.body.start_in(call.at);
@@ -89,8 +89,8 @@ private:
     return first;
   }
 
-  // Not in the loop that resumed the coroutine: a call may end while its own frame is still
-  // running.
+  /// Destroys finished calls and reports them to their joins. A call is erased first, because
+  /// one_done() may let the parent continue.
   void end_finished_calls() {
     for (auto call = calls_.begin(); call != calls_.end();) {
       if (!call->body.done()) {

@@ -96,16 +96,16 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
 
 } // namespace
 
-// 402 and insufficient_quota need a human; other 429 responses pass with time.
 failure judge(int status, std::string_view code) noexcept {
-  // 409 is reported for conflicts that pass, e.g. a lock timeout at OpenAI.
   if (status == 429 || status == 402) {
+    // An exhausted quota needs a human; other 429 responses pass with time.
     if (status == 402 || code == "insufficient_quota")
       return {model_errc::quota_exhausted, next_step::give_up, false};
     return {model_errc::rate_limited, next_step::wait, true};
   }
   if (status == 408)
     return {model_errc::timed_out, next_step::try_again, false};
+  // 409 is a conflict that passes, e.g. a lock timeout at OpenAI.
   if (status >= 500 || status == 409)
     return {model_errc::server_error, next_step::try_again, status == 503 || status == 529};
   if (status == 401 || status == 403)

@@ -94,7 +94,8 @@ void add_reasoning(json::array& into, const json::object& block) {
   }
 }
 
-/// Converts a generated image; its parameters go to `extras`.
+/// Converts a generated image; its parameters go to `extras`. A call without a result is not
+/// finished and becomes non_standard instead.
 void add_image(json::array& into, const json::object& block) {
   auto out = json::object{{"type", "image"}, {"base64", block.at("result")}};
   if (const auto format = text_in(block, "output_format"); !format.empty())
@@ -152,7 +153,6 @@ void add_openai_blocks(json::array& into, const source& from) {
       into.push_back(openai_text_block(*block));
     } else if (type == "reasoning") {
       add_reasoning(into, *block);
-    // An image call without a result is not finished and falls through to non_standard.
     } else if (type == "image_generation_call" && member(*block, "result")) {
       add_image(into, *block);
     } else if (type == "function_call") {

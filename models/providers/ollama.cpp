@@ -228,7 +228,6 @@ std::string line_reader::next_id(const json::object& line) {
 }
 
 chunk_result line_reader::read(const json::object& line) {
-  // Ollama sends each call whole, in one line, so every call is a complete piece.
   if (auto fault = error_in(line))
     return *std::move(fault);
   auto chunk = message_chunk{};
@@ -245,6 +244,7 @@ chunk_result line_reader::read(const json::object& line) {
     return std::optional<message_chunk>{}; // sent when the model was loaded; contains no answer
   if (with_reasoning_)
     put_as(m.additional_kwargs, "reasoning_content", from, "thinking");
+  // Ollama sends each call whole, in one line, so every call is a complete piece.
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& element : *calls) {
       const auto* call = element.if_object();
