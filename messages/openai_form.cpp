@@ -49,8 +49,8 @@ public:
     const auto was_given = m_.blocks && !m_.blocks->empty();
     form_["content"] = *std::move(content);
     if (!calls_.empty())
-      // A message that consisted only of tool results is replaced by them.
       form_["tool_calls"] = std::move(calls_);
+    // A message that consisted only of tool results is replaced by them.
     if (!(was_given && is_empty && !results_.empty()))
       out.push_back(std::move(form_));
     for (auto& r : results_)

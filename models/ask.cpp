@@ -28,8 +28,8 @@ task<result<message>> ask(chat_model_ptr model, model_input input, chunk_handler
   auto request = model_request{};
   request.messages = *std::move(messages);
   auto was_streamed = false;
+  // Remembers whether the model has streamed. If not, the answer is delivered as one piece below.
   if (on_chunk)
-    // Remembers whether the model has streamed. If not, the answer is delivered as one piece below.
     request.on_chunk = [&](const message_chunk& piece) {
       was_streamed = true;
       on_chunk(piece);

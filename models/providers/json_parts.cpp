@@ -130,7 +130,6 @@ std::optional<error> error_in(const json::object& answer) {
   auto text = object ? std::string{text_in(*object, "message")} : std::string{};
   if (text.empty())
     text = to_text(*fault);
-  // Some servers put the machine-readable reason into `code`.
   else if (const auto code = text_in(*object, "code"); !code.empty())
     text = std::string{code} + ": " + text;
   return bad_answer("the provider answered with an error: " + text.substr(0, length_max));

@@ -47,9 +47,9 @@ result<> read_message(message& m, const json::object& from, std::string_view cut
     return read;
   m.id = text_in(from, "id");
   m.name = text_in(from, "name");
+  // Only the last call can be incomplete.
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& call : *calls)
-      // Only the last call can be incomplete.
       if (auto added = add_call(m, call, &call == &calls->back() ? cut : ""); !added)
         return added;
   for (const auto* key : {"function_call", "refusal", "audio"})
@@ -151,13 +151,12 @@ result<> read_delta(message_chunk& chunk, const json::object& delta) {
 chunk_result read_event(const json::object& event) {
   if (auto fault = error_in(event))
     return *std::move(fault);
-  // The last event often has usage but no choice.
   auto chunk = chunk_of("openai");
   if (const auto* usage = object_in(event, "usage"))
     chunk.part.usage = read_usage(*usage, text_in(event, "service_tier"));
   const auto* choices = array_in(event, "choices");
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
-  if (!choice) {
+  if (!choice) { // the last event often contains only usage
     chunk.part.response_metadata.clear();
     return std::optional{std::move(chunk)};
   }
