@@ -42,7 +42,7 @@ const auto cases = std::vector<block_case>{
     {"a sound of chat completions without a format",
      R"({"type":"human","content":[{"type":"input_audio","input_audio":{"data":"AA"}}]})",
      R"([{"type":"non_standard","value":{"type":"input_audio","input_audio":{"data":"AA"}}}])"},
-    {"what nobody knows", R"({"type":"human","content":[{"type":"odd","x":1}]})",
+    {"an unknown block", R"({"type":"human","content":[{"type":"odd","x":1}]})",
      R"([{"type":"non_standard","value":{"type":"odd","x":1}}])"},
     {"calls that are no block come last",
      R"({"type":"ai","content":"x","tool_calls":[{"name":"f","args":{},"id":"c"}]})",
@@ -65,7 +65,7 @@ const auto cases = std::vector<block_case>{
     {"code that OpenAI ran",
      R"({"type":"ai","content":[{"type":"code_interpreter_call","id":"ci","code":"1","outputs":[],"status":"completed"}],"response_metadata":{"model_provider":"openai"}})",
      R"([{"type":"server_tool_call","name":"code_interpreter","id":"ci","args":{"code":"1"}},{"type":"server_tool_result","tool_call_id":"ci","output":[],"status":"success"}])"},
-    {"content that says it is standard is not looked at",
+    {"content marked as standard is unchanged",
      R"({"type":"ai","content":[{"type":"odd"}],"response_metadata":{"output_version":"v1"}})",
      R"([{"type":"odd"}])"},
 };

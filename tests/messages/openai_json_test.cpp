@@ -28,7 +28,7 @@ const auto sent = std::vector<wire_case>{
     {"human", R"({"type":"human","content":"h","name":"n"})",
      R"({"role":"user","content":"h","name":"n"})"},
     {"developer", R"({"role":"developer","content":"d"})", R"({"role":"developer","content":"d"})"},
-    {"calls with empty content have none",
+    {"empty content beside calls is null",
      R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{"a":1},"id":"c"}]})",
      R"({"role":"assistant","content":null,"tool_calls":[{"type":"function","id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}]})"},
     {"invalid calls are sent as the model wrote them",
