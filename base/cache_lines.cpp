@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Thread-local free lists of cache-line-sized blocks; see cache_lines.hpp for why runs use them.
 #include <superstep/base/cache_lines.hpp>
 
 #include <array>
@@ -13,6 +14,8 @@ constexpr auto line = std::size_t{64};
 constexpr auto lines_max = std::size_t{8};   // longer blocks are rare and go to the heap
 constexpr auto kept_max = std::uint32_t{64}; // per size and thread: 128 KB in all
 
+// AddressSanitizer and ThreadSanitizer detect faults by tracking freed blocks, which reuse would
+// hide.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr auto reuses = false; // reuse would hide what the sanitizers look for
 #elif defined(__has_feature)
@@ -34,15 +37,17 @@ struct free_list {
   std::uint32_t length = 0;
 };
 
-/// What this thread has freed. Trivially destructible on purpose: blocks are still freed while
-/// other objects of the thread end; `over` sends those to the heap.
+/// Blocks that this thread has freed, by size. Trivially destructible, because other thread_local
+/// objects may free blocks after at_thread_end ran; `over` sends those blocks to the heap.
 struct free_blocks {
   std::array<free_list, lines_max + 1> by_lines;
   bool registered = false;
   bool over = false;
 };
+/// One instance per thread, so that take and free need no lock.
 constinit thread_local free_blocks mine;
 
+/// Returns the free blocks of a thread to the heap when the thread ends.
 struct at_thread_end {
   ~at_thread_end() {
     mine.over = true;
@@ -81,6 +86,7 @@ void free_cache_lines(void* block, std::size_t bytes) noexcept {
     ::operator delete(block, std::align_val_t{line});
     return;
   }
+  // The destructor is registered on the first free, so that threads that never free pay nothing.
   if (!mine.registered) {
     static thread_local auto cleaner = at_thread_end{};
     static_cast<void>(cleaner);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The default implementation of clock. Tests inject their own.
 #include <superstep/base/clock.hpp>
 
 namespace superstep {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SHA-256 with OpenSSL's EVP interface.
 #include <superstep/base/digest.hpp>
 
 #include <openssl/evp.h>
@@ -10,8 +11,8 @@ namespace superstep {
 
 namespace {
 
-/// OpenSSL's steps of a digest fail only without memory. A digest of less than all bytes would name
-/// the wrong job or thread.
+/// Throws if a step of OpenSSL failed, which happens only without memory. A digest of fewer bytes
+/// would identify the wrong job or thread.
 void require(int done) {
   if (done != 1)
     throw std::bad_alloc{};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Detects paths that lead to the same file, before a program overwrites its own input.
 #include <superstep/base/distinct_files.hpp>
 
 #include <filesystem>
@@ -15,9 +16,10 @@ std::string identity_of(const struct stat& info) {
   return std::to_string(info.st_dev) + ':' + std::to_string(info.st_ino);
 }
 
-/// Where a path leads whose last symbolic links have no target: open(2) would create that file.
+/// Follows dangling symbolic links at the end of a path: open(2) with O_CREAT would create their
+/// target.
 fs::path followed(fs::path path) {
-  constexpr auto links_max = 40; // as the kernel
+  constexpr auto links_max = 40; // the limit of the Linux kernel
   for (auto i = 0; i < links_max; ++i) {
     auto failed = std::error_code{};
     const auto target = fs::read_symlink(path, failed);
@@ -28,17 +30,20 @@ fs::path followed(fs::path path) {
   return path;
 }
 
-/// Equal for two paths if they lead to one file; empty for what is not compared.
+/// Returns a key that is equal for two paths of one file; empty for devices, pipes and empty paths.
 std::string identity_of(const std::string& path) {
   struct stat info {};
   if (path.empty())
     return {};
   if (::stat(path.c_str(), &info) == 0)
     return S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) ? identity_of(info) : std::string{};
+  // The file does not exist yet: its key is the folder's identity and the name that open(2) would
+  // create.
   const auto file = followed(path);
   const auto folder = file.has_parent_path() ? file.parent_path() : fs::path{"."};
   if (::stat(folder.c_str(), &info) == 0)
     return identity_of(info) + '/' + file.filename().string();
+  // The folder does not exist either, so only the path can be compared.
   auto failed = std::error_code{};
   const auto canonical = fs::weakly_canonical(file, failed);
   return failed ? file.string() : canonical.string();
@@ -48,7 +53,8 @@ std::string identity_of(const std::string& path) {
 
 result<void> check_distinct_files(std::span<const used_file> files) {
   using use = used_file::use;
-  // A file that is written anywhere is compared with all others, so one of each kind is enough.
+  // Reads do not conflict with each other, so it is enough to keep the first file of each identity:
+  // a conflict needs a write on either side.
   auto seen = std::map<std::string, const used_file*>{};
   for (const auto& file : files) {
     const auto identity = identity_of(file.path);
@@ -59,7 +65,7 @@ result<void> check_distinct_files(std::span<const used_file> files) {
     if (is_new || (file.how == use::read && other.how == use::read))
       continue;
     const auto names = file.path == other.path ? file.path : other.path + " and " + file.path;
-    return error{errc::invalid_argument, other.what + " and " + file.what + " are one file (" +
+    return error{errc::invalid_argument, other.what + " and " + file.what + " are the same file (" +
                                              names +
                                              "), and it would be overwritten; name another file "
                                              "for one of them. Nothing was written"};

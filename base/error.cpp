@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Error codes of superstep's base library, and the mapping from result<T> to exceptions.
 #include <superstep/base/assert.hpp>
 #include <superstep/base/result.hpp>
 
@@ -16,23 +17,23 @@ public:
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<errc>(code)) {
     case errc::invalid_argument:
-      return "a value is not usable";
+      return "invalid argument";
     case errc::not_found:
       return "not found";
     case errc::parse_failed:
-      return "text could not be parsed";
+      return "parse error";
     case errc::io_failed:
-      return "input or output failed";
+      return "I/O error";
     case errc::timed_out:
-      return "the time was over";
+      return "timed out";
     case errc::cancelled:
       return "cancelled";
     case errc::too_large:
-      return "a size limit was reached";
+      return "size limit exceeded";
     case errc::killed:
-      return "the actor was told to exit";
+      return "the actor was terminated";
     case errc::shortage:
-      return "the machine is short of a resource";
+      return "out of a system resource";
     }
     return "unknown error";
   }
@@ -46,6 +47,7 @@ std::error_code make_error_code(errc code) noexcept {
 }
 
 bool is_shortage(std::error_code code) noexcept {
+  // The numbers of errno are only meaningful in the generic and system categories.
   if (code == make_error_code(errc::shortage))
     return true;
   if (code.category() != std::generic_category() && code.category() != std::system_category())
@@ -71,7 +73,8 @@ void throw_exception_from_error(const error& e, const boost::source_location&) {
 namespace detail {
 
 void assertion_failed(const char* condition, const char* file, int line) noexcept {
-  std::fprintf(stderr, "%s:%d: superstep is broken here: %s\n", file, line, condition);
+  std::fprintf(stderr, "%s:%d: internal error: assertion `%s` failed (please report)\n", file, line,
+               condition);
   std::abort();
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The state machine of a wait, and the join counter of forked calls. Executors are implemented by
+// actors/lane.cpp (production), sync_wait.cpp and tests/support.
 #include <superstep/base/await.hpp>
 #include <superstep/base/execution.hpp>
 
@@ -6,9 +8,10 @@
 
 namespace superstep {
 
-// The life of a wait:  waiting -> claimed -> ended   (somebody ended it; the coroutine resumes)
-//                      any     -> abandoned          (the frame went away; nothing resumes)
-// A claimer that finds the wait abandoned when it publishes has lost against the frame's end.
+// States of a wait:  waiting -> claimed -> ended   (the wait ended; the coroutine is resumed)
+//                    any     -> abandoned          (the frame was destroyed; nothing is resumed)
+// Claiming and publishing are separate steps because the result is stored in between. If the frame
+// was destroyed in the meantime, publish() finds `abandoned` and does nothing.
 
 wait::wait(std::coroutine_handle<> frame, home& at)
     : frame_{frame}, where_{at.where}, owner_{at.owner} {
@@ -24,6 +27,7 @@ bool wait::claim() noexcept {
 
 void wait::publish() noexcept {
   auto expected = state::claimed;
+  // Failure means that the frame was destroyed after the claim.
   if (state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel))
     where_->resume_soon(wait_ptr{this});
 }
@@ -36,6 +40,7 @@ bool wait::end() noexcept {
 }
 
 bool wait::end_in_place() noexcept {
+  // The caller resumes the frame itself, so no claim is needed in between.
   auto expected = state::waiting;
   return state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel);
 }
@@ -55,6 +60,8 @@ bool wait::abandoned() const noexcept {
 execution::~execution() = default;
 
 void fork_join::arm(wait_ptr parent) noexcept {
+  // The parent counts as one of the pending calls. Its count ends here, so that calls that finish
+  // before the parent suspends cannot resume it too early.
   parent_ = std::move(parent);
   one_done();
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns SIGXFSZ into EFBIG for the calling thread by blocking the signal.
 #include <superstep/base/file_size_signal.hpp>
 
 #include <csignal>
@@ -27,6 +28,8 @@ file_size_signal_blocked::file_size_signal_blocked() noexcept {
 file_size_signal_blocked::~file_size_signal_blocked() {
   if (was_blocked_)
     return;
+  // A write that failed has left a pending signal. It must be consumed before the signal is
+  // unblocked, or it would kill the process now.
   auto set = file_size_signal();
   const auto at_once = timespec{0, 0};
   sigtimedwait(&set, nullptr, &at_once); // takes a signal that is still pending

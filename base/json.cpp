@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// JSON parsing with simdjson and writing with a hand-written serializer. simdjson parses into its
+// own tree, which is copied to boost::json::value; if it rejects a text, a second pass with
+// Boost.JSON finds the location of the error.
 #include "base/padded_json.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -23,8 +26,9 @@ namespace superstep {
 
 namespace {
 
-/// Reads a text a second time, after simdjson refused it, to learn where it is wrong: simdjson's
-/// DOM does not tell. Stops at the first fault, so the bytes consumed are its offset.
+/// Handler for Boost.JSON's parser that locates an error. simdjson's DOM reports no offset, so a
+/// text that it rejected is parsed again. The parser stops at the first error; the bytes consumed
+/// until then are the offset.
 struct fault_finder {
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
@@ -55,9 +59,10 @@ struct fault_finder {
     return true;
   }
   bool on_key(json::string_view s, std::size_t, error_code& ec) {
+    // Keys are compared unescaped, so that "a" and "\u0061" count as duplicates.
     key.append(s.data(), s.size());
     if (!keys.back().insert(key).second)
-      return fail(ec, "the key \"" + key + "\" stands twice in one object");
+      return fail(ec, "the key \"" + key + "\" appears twice in one object");
     key.clear();
     return true;
   }
@@ -67,6 +72,7 @@ struct fault_finder {
   bool on_int64(std::int64_t, json::string_view, error_code&) { return true; }
   bool on_uint64(std::uint64_t, json::string_view, error_code&) { return true; }
   bool on_double(double d, json::string_view s, error_code& ec) {
+    // A token without fraction or exponent arrives as a double only if it exceeds 64 bits.
     if (!std::isfinite(d) || s.find_first_of(".eE") == json::string_view::npos)
       return fail(ec, "a number is out of range");
     return true;
@@ -81,18 +87,21 @@ struct fault_finder {
   std::string reason;
 };
 
-/// What stands around an offset, without control characters, so that it fits one line of a log.
+/// Returns the text around an offset, with control and non-ASCII characters replaced so that it
+/// fits on one line of a log.
 std::string excerpt(std::string_view text, std::size_t at) {
   constexpr auto before = std::size_t{20};
   constexpr auto length = std::size_t{48};
   auto part = std::string{text.substr(at > before ? at - before : 0, length)};
-  // A cut inside a UTF-8 sequence, or a text that is none, must not make the error unprintable.
+  // The excerpt may start or end inside a UTF-8 sequence, and the text may not be UTF-8 at all.
   for (auto& c : part)
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e)
       c = c == '\n' || c == '\t' || c == '\r' ? ' ' : '?';
   return part;
 }
 
+/// Builds the error for a rejected text; `reason` is simdjson's text, used if the second pass finds
+/// nothing.
 error fault_of(std::string_view text, std::string reason, std::size_t depth_max) {
   auto options = json::parse_options{};
   options.max_depth = depth_max;
@@ -104,13 +113,14 @@ error fault_of(std::string_view text, std::string reason, std::size_t depth_max)
   else if (ec)
     reason = ec.message();
   else if (offset < text.size())
-    reason = "something follows the end of the value";
+    reason = "unexpected text after the value";
   offset = std::min(offset, text.size());
   return {errc::parse_failed, "not valid JSON: " + reason + " at byte " + std::to_string(offset) +
                                   (text.empty() ? "" : ", near `" + excerpt(text, offset) + '`')};
 }
 
-/// Copies simdjson's tree; false when a key stands twice. Bounded by the parser's depth.
+/// Copies simdjson's tree; returns false on a duplicate key. The recursion is bounded by the
+/// parser's depth limit.
 bool convert(const simdjson::dom::element& from, json::value& into) {
   using simdjson::dom::element_type;
   switch (from.type()) {
@@ -159,7 +169,8 @@ bool convert(const simdjson::dom::element& from, json::value& into) {
   return false;
 }
 
-/// Python's choice, and so the reference's: plain digits from 1e-4 up to 1e16, else an exponent.
+/// Writes doubles like Python's repr(), so that files compare equal with LangGraph's: plain digits
+/// from 1e-4 up to 1e16, otherwise an exponent.
 void append_double(std::string& out, double d) {
   if (!std::isfinite(d)) {
     out += "null";
@@ -187,6 +198,7 @@ void append_integer(std::string& out, Int i) {
   out.append(buffer.data(), end);
 }
 
+/// The order of keys in objects: as stored, or sorted for canonical text.
 struct key_order {
   bool sorted = false;
 };
@@ -209,7 +221,7 @@ void write(std::string& out, const json::object& o, key_order order) {
     members.reserve(o.size());
     for (const auto& member : o)
       members.push_back(&member);
-    // Bytes of UTF-8 sort as their code points do.
+    // UTF-8 bytes sort in the order of their code points.
     std::sort(members.begin(), members.end(),
               [](const auto* a, const auto* b) { return a->key() < b->key(); });
   }
@@ -254,30 +266,32 @@ void write(std::string& out, const json::value& v, key_order order) {
   }
 }
 
-/// How many of eight bytes stand before the first that has to be escaped, all looked at in one
-/// word.
-std::size_t plain_of_eight(const char* bytes) noexcept {
+/// Returns the number of leading bytes, of the next 8, that need no escape. Tests all 8 at once as
+/// one 64-bit word.
+std::size_t plain_in_word(const char* bytes) noexcept {
   static_assert(std::endian::native == std::endian::little);
   constexpr auto ones = std::uint64_t{0x0101010101010101};
   constexpr auto highs = ones << 7U;
   auto word = std::uint64_t{};
   std::memcpy(&word, bytes, sizeof word);
-  // Borrows may mark bytes behind a hit as well; the first one is always a true one.
+  // A subtraction may borrow from the bytes after a hit and mark them too. Only the lowest mark is
+  // used, and that one is always correct.
   const auto below = [](std::uint64_t w, std::uint64_t n) { return (w - ones * n) & ~w & highs; };
   const auto marks =
       below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1);
-  return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // of nothing: 64 / 8
+  return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // without a mark: 64 / 8
 }
 
+/// Whether a byte can be written without an escape; bytes of multi-byte characters can.
 bool is_plain(char c) noexcept {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
 
-/// How many bytes stand before the first that has to be escaped.
+/// Returns the number of leading bytes that need no escape.
 std::size_t plain_prefix(std::string_view text) noexcept {
   auto i = std::size_t{0};
   while (text.size() - i >= 8) {
-    const auto n = plain_of_eight(text.data() + i);
+    const auto n = plain_in_word(text.data() + i);
     i += n;
     if (n < 8)
       return i;
@@ -287,6 +301,7 @@ std::size_t plain_prefix(std::string_view text) noexcept {
   return i;
 }
 
+/// Uses the short escapes of RFC 8259 where they exist, else \u00XX.
 void append_escaped(std::string& out, unsigned char c) {
   static constexpr auto hex = std::string_view{"0123456789abcdef"};
   switch (c) {
@@ -329,19 +344,21 @@ result<json::value> parse_json(std::string_view text, json_limits limits,
 
 result<json::value> parse_padded_json(std::string_view text, std::size_t spare, json_limits limits,
                                       json::storage_ptr memory) {
-  if (text.data() == nullptr) // an empty view may point nowhere, which memcpy must not be given
+  if (text.data() == nullptr) // an empty view may be null, which memcpy must not get
     text = "";
+  // Checked before anything is allocated.
   if (text.size() > limits.bytes_max)
-    return error{errc::too_large, "a JSON text of " + std::to_string(text.size()) +
-                                      " bytes; at most " + std::to_string(limits.bytes_max) +
-                                      " are taken"};
-  // One parser per thread saves its two buffers per call; a huge text does not leave them behind.
+    return error{errc::too_large, "JSON text of " + std::to_string(text.size()) +
+                                      " bytes exceeds the limit of " +
+                                      std::to_string(limits.bytes_max) + " bytes"};
+  // The parser is reused per thread to save two allocations per call. It is dropped after a huge
+  // text, so that its buffers do not stay allocated.
   thread_local auto parser = simdjson::dom::parser{};
   constexpr auto kept_max = std::size_t{1} << 20;
   if (parser.max_depth() != limits.depth_max || text.size() > parser.capacity())
     if (parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max))
       return error{errc::too_large,
-                   "no memory for a JSON text of " + std::to_string(text.size()) + " bytes"};
+                   "out of memory for a JSON text of " + std::to_string(text.size()) + " bytes"};
   prefer_huge_pages(parser.doc.string_buf.get(), text.size());
   auto root = simdjson::dom::element{};
   auto value = json::value(std::move(memory));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Limits glibc's malloc arenas; see malloc_arenas.hpp. The setting must precede the first thread.
 #include <superstep/base/malloc_arenas.hpp>
 
 #include <cstdlib>
@@ -15,8 +16,8 @@ namespace superstep {
 
 void limit_malloc_arenas([[maybe_unused]] std::size_t lanes) {
 #ifdef __GLIBC__
-  // Fixed: else the first large block that is freed raises the limit to 32 MB, and every arena keeps
-  // the room of the largest answer that it ever held.
+  // Fixed values disable glibc's dynamic threshold. Otherwise the first large block that is freed
+  // raises it to 32 MB, and every arena keeps as much memory as the largest answer it ever held.
   constexpr auto mapped_from = 1 << 20;
   constexpr auto kept_at_end = 8 << 20;
   if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) {
@@ -39,7 +40,7 @@ void prefer_huge_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_
     return;
   auto* first = begin;
   if (std::align(page, large - page, first, size) != nullptr)
-    ::madvise(first, size / page * page, MADV_HUGEPAGE); // what cannot be is done without
+    ::madvise(first, size / page * page, MADV_HUGEPAGE); // only an optimisation, so a failure is ignored
 #endif
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The parts of stored_form.hpp that are not templates: errors, and numbers that JSON cannot
+// express.
 #include <superstep/base/stored_form.hpp>
 
 namespace superstep::detail {
@@ -8,10 +10,10 @@ error unfit_stored(const std::string& path, std::string_view wanted, const json:
   auto text = to_text(got);
   if (text.size() > shown_max)
     text = text.substr(0, shown_max - 3) + "...";
-  return {errc::parse_failed, path + ": wanted " + std::string{wanted} + ", found " + text};
+  return {errc::parse_failed, path + ": expected " + std::string{wanted} + ", found " + text};
 }
 
-// JSON has no word for these; a checkpoint must not turn them into null.
+// JSON has no infinities and NaN; as null they would not be restored.
 void append_stored_number(std::string& out, double n) {
   if (std::isnan(n))
     out += "\"nan\"";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// A single-threaded executor for programs and tests without an engine. Production code uses lanes
+// (actors/lane.hpp), which implement the same interface.
 #include <superstep/base/sync_wait.hpp>
 
 #include <condition_variable>
@@ -11,7 +13,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// One thread, one queue of coroutines that may go on, one list of alarms.
+/// Runs coroutines on one thread: a queue of coroutines to resume and a list of timers.
 class thread_execution final : public execution {
 public:
   void resume_soon(wait_ptr w) noexcept override {
@@ -32,6 +34,7 @@ public:
     return std::chrono::steady_clock::now();
   }
 
+  /// Starts the call immediately, inside the parent's call to fork().
   void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override {
     auto& call = calls_.emplace_back(std::move(body), std::move(join), home{parent.where, nullptr});
     call.body.start_in(call.at);
@@ -39,17 +42,18 @@ public:
     end_finished_calls();
   }
 
-  /// Until done(context): resumes what is ready, ends the alarms that are due, sleeps otherwise.
+  /// Loops until done(context): resumes ready coroutines, ends expired waits, otherwise sleeps.
   void run(bool (*done)(void*), void* context) {
     while (!done(context)) {
       if (auto w = next_ready()) {
+        // A wait whose frame was destroyed while it was queued is skipped.
         if (w->resumable())
           w->frame().resume();
         end_finished_calls();
       }
     }
-    calls_.clear(); // an abandoned parent takes its calls along
-    // Waits that were given up hold this execution, which must not hold them.
+    calls_.clear(); // calls of a parent that no longer exists
+    // Abandoned waits hold a reference to this executor. Dropping them breaks the cycle.
     alarms_.clear();
     const auto lock = std::scoped_lock{mutex_};
     ready_.clear();
@@ -57,6 +61,7 @@ public:
   }
 
 private:
+  /// A forked call with its execution context, which the coroutine refers to.
   struct forked {
     forked(task<void> b, boost::intrusive_ptr<fork_join> j, home h)
         : at{h}, body{std::move(b)}, join{std::move(j)} {}
@@ -84,6 +89,8 @@ private:
     return first;
   }
 
+  /// Destroys finished calls and reports them to their joins. A call is erased first, because
+  /// one_done() may let the parent continue.
   void end_finished_calls() {
     for (auto call = calls_.begin(); call != calls_.end();) {
       if (!call->body.done()) {
@@ -98,7 +105,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<wait_ptr> ready_;                  // guarded by mutex_; bounded by the frames alive
+  std::list<wait_ptr> ready_;                  // guarded by mutex_; bounded by the number of frames
   bool is_over_ = false;                       // guarded by mutex_
   std::multimap<time_point, wait_ptr> alarms_; // only this thread
   std::list<forked> calls_;                    // only this thread

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// UTF-8 validation and repair. The fast path uses simdjson; the byte-wise scan runs only for
+// invalid text.
 #include <superstep/base/utf8.hpp>
 
 #include <simdjson.h>
@@ -10,7 +12,7 @@ namespace superstep {
 
 namespace {
 
-/// Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
+/// Returns the length of the UTF-8 sequence at the start of `text`; 0 if it is invalid.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto first = byte(0);
@@ -24,7 +26,7 @@ std::size_t sequence_length(std::string_view text) {
   for (auto i = std::size_t{1}; i < length; ++i)
     if ((byte(i) & 0xc0U) != 0x80)
       return 0;
-  // Overlong forms, surrogates and what lies behind the last code point.
+  // Overlong encodings, surrogates, and code points above U+10FFFF.
   const auto second = byte(1);
   const auto bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
                    (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
@@ -45,6 +47,7 @@ std::string valid_utf8(std::string text) {
   auto copied = std::size_t{0};
   while (at < text.size()) {
     const auto length = sequence_length(std::string_view{text}.substr(at));
+    // One replacement character per invalid byte.
     if (length == 0) {
       fixed.append(text, copied, at - copied);
       fixed += "\xef\xbf\xbd";

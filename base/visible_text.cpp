@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes invisible characters visible in text that comes from models, tools and servers.
 #include <superstep/base/utf8.hpp>
 #include <superstep/base/visible_text.hpp>
 
@@ -12,8 +13,8 @@ namespace superstep {
 
 namespace {
 
-// Categories Cc, Cf, Zl and Zp of Unicode, and letters that are drawn as nothing. Variation
-// selectors 15 and 16 are not listed: emoji have them.
+// The Unicode categories Cc, Cf, Zl and Zp, and letters without a glyph. Variation selectors 15 and
+// 16 are not listed because emoji contain them.
 constexpr auto hidden = std::array<std::pair<std::uint32_t, std::uint32_t>, 28>{{
     {0x0000, 0x0008},   {0x000B, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},
     {0x034F, 0x034F},   {0x0600, 0x0605},   {0x061C, 0x061C},   {0x06DD, 0x06DD},
@@ -30,7 +31,7 @@ bool is_hidden(std::uint32_t code) {
   return range != hidden.end() && range->first <= code;
 }
 
-/// The character that begins a valid text, and its bytes.
+/// Returns the first code point of a valid UTF-8 text and its length in bytes.
 std::pair<std::uint32_t, std::size_t> first_of(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const auto size = lead < 0x80 ? 1U : lead < 0xE0 ? 2U : lead < 0xF0 ? 3U : 4U;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The exception of typed accessors. Out of line, to keep demangling out of the callers.
 #include <superstep/base/wrong_type.hpp>
 
 #include <boost/core/demangle.hpp>
@@ -8,8 +9,8 @@ namespace superstep {
 wrong_type::wrong_type(std::string_view object, const std::type_info* is,
                        const std::type_info& asked_for)
     : text_{std::string{object} +
-            (is != nullptr ? " is of type " + detail::type_name(*is) : " is empty") +
-            ", asked for as " + detail::type_name(asked_for)} {}
+            (is != nullptr ? " has type " + detail::type_name(*is) : " is empty") +
+            ", but was accessed as " + detail::type_name(asked_for)} {}
 
 namespace detail {
 

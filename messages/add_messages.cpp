@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The reducer of message channels. Ids are assigned by message_list::complete() and looked up in
+// message_index.hpp; this file applies additions, replacements and deletions in order.
 #include <superstep/messages/message_list.hpp>
 
 #include <algorithm>
@@ -16,7 +18,7 @@ bool removes_all(const message& m) {
   return m.type == message_type::remove && m.id == remove_all_messages;
 }
 
-/// Which messages of `more` came without an id: theirs are new, so nobody needs to look for them.
+/// Marks the messages of `more` that came without an id. Their ids are new, so no lookup is needed.
 std::vector<bool> without_id(const message_list& more) {
   auto fresh = std::vector<bool>{};
   fresh.reserve(more.size());
@@ -25,6 +27,7 @@ std::vector<bool> without_id(const message_list& more) {
   return fresh;
 }
 
+/// Returns the messages whose ids are not in `removed`.
 message_list kept(const message_list& all, const std::set<std::string, std::less<>>& removed) {
   auto rest = message_list{};
   for (auto i = std::size_t{0}; i < all.size(); ++i)
@@ -39,16 +42,18 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
   const auto fresh = without_id(more);
   const auto removing = std::any_of(
       more.begin(), more.end(), [](const message& m) { return m.type == message_type::remove; });
-  // Only a deletion can fail; then it must leave `into` as it was.
+  // Only a deletion can fail. The backup then restores `into`; it shares the chunks and costs O(1).
   auto backup = removing ? into : message_list{};
   into.complete(ids);
   more.complete(ids);
 
+  // A `remove_all_messages` message makes everything before it irrelevant, so it is searched for
+  // from the end. What follows the last one is appended as it is, without looking up ids.
   for (auto i = removing ? more.size() : std::size_t{0}; i-- > 0;) {
     if (!removes_all(more[i]))
       continue;
     into = message_list{};
-    for (auto j = i + 1; j < more.size(); ++j) // as they are: what is left has nothing to remove
+    for (auto j = i + 1; j < more.size(); ++j) // no lookups, as in LangGraph
       into.push_back(more.at_ptr(j));
     return;
   }
@@ -71,6 +76,7 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
       into.push_back(more.at_ptr(i));
     }
   }
+  // Deletions take effect last, so that a later message with the same id can cancel them.
   if (!removed.empty())
     into = kept(into, removed);
   into.completed_ = into.size();

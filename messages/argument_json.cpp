@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lenient JSON parser for tool arguments. parse_json() is tried first; only if it fails is the text
+// read again with the common mistakes of models tolerated. Used by openai_json.cpp for finished
+// calls and by partial_json.cpp for streamed ones.
 #include "argument_json.hpp"
 
 #include <algorithm>
@@ -11,6 +14,7 @@ namespace superstep {
 
 namespace {
 
+/// Escapes raw control characters inside strings, which JSON forbids and models write.
 std::string with_breaks_escaped(std::string_view text) {
   auto out = std::string{};
   auto quoted = false;
@@ -88,15 +92,17 @@ result<json::value> parse_argument_json(std::string_view text) {
   auto parsed = parse_json(text);
   if (parsed)
     return parsed;
-  // A model that says a thing twice means the last; parse_json() would refuse that.
+  // A second attempt with Boost.JSON, which takes the last of duplicate keys. parse_json() rejects
+  // them.
   auto options = json::parse_options{};
-  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more
+  options.max_depth = json_limits{}.depth_max - 1; // Boost.JSON counts one level more
   auto ec = boost::system::error_code{};
   const auto escaped = with_breaks_escaped(text);
   auto again = json::parse(escaped, ec, {}, options);
   if (ec || holds_infinity(again))
-    return parsed; // the error about what the model really wrote
-  // This parser reads such an integer as a double, so that a tool would get another number.
+    return parsed; // report the error in the model's own text
+  // Boost.JSON reads an integer beyond 64 bits as a double, which would give the tool a different
+  // number.
   if (const auto at = find_unfit_integer(text))
     return error{errc::parse_failed,
                  "not valid JSON: an integer does not fit 64 bits at byte " + std::to_string(*at)};

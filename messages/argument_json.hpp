@@ -9,18 +9,20 @@
 
 namespace superstep {
 
-/// Parses JSON as models write it into the arguments of calls. Strings may hold line breaks and
-/// other control characters, which JSON forbids, and of a key that appears twice the last value
-/// counts. A byte order mark in front is skipped.
+/// Parses JSON as models write it in tool arguments. Strings may contain raw line breaks and other
+/// control characters. Of duplicate keys the last value counts. A leading byte order mark is
+/// skipped.
+///
+/// @return the value, or the error of parse_json() for the original text
 [[nodiscard]] result<json::value> parse_argument_json(std::string_view text);
 
-/// Returns the offset of the first integer in a JSON text that does not fit 64 bits.
+/// Returns the offset of the first integer in a JSON text that does not fit in 64 bits.
 [[nodiscard]] std::optional<std::size_t> find_unfit_integer(std::string_view text);
 
-/// Whether a number is infinite, which JSON cannot write: what was read was too large for a double.
+/// Whether a value contains an infinite number, the result of parsing one too large for a double.
 [[nodiscard]] bool holds_infinity(const json::value&);
 
-/// Returns the text without a byte order mark in front.
+/// Returns the text without a leading byte order mark.
 [[nodiscard]] std::string_view without_bom(std::string_view text);
 
 } // namespace superstep

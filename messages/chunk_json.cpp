@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes the JSON form of message_chunk: that of a message (message_json.cpp,
+// message_reader.cpp) with a different type name and the pieces of tool calls.
 #include "fault_at.hpp"
-#include "kept_calls.hpp"
+#include "kwargs_calls.hpp"
 
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -14,6 +16,7 @@ namespace superstep {
 
 namespace {
 
+/// The type name of a chunk and the message type it belongs to.
 struct chunk_name {
   std::string_view written;
   message_type type;
@@ -32,6 +35,7 @@ json::value text_or_null(const std::optional<std::string>& text) {
   return text ? json::value(*text) : json::value{};
 }
 
+/// Absent and null both mean that the piece does not contain the member.
 result<std::optional<std::string>> optional_text(const json::object& from, std::string_view key,
                                                  std::string_view path) {
   const auto* value = from.if_contains(key);
@@ -45,7 +49,7 @@ result<std::optional<std::string>> optional_text(const json::object& from, std::
 result<tool_call_chunk> call_from_json(const json::value& value, std::string_view path) {
   const auto* from = value.if_object();
   if (!from)
-    return fault_at(path, "a piece of a call must be an object");
+    return fault_at(path, "a tool call chunk must be an object");
   auto call = tool_call_chunk{};
   for (const auto& [key, member] :
        {std::pair{"name", &call.name}, std::pair{"args", &call.args}, std::pair{"id", &call.id}}) {
@@ -64,7 +68,7 @@ bool has_items(const json::object& o, std::string_view key) {
   return value && value->is_array() && !value->get_array().empty();
 }
 
-/// So that a chunk made with whole calls adds up with others.
+/// Creates a piece for each whole call, so that later pieces of the stream can be appended.
 std::vector<tool_call_chunk> pieces_of_calls(const message& m) {
   const auto text = [](const std::string& id) {
     return id.empty() ? std::nullopt : std::optional{id};
@@ -108,6 +112,7 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
   if (name == chunk_names.end())
     return fault_at(path,
                     "the `type` of a chunk must be \"AIMessageChunk\" or another chunk's name");
+  // Without the chunk's own members the object is a message.
   auto rest = *from;
   rest["type"] = to_string(name->type);
   auto chunk = message_chunk{};
@@ -128,12 +133,12 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
   chunk.part = *std::move(part);
   const auto has_calls = has_items(rest, "tool_calls") || has_items(rest, "invalid_tool_calls");
   if (chunk.call_chunks.empty() && has_calls) {
-    // Its calls stand as they were given; only what is added to the pieces is read again.
+    // The parsed calls are kept as given. They are parsed again only when a piece is appended.
     chunk.call_chunks = pieces_of_calls(chunk.part);
     return chunk;
   }
   if (chunk.call_chunks.empty() && chunk.part.type == message_type::ai)
-    chunk.call_chunks = pieces_of_kept_calls(chunk.part.additional_kwargs);
+    chunk.call_chunks = chunks_of_kwargs_calls(chunk.part.additional_kwargs);
   read_calls(chunk);
   return chunk;
 }

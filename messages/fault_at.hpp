@@ -8,7 +8,7 @@
 
 namespace superstep {
 
-/// What is wrong with JSON, and where in it: `messages[2].content: must be …`.
+/// Returns a parse error with the location in the JSON: `messages[2].content: must be …`.
 [[nodiscard]] inline error fault_at(std::string_view path, std::string_view text) {
   return {errc::parse_failed, std::string{path} + ": " + std::string{text}};
 }

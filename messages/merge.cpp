@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Merges JSON of stream chunks (metadata, additional_kwargs, content blocks). Used by
+// message_chunk.cpp. Follows langchain-core 1.7.2, utils/_merge.py.
 #include <superstep/messages/merge.hpp>
 
 #include <algorithm>
@@ -9,14 +11,15 @@ namespace superstep {
 
 namespace {
 
-/// As deep as parse_json() reads; what is deeper was not read but built, and is refused.
+/// Nesting limit, equal to that of parse_json(). Deeper values can only have been built in memory.
 constexpr auto depth_max = 200;
 
 result<> merge_members_at(json::object& into, const json::object& more, int depth);
 result<> merge_lists_at(json::array& into, const json::array& more, int depth);
 
+/// Names the member, because the chunk that caused the error is not visible to the user.
 error cannot_add(json::string_view key, std::string_view text) {
-  return {errc::invalid_argument, "cannot add pieces of a stream: member \"" +
+  return {errc::invalid_argument, "cannot merge stream chunks: member \"" +
                                       std::string{key.data(), key.size()} + "\" " +
                                       std::string{text}};
 }
@@ -25,10 +28,12 @@ bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
 }
 
+/// Signed and unsigned integers are one kind, since the parser chooses by the value.
 bool is_of_same_kind(const json::value& a, const json::value& b) {
   return a.kind() == b.kind() || (is_integer(a) && is_integer(b));
 }
 
+/// Members that every chunk repeats.
 bool stays_when_equal(json::string_view key) {
   return key == "id" || key == "model_provider" || key == "output_version";
 }
@@ -40,6 +45,7 @@ void merge_text(json::string_view key, json::string& into, const json::string& m
     into.append(more.begin(), more.end());
 }
 
+/// Adds two integers, except for members that are positions or times, where the later one counts.
 result<> merge_integer(json::string_view key, json::value& into, const json::value& more) {
   if (key == "index" || key == "created" || key == "timestamp") {
     into = more;
@@ -48,7 +54,7 @@ result<> merge_integer(json::string_view key, json::value& into, const json::val
   auto sum = std::int64_t{};
   if (!into.is_int64() || !more.is_int64() ||
       __builtin_add_overflow(into.get_int64(), more.get_int64(), &sum))
-    return cannot_add(key, "is an integer that becomes too large");
+    return cannot_add(key, "is an integer whose sum overflows 64 bits");
   into = sum;
   return {};
 }
@@ -61,7 +67,8 @@ result<> merge_value(json::string_view key, json::value& into, const json::value
     return {};
   }
   if (!is_of_same_kind(into, more))
-    return cannot_add(key, "is of different kinds: " + to_text(into) + " and " + to_text(more));
+    return cannot_add(key,
+                      "has values of different types: " + to_text(into) + " and " + to_text(more));
   if (into.is_string()) {
     merge_text(key, into.get_string(), more.get_string());
     return {};
@@ -74,13 +81,13 @@ result<> merge_value(json::string_view key, json::value& into, const json::value
     return {};
   if (is_integer(into))
     return merge_integer(key, into, more);
-  return cannot_add(key,
-                    "has two values that do not add: " + to_text(into) + " and " + to_text(more));
+  return cannot_add(key, "has two values that cannot be merged: " + to_text(into) + " and " +
+                             to_text(more));
 }
 
 result<> merge_members_at(json::object& into, const json::object& more, int depth) {
   if (depth > depth_max)
-    return error{errc::too_large, "cannot add pieces of a stream: they are nested too deeply"};
+    return error{errc::too_large, "cannot merge stream chunks: they are nested too deeply"};
   for (const auto& [key, value] : more) {
     const auto [place, added] = into.emplace(key, nullptr);
     if (added)
@@ -91,7 +98,7 @@ result<> merge_members_at(json::object& into, const json::object& more, int dept
   return {};
 }
 
-/// The index by which pieces of one block find each other.
+/// Returns the index that marks an element as a piece of a block; nullptr if it has none.
 const json::value* index_of(const json::value& element) {
   const auto* object = element.if_object();
   const auto* index = object ? object->if_contains("index") : nullptr;
@@ -105,6 +112,7 @@ bool has_text(const json::value* id) {
   return id && !id->is_null() && *id != "";
 }
 
+/// Whether two elements are pieces of one block: same index, and no conflicting ids.
 bool are_pieces_of_one(const json::value& a, const json::value& b) {
   const auto* left = index_of(a);
   if (!left || *left != *index_of(b))
@@ -114,8 +122,9 @@ bool are_pieces_of_one(const json::value& a, const json::value& b) {
   return !has_text(id) || !has_text(other) || *id == *other;
 }
 
-/// What a later piece adds to a block: not its type, which only the first piece may tell. A piece
-/// that the standard has no name for goes under `extras` of a standard block.
+/// Returns the members that a later piece adds to a block. Its `type` is dropped: the first piece
+/// determines it. The value of a non_standard piece goes to `extras` if the block is a standard
+/// one.
 json::object additions(const json::object& into, const json::object& more) {
   const auto type_in = [](const json::object& o) {
     const auto* type = o.if_contains("type");

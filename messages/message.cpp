@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Factory functions of messages, and their text.
 #include <superstep/messages/message.hpp>
 
 #include <utility>
@@ -7,6 +8,7 @@ namespace superstep {
 
 namespace {
 
+/// Sets the members that all factories have in common.
 message text_message(message_type type, std::string text) {
   auto m = message{};
   m.type = type;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends pieces of a streamed answer, and builds the message when the stream ends. The JSON form
+// of chunks is in chunk_json.cpp, the merging of metadata and blocks in merge.cpp.
 #include "argument_json.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -17,9 +19,10 @@ namespace superstep {
 namespace {
 
 error unlike(std::string text) {
-  return {errc::invalid_argument, "cannot add pieces of a stream: " + std::move(text)};
+  return {errc::invalid_argument, "cannot merge stream chunks: " + std::move(text)};
 }
 
+/// Rejects chunks of different messages.
 result<> check_addable(const message& a, const message& b) {
   if (a.type != b.type)
     return unlike("one is of type " + std::string{to_string(a.type)} + ", the next of type " +
@@ -33,6 +36,7 @@ result<> check_addable(const message& a, const message& b) {
   return {};
 }
 
+/// Appends content. As soon as one side is a list, the sum is a list.
 result<> append_content(message& into, message&& more) {
   if (!into.blocks && !more.blocks) {
     into.content += more.content;
@@ -54,7 +58,7 @@ result<> append_content(message& into, message&& more) {
   return {};
 }
 
-/// The less, the more it says: from a provider, given to a run, given to a block, none.
+/// Precedence of ids, lowest first: from the provider, from the run, from a block, none.
 int rank_of(std::string_view id) {
   if (id.empty())
     return 3;
@@ -63,6 +67,7 @@ int rank_of(std::string_view id) {
   return id.starts_with("lc_") ? 2 : 0;
 }
 
+/// Appends a text; unset differs from empty, because a server may send the name later.
 void add_piece(std::optional<std::string>& into, std::optional<std::string>&& more) {
   if (!into)
     into = std::move(more);
@@ -70,6 +75,7 @@ void add_piece(std::optional<std::string>& into, std::optional<std::string>&& mo
     *into += *more;
 }
 
+/// Whether pieces can be joined by this index. Other texts than `lc_…` are not unique per call.
 bool has_index(const tool_call_chunk& c) {
   const auto* text = c.index.if_string();
   return c.index.is_int64() || c.index.is_uint64() || (text && text->starts_with("lc_"));
@@ -79,6 +85,8 @@ bool has_text(const std::optional<std::string>& id) {
   return id && !id->empty();
 }
 
+/// Appends a piece of a tool call: to the call with its index, or as a new call. Pieces of a new
+/// call with a different id may reuse an index.
 void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
   auto found = into.end();
   if (has_index(more))
@@ -95,7 +103,8 @@ void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
     found->id = std::move(more.id);
 }
 
-result<> append_usage(boxed<token_usage>& into, boxed<token_usage>&& more) {
+/// Adds usage; most chunks of a stream have none.
+result<> append_usage(optional_box<token_usage>& into, optional_box<token_usage>&& more) {
   if (!more)
     return {};
   if (!into) {
@@ -109,6 +118,7 @@ result<> append_usage(boxed<token_usage>& into, boxed<token_usage>&& more) {
   return {};
 }
 
+/// Merges artifacts as if they were a member, so that the rules of merge_members() apply.
 result<> append_artifact(json::value& into, const json::value& more) {
   auto whole = json::object{{"artifact", std::move(into)}};
   if (auto merged = merge_members(whole, {{"artifact", more}}); !merged)
@@ -148,6 +158,7 @@ result<> append(message_chunk& into, message_chunk more) {
 
 namespace {
 
+/// Replaces a block of call pieces by the whole call with its id.
 void complete_call(json::object& block, const std::vector<tool_call>& calls) {
   const auto* id = block.if_contains("id");
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const tool_call& c) {
@@ -162,7 +173,7 @@ void complete_call(json::object& block, const std::vector<tool_call>& calls) {
   block = std::move(whole);
 }
 
-/// A call that the provider ran has no other place than its block, so its text is read there.
+/// Parses the arguments of a provider-run call, which exist only in its block.
 void complete_server_call(json::object& block) {
   auto& text = block["args"];
   if (!text.is_string() && !text.is_null())
@@ -175,7 +186,7 @@ void complete_server_call(json::object& block) {
   block["type"] = "server_tool_call";
 }
 
-/// Blocks in the standard form stand for their calls, so at the end they become calls as well.
+/// Completes the blocks of an answer in standard form, where blocks represent the calls, too.
 void complete_blocks(message& m) {
   const auto* version = m.response_metadata.if_contains("output_version");
   if (!version || *version != "v1" || !m.blocks)
@@ -190,6 +201,7 @@ void complete_blocks(message& m) {
   }
 }
 
+/// Parses the pieces of calls received so far; incomplete arguments are completed.
 void read_pieces(message& m, const std::vector<tool_call_chunk>& pieces) {
   m.tool_calls.clear();
   m.invalid_tool_calls.clear();
@@ -219,6 +231,7 @@ message to_message(message_chunk chunk) {
 }
 
 message to_answer(message_chunk chunk, std::string_view cut) {
+  // The calls that read_calls() may have parsed from incomplete pieces are replaced.
   auto& m = chunk.part;
   if (!chunk.call_chunks.empty()) {
     m.tool_calls.clear();

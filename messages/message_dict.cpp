@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The `{type, data}` form of langchain-core: the JSON form of message_json.cpp with all members
+// present.
 #include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -9,6 +11,7 @@ namespace superstep {
 
 namespace {
 
+/// Adds members that `data` does not have.
 void add_absent(json::object& data, std::initializer_list<const char*> keys,
                 const json::value& value) {
   for (const auto* key : keys)
@@ -58,7 +61,8 @@ result<message> message_from_dict(const json::value& value, std::string_view pat
   auto chunk = chunk_from_json(whole, std::string{path} + ".data");
   if (!chunk)
     return std::move(chunk).error();
-  // Its calls are read; what was invalid must not become a call that somebody runs.
+  // The calls are already parsed. They are not parsed again, so that an invalid call stays invalid
+  // and is never executed.
   return std::move(chunk->part);
 }
 

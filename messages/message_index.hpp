@@ -12,18 +12,21 @@
 
 namespace superstep::detail {
 
-/// Where the messages of one conversation stand, by id. Shared by the newest list of a chain and
-/// its older copies, so that keeping the state of every step neither copies nor rebuilds it.
+/// Positions of the messages of one conversation by id. Shared by the newest list of a chain and
+/// its older copies, so that saving the state of every step neither copies nor rebuilds the index.
 ///
-/// It holds hashes and positions, no texts: an entry counts for a list only if the position lies in
-/// that list and the message there has the id. Entries that a longer list added are thereby
-/// invisible to its older copies. A list that leaves the chain (list_change::forked) lets go of it.
+/// Stores hashes and positions, not texts. An entry is valid for a list only if its position is
+/// inside that list and the message there has the id. Entries added by a longer list are therefore
+/// invisible to its older copies. A list that leaves the chain (list_change::forked) drops the
+/// index.
 ///
 /// @par Threads
-/// Any: copies of a list may be reduced on two threads at once.
+/// Any; a mutex protects it, because copies of a list may be reduced by two threads at the same
+/// time.
 class message_index {
 public:
-  /// The last position in `items` whose message has the id; takes in what was appended meanwhile.
+  /// Returns the last position in `items` whose message has the id. First indexes the messages
+  /// appended since the last call.
   std::optional<std::size_t> find(const shared_list<message_ptr, message_type>& items,
                                   std::string_view id) {
     const auto lock = std::scoped_lock{mutex_};

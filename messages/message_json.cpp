@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes messages as JSON, as a tree and directly as text. The lenient reader is
+// message_reader.cpp, the strict one for checkpoints message_stored.cpp.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/token_usage.hpp>
 
@@ -6,6 +8,7 @@ namespace superstep {
 
 namespace {
 
+/// langchain-core writes absent texts inside tool calls as null.
 json::value text_or_null(const std::string& text) {
   return text.empty() ? json::value{} : json::value(text);
 }
@@ -22,6 +25,7 @@ json::object calls_member(const invalid_tool_call& c) {
           {"type", "invalid_tool_call"}};
 }
 
+/// Adds a list of calls unless it is empty.
 template <class Call>
 void add_calls(json::object& into, std::string_view key, const std::vector<Call>& calls) {
   if (calls.empty())
@@ -33,7 +37,8 @@ void add_calls(json::object& into, std::string_view key, const std::vector<Call>
   into[key] = std::move(list);
 }
 
-/// Writes the members of one object, commas in between. Keys of our own need no escapes.
+/// Writes the members of one object with commas between them. key() does not escape, so it is only
+/// for fixed names.
 class object_writer {
 public:
   explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }
@@ -112,6 +117,7 @@ void append_calls(object_writer& w, std::string_view key, const std::vector<Call
   out += ']';
 }
 
+/// Writes what to_json(token_usage) returns, in the same order of members.
 void append_usage(std::string& out, const token_usage& u) {
   auto w = object_writer{out};
   w.key("input_tokens") += std::to_string(u.input_tokens);
@@ -127,6 +133,7 @@ void append_usage(std::string& out, const token_usage& u) {
 } // namespace
 
 std::string_view to_string(message_type type) noexcept {
+  // These names are part of the format of checkpoints and must not change.
   switch (type) {
   case message_type::human:
     return "human";
@@ -146,7 +153,7 @@ std::string_view to_string(message_type type) noexcept {
   return "unknown";
 }
 
-// The two writers below keep one order of members; message_json_test holds them together.
+// Both writers below use the same order of members; message_json_test checks that they agree.
 
 json::object to_json(const message& m) {
   auto o = json::object{{"type", to_string(m.type)}};

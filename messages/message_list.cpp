@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of messages: a shared_list with an index by id (message_index.hpp) and assignment of
+// ids. The reducer is add_messages.cpp.
 #include "message_index.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -11,12 +13,13 @@ namespace superstep {
 
 namespace {
 
+/// Whether a message and all its tool calls have ids.
 bool is_complete(const message& m) {
   return !m.id.empty() && std::none_of(m.tool_calls.begin(), m.tool_calls.end(),
                                        [](const tool_call& c) { return c.id.empty(); });
 }
 
-/// A copy, because the message may be shared already; the copy is fixed before anybody sees it.
+/// Returns a copy with ids. The original is not modified because other lists may share it.
 message_ptr completed(const message& m, id_source& ids) {
   auto fixed = std::make_shared<message>(m);
   if (fixed->id.empty())
@@ -46,6 +49,7 @@ void message_list::push_back(message m) {
 void message_list::push_back(message_ptr m) {
   SUPERSTEP_ASSERT(m != nullptr);
   const auto type = m->type;
+  // A forked list has left the chain that shares the index.
   if (items_.push_back(std::move(m), type) == list_change::forked)
     index_.reset();
 }
@@ -73,7 +77,7 @@ void message_list::complete(id_source& ids) {
   for (; completed_ < size(); ++completed_) {
     const auto& m = *items_[completed_];
     if (!is_complete(m))
-      replace(completed_, completed(m, ids)); // lowers completed_ at most to where it stands
+      replace(completed_, completed(m, ids)); // sets completed_ to at most its current value
   }
 }
 

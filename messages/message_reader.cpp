@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads messages from outside: users' JSON, chat-completions servers, langchain's files. Tolerant
+// of the differences between them, and precise in errors: the first invalid member is reported with
+// its path. Messages in checkpoints are read by message_stored.cpp instead.
 #include "blocks/block_parts.hpp"
 #include "fault_at.hpp"
-#include "kept_calls.hpp"
+#include "kwargs_calls.hpp"
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_json.hpp>
@@ -24,8 +27,8 @@ std::string item_path(std::string_view path, std::size_t i) {
   return std::string{path} + '[' + std::to_string(i) + ']';
 }
 
-/// Reads the members of one message and remembers the first fault, so that each line below says
-/// what is read and not how it can fail.
+/// Reads the members of one message and keeps the first error. The member functions then need no
+/// error handling of their own.
 class message_reader {
 public:
   message_reader(const json::object& from, std::string_view path) : from_{from}, path_{path} {}
@@ -40,7 +43,7 @@ public:
     if (!fault_)
       check_whole();
     if (!fault_ && to_.type == message_type::ai)
-      read_kept_calls(to_);
+      read_kwargs_calls(to_);
     if (fault_)
       return *std::move(fault_);
     return std::move(to_);
@@ -52,9 +55,11 @@ private:
       fault_ = fault_at(member_path(path_, key), text);
   }
 
+  /// Determines the type first, because it decides which members are known.
   void read_role() {
     const auto* type = from_.if_contains("type");
-    // Only the message form knows chat messages, whose role is a member like others.
+    // `role` is the author of a message, except in the form of to_json() for chat messages, where
+    // it is an ordinary member.
     const auto* role = type && *type == "chat" ? nullptr : from_.if_contains("role");
     role_key_ = role ? "role" : "type";
     if (!role)
@@ -119,18 +124,19 @@ private:
       to_.additional_kwargs[key] = value;
   }
 
-  /// A message as to_json() writes it, which has members that servers do not know.
+  /// Whether the message is in the form of to_json(), which has members that servers do not use.
   [[nodiscard]] bool is_written_message(message_type type) const {
     return to_.type == type && role_key_ == "type";
   }
 
-  /// Older writers marked each message that is no example.
+  /// Whether a member can be dropped: older versions of langchain-core wrote `example: false` into
+  /// every message.
   [[nodiscard]] bool is_of_old(std::string_view key, const json::value& value) const {
     return (to_.type == message_type::human || to_.type == message_type::ai) && key == "example" &&
            value == false;
   }
 
-  /// Some servers number what others name.
+  /// Reads an id; some servers use numbers.
   void read_id(std::string_view key, const json::value& value, std::string& into) {
     if (value.is_number())
       into = python_literal(value);
@@ -156,7 +162,8 @@ private:
       fail("content", "must be a string, a list of blocks or null");
   }
 
-  /// What a tool returned may be anything; a model is told its text.
+  /// Reads a list of blocks. A tool may return a list of any values: those that are not blocks
+  /// become text.
   void read_blocks(const json::array& blocks) {
     if (blocks.empty() && role_key_ == "role")
       return;
@@ -169,6 +176,7 @@ private:
       }
   }
 
+  /// Merges instead of assigning: unknown members may already have been added to additional_kwargs.
   void read_metadata(std::string_view key, const json::value& value) {
     const auto* members = value.if_object();
     if (!members && !value.is_null())
@@ -208,7 +216,7 @@ private:
     }
   }
 
-  /// The server's form: the arguments are text.
+  /// Reads a call in chat-completions form, whose arguments are JSON text.
   void read_function(std::string_view at, const json::object& call, const json::value& value) {
     const auto* function = value.if_object();
     if (!function)
@@ -217,7 +225,7 @@ private:
     const auto name = required_text(member_path(at, "function"), *function, "name", true);
     const auto* arguments = function->if_contains("arguments");
     if (const auto* args = arguments ? arguments->if_object() : nullptr; args && !fault_) {
-      to_.tool_calls.push_back({id, name, *args}); // some servers do not write them as text
+      to_.tool_calls.push_back({id, name, *args}); // some servers send an object
       return;
     }
     const auto text = required_text(member_path(at, "function"), *function, "arguments", false);
@@ -230,6 +238,7 @@ private:
       fail(member_path(at, "function.arguments"), std::get<invalid_tool_call>(read).error);
   }
 
+  /// Reads a call in the form of to_json(): the arguments are an object.
   void read_call(std::string_view at, const json::object& from) {
     auto call = tool_call{};
     call.id = required_text(at, from, "id", false);
@@ -258,7 +267,7 @@ private:
     }
   }
 
-  /// A text member; "" when it is absent or null and need not be there.
+  /// Returns a text member; "" if it is absent or null and not required.
   std::string required_text(std::string_view at, const json::object& from, std::string_view key,
                             bool required) {
     const auto* value = from.if_contains(key);
@@ -271,6 +280,7 @@ private:
                   : std::string{value->get_string().data(), value->get_string().size()};
   }
 
+  /// Unlike usage_from_json(), requires all three counts, as langchain-core does.
   void read_usage(std::string_view key, const json::value& value) {
     if (value.is_null())
       return;
@@ -284,9 +294,10 @@ private:
       fault_ = std::move(usage).error();
   }
 
+  /// Checks what can only be decided when all members have been read.
   void check_whole() {
     const auto spoken = from_.contains("content");
-    // Servers accept a message of calls alone without content; so do we.
+    // Servers accept a message without content if it has tool calls; so does this reader.
     const auto calls = !to_.tool_calls.empty() || !to_.invalid_tool_calls.empty();
     if (!spoken && !calls && to_.type != message_type::remove)
       fault_ = fault_at(path_,
@@ -299,6 +310,7 @@ private:
       fail("role", "a chat message must name its role");
     else if (to_.type == message_type::remove && to_.id.empty())
       fail("id", "a remove message must name the message to delete");
+    // A remove message is only an id.
     if (to_.type == message_type::remove) {
       to_.content.clear();
       to_.blocks.reset();
@@ -312,6 +324,7 @@ private:
   std::optional<error> fault_;
 };
 
+/// Reads `[role, content]` as if it were an object with these two members.
 result<message> message_from_pair(const json::array& pair, std::string_view path) {
   if (pair.size() != 2 || !pair[0].is_string())
     return fault_at(path, "a message in list form is a pair [role, content]");

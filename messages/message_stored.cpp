@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in checkpoints. They are written in the message form, but read strictly: the lenient
-// reader of messages from outside refuses some, moves members of others and parses their calls,
-// while a checkpoint gives back what was saved.
+// Stored forms of messages in checkpoints. They write the JSON of message_json.cpp but have a
+// strict reader of their own. The lenient message_reader.cpp rejects some valid messages, moves
+// unknown members and parses calls, whereas a checkpoint must return exactly what was saved.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/message_list.hpp>
 #include <superstep/messages/token_usage.hpp>
@@ -13,12 +13,13 @@ namespace superstep {
 
 namespace {
 
-/// A member that is text; empty when it is null or absent.
+/// Returns a text member; "" if it is null or absent.
 std::string stored_text(const json::object& from, std::string_view key) {
   const auto* t = from.if_contains(key);
   return t != nullptr && t->is_string() ? std::string{t->get_string()} : std::string{};
 }
 
+/// Invalid calls have no stored form of their own, because they occur only inside messages.
 result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>& into) {
   if (!from.is_array())
     return detail::unfit_stored("invalid_tool_calls", "a list", from);
@@ -32,13 +33,15 @@ result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>&
   return {};
 }
 
+/// The inverse of to_string(message_type).
 result<message_type> read_type(const json::value& from) {
   for (auto n = 0; n <= static_cast<int>(message_type::function); ++n)
     if (from.is_string() && from.get_string() == to_string(static_cast<message_type>(n)))
       return static_cast<message_type>(n);
-  return detail::unfit_stored("type", "a type of message", from);
+  return detail::unfit_stored("type", "a message type", from);
 }
 
+/// Reads one member. Unknown ones are errors: they come from a newer version or from damage.
 result<void> read_member(std::string_view key, const json::value& from, message& into) {
   if (key == "content" && from.is_array()) {
     into.blocks = from.get_array();
@@ -68,7 +71,7 @@ result<void> read_member(std::string_view key, const json::value& from, message&
   } else if (key == "usage_metadata") {
     return read_stored(from, into.usage.emplace(), "usage_metadata");
   } else if (key != "type") {
-    return error{errc::parse_failed, "a message has the unknown member '" + std::string{key} + "'"};
+    return error{errc::parse_failed, "unknown member of a message: '" + std::string{key} + "'"};
   }
   return {};
 }

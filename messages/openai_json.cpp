@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes messages in the plain chat-completions form, and parses finished tool calls.
+// Used by protocols and by models without a provider of their own; requests of provider models are
+// written by models/providers/openai_chat_request.cpp.
 #include "argument_json.hpp"
 
 #include <superstep/messages/openai_form.hpp>
@@ -12,7 +15,7 @@ namespace superstep {
 
 namespace {
 
-/// Blocks that other providers need back and chat-completions servers refuse.
+/// Whether a block belongs to another provider's API, which chat-completions servers reject.
 bool is_foreign(const json::value& block) {
   static constexpr auto types =
       std::array{"thinking",        "redacted_thinking", "reasoning",     "reasoning_content",
@@ -31,6 +34,7 @@ json::value call_to_json(std::string_view id, std::string_view name, std::string
   return call;
 }
 
+/// Null beside tool calls if there is no content, as OpenAI writes it.
 json::value content_of(const message& m, bool has_calls) {
   if (!m.blocks) {
     if (m.content.empty() && has_calls)
@@ -53,6 +57,7 @@ json::value content_of(const message& m, bool has_calls) {
   return blocks;
 }
 
+/// Returns a text member; "" if it is absent or not a string.
 std::string text_member(const json::object& from, std::string_view key) {
   const auto* value = from.if_contains(key);
   const auto* text = value ? value->if_string() : nullptr;
@@ -63,6 +68,7 @@ error malformed(std::string text) {
   return {errc::parse_failed, std::move(text)};
 }
 
+/// The JSON type for error texts.
 std::string_view kind_of(const json::value& value) {
   if (value.is_array())
     return "a list";
@@ -71,10 +77,13 @@ std::string_view kind_of(const json::value& value) {
   return value.is_null() ? "null" : value.is_bool() ? "a boolean" : "a number";
 }
 
+/// The prefix of an error for a truncated answer.
 std::string why_cut(std::string_view cut) {
   return cut.empty() ? std::string{} : std::string{cut} + ": ";
 }
 
+/// Reads one element of `tool_calls`. Malformed structure is an error; malformed arguments make an
+/// invalid call.
 result<void> add_call(message& to, const json::value& value, std::size_t i) {
   const auto at = "tool_calls[" + std::to_string(i) + ']';
   const auto* call = value.if_object();
@@ -88,13 +97,13 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
   if (name.empty())
     return malformed(at + ".function.name: must be a string that is not empty");
   const auto* arguments = function->if_contains("arguments");
-  // Some servers send the arguments as an object, not as its text.
+  // Some servers send the arguments as an object instead of JSON text.
   if (arguments && arguments->is_object()) {
     to.tool_calls.push_back({text_member(*call, "id"), std::move(name), arguments->get_object()});
     return {};
   }
   if (arguments && !arguments->is_string() && !arguments->is_null())
-    return malformed(at + ".function.arguments: must be JSON text");
+    return malformed(at + ".function.arguments: must be a string with JSON");
   superstep::add_call(to, parse_tool_call(text_member(*call, "id"), std::move(name),
                                           text_member(*function, "arguments")));
   return {};
@@ -103,6 +112,7 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
 } // namespace
 
 std::string_view openai_role(const message& m) {
+  // `developer` is a system message; the original role is kept in additional_kwargs.
   switch (m.type) {
   case message_type::human:
     return "user";

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses JSON that is still being streamed. The text is closed with the brackets open at its end;
+// if that is not valid JSON, the longest prefix that becomes valid with the same brackets is used.
+// This gives the same results as langchain-core's parser, which removes one character at a time and
+// takes quadratic time.
 #include "argument_json.hpp"
 
 #include <superstep/messages/partial_json.hpp>
@@ -11,14 +15,14 @@ namespace superstep {
 
 namespace {
 
-/// What is open at the end of a text.
+/// The brackets and strings that are open at the end of a text.
 struct open_parts {
-  std::string brackets; ///< the closing brackets wanted, outermost first
+  std::string brackets; ///< the closing brackets needed, outermost first
   bool in_string = false;
-  bool in_escape = false; ///< the last character is a backslash that escapes nothing yet
+  bool in_escape = false; ///< the last character is a backslash without the character it escapes
 };
 
-/// nullopt when a bracket closes what is not open.
+/// Returns nullopt if a bracket is closed that is not open.
 std::optional<open_parts> open_at_end(std::string_view text) {
   auto open = open_parts{};
   for (const auto c : text) {
@@ -52,7 +56,7 @@ bool is_hex_digit(char c) {
 
 constexpr auto half_length = std::string_view{"\\ud83d"}.size();
 
-/// Whether a string that goes on ends with the first half of a character beyond the basic plane.
+/// Whether an open string ends with the first half of a surrogate pair (`\ud83d`).
 bool ends_in_half_character(std::string_view text) {
   if (text.size() < half_length)
     return false;
@@ -63,19 +67,20 @@ bool ends_in_half_character(std::string_view text) {
                        is_hex_digit(half[4]) && is_hex_digit(half[5]);
   const auto last_other = text.substr(0, at).find_last_not_of('\\');
   const auto escapes = at - (last_other == std::string_view::npos ? 0 : last_other + 1);
-  return is_high && escapes % 2 == 0; // else the backslash is itself escaped
+  return is_high && escapes % 2 == 0; // otherwise the backslash itself is escaped
 }
 
-/// Walks a text by JSON's grammar and finds the longest beginning that becomes JSON when the
-/// brackets open at the very end of the text are closed.
+/// Walks a text by JSON's grammar and finds the longest prefix that becomes JSON when the brackets
+/// open at the end of the whole text are closed.
 ///
-/// Those brackets are given, so a beginning qualifies only where exactly they are open: what was
-/// opened and closed in between does not count, nor what a cut-off tail would have to open again.
+/// The brackets are fixed, so a prefix qualifies only where exactly these brackets are open.
+/// Brackets that were opened and closed in between, or that a removed tail would have to reopen, do
+/// not count.
 class beginning_finder {
 public:
   beginning_finder(std::string_view text, std::string_view wanted) : text_{text}, wanted_{wanted} {}
 
-  /// 0 when there is none.
+  /// Returns the length of the prefix; 0 if there is none.
   std::size_t find() {
     while (at_ < text_.size() && step()) {
       const auto closable = want_ == want::comma || want_ == want::first_value ||
@@ -89,7 +94,7 @@ public:
 private:
   enum class want { value, first_value, key, first_key, colon, comma, end };
 
-  /// Takes one token, or one character of white space; false at what the grammar does not allow.
+  /// Consumes one token or one white-space character; false if the grammar does not allow it.
   bool step() {
     const auto c = text_[at_];
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
@@ -171,7 +176,7 @@ private:
     return false;
   }
 
-  /// The longest beginning that is a number; what follows it is looked at as the next token.
+  /// Consumes the longest prefix that is a number. What follows it is checked as the next token.
   bool number() {
     const auto digits = [&](std::size_t from) {
       while (from < text_.size() && is_digit(text_[from]))
@@ -218,7 +223,7 @@ private:
   std::string_view text_;
   std::string_view wanted_;
   std::string open_;
-  std::size_t agreeing_ = 0; ///< how many of open_, from the outermost, are those wanted
+  std::size_t agreeing_ = 0; ///< outermost brackets of open_ that match wanted_
   std::size_t at_ = 0;
   std::size_t found_ = 0;
   want want_ = want::value;
@@ -233,6 +238,7 @@ result<json::value> parse_partial_json(std::string_view text) {
   const auto open = open_at_end(text);
   if (!open)
     return json::value{};
+  // Complete the text as far as possible: drop a half escape or half surrogate, close the string.
   auto closed = std::string{text.substr(0, text.size() - (open->in_escape ? 1 : 0))};
   if (open->in_string && ends_in_half_character(closed))
     closed.resize(closed.size() - half_length);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats messages for terminals.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/pretty_text.hpp>
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr auto width = std::size_t{80};
 
+/// Centers a title in a line of `=`, 80 columns wide, as langchain-core does.
 std::string rule_with(std::string title) {
   title = ' ' + std::move(title) + ' ';
   const auto rest = title.size() < width ? width - title.size() : std::size_t{0};
@@ -23,7 +25,7 @@ std::string title_of(const message& m) {
   return type + " Message";
 }
 
-/// Texts as they are, everything else as a line that says what stands there.
+/// Returns the content with one line per block: its text, or its type in brackets.
 std::string body_of(const message& m) {
   if (!m.blocks)
     return m.content;
@@ -43,7 +45,7 @@ std::string body_of(const message& m) {
   return out;
 }
 
-void append_head_of_call(std::string& out, const std::string& name, const std::string& id) {
+void append_call_header(std::string& out, const std::string& name, const std::string& id) {
   out += "\n  " + name + (id.empty() ? "" : " (" + id + ')') + "\n  Args:";
 }
 
@@ -51,7 +53,7 @@ void append_calls(std::string& out, const message& m) {
   if (!m.tool_calls.empty())
     out += "\nTool Calls:";
   for (const auto& call : m.tool_calls) {
-    append_head_of_call(out, call.name, call.id);
+    append_call_header(out, call.name, call.id);
     for (const auto& [key, value] : call.args) {
       const auto* text = value.if_string();
       out += "\n    " + std::string{key} + ": " + (text ? std::string{*text} : to_text(value));
@@ -60,7 +62,7 @@ void append_calls(std::string& out, const message& m) {
   if (!m.invalid_tool_calls.empty())
     out += "\nInvalid Tool Calls:";
   for (const auto& call : m.invalid_tool_calls) {
-    append_head_of_call(out, call.name, call.id);
+    append_call_header(out, call.name, call.id);
     out += "\n    " + call.args;
     if (!call.error.empty())
       out += "\n  Error: " + call.error;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes JSON values in two other notations: Python's repr(), and JSON with spaces. Both share the
+// traversal append_nested().
 #include <superstep/messages/python_text.hpp>
 #include <superstep/messages/spaced_json.hpp>
 
@@ -18,8 +20,8 @@ void append_hex(std::string& out, const char* format, std::uint32_t code) {
   out += digits;
 }
 
-/// The code point at `i`, which moves past it. Strings of JSON values are UTF-8; a byte that is
-/// none stands for itself.
+/// Returns the code point at `i` and advances `i`. A byte that is not part of a valid sequence is
+/// returned as it is.
 std::uint32_t next_code_point(std::string_view text, std::size_t& i) {
   const auto byte = [&](std::size_t at) {
     return std::uint32_t{static_cast<unsigned char>(text[at])};
@@ -37,7 +39,7 @@ std::uint32_t next_code_point(std::string_view text, std::size_t& i) {
   return code;
 }
 
-/// Quoted by append_quoted(), with everything beyond ASCII escaped.
+/// Appends a JSON string with all characters beyond ASCII escaped, as surrogate pairs where needed.
 void append_ascii(std::string& out, std::string_view text) {
   auto quoted = std::string{};
   append_quoted(quoted, text);
@@ -65,8 +67,8 @@ struct code_range {
   std::uint32_t first, last;
 };
 
-/// What Python does not print beyond ASCII: controls, spaces and breaks but the common space, marks
-/// of format and private characters, as far as Unicode assigns them.
+/// Characters beyond ASCII that Python's str.isprintable() rejects: controls, separators other than
+/// the space, format characters and private use, as far as Unicode assigns them.
 constexpr auto unprinted = std::array<code_range, 27>{{
     {0x80, 0xa0},       {0xad, 0xad},       {0x600, 0x605},       {0x61c, 0x61c},
     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},       {0x8e2, 0x8e2},
@@ -85,7 +87,8 @@ bool is_unprinted(std::uint32_t code) {
          });
 }
 
-/// Python prefers single quotes, unless the text has those and no double ones.
+/// Appends a Python string literal. Python prefers single quotes unless the text contains one and
+/// no double quote.
 void append_python_text(std::string& out, std::string_view text) {
   const auto has = [&](char c) { return text.find(c) != std::string_view::npos; };
   const auto quote = has('\'') && !has('"') ? '"' : '\'';
@@ -110,7 +113,7 @@ void append_python_text(std::string& out, std::string_view text) {
   out += quote;
 }
 
-/// The nesting is that of a value that was parsed, and so bounded.
+/// Writes a value recursively. The depth is bounded because the value was parsed with a limit.
 template <class Text, class Scalar>
 void append_nested(std::string& out, const json::value& value, const Text& text,
                    const Scalar& scalar) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Arithmetic and JSON form of token usage.
 #include "fault_at.hpp"
 
 #include <superstep/base/result.hpp>
@@ -12,6 +13,7 @@ namespace superstep {
 
 namespace {
 
+/// The operation on two counts: sum for add_usage(), difference for subtract_usage().
 using operation = std::int64_t (*)(std::int64_t, std::int64_t);
 
 std::int64_t sum(std::int64_t a, std::int64_t b) {
@@ -22,10 +24,10 @@ std::int64_t rest(std::int64_t a, std::int64_t b) {
   return std::max(a - b, std::int64_t{0});
 }
 
-/// As deep as parse_json() reads.
+/// Nesting limit, equal to that of parse_json().
 constexpr auto depth_max = 200;
 
-/// What is absent counts nothing.
+/// Combines two counts or two objects of counts; an absent one counts as 0.
 result<json::value> combined(std::string_view key, const json::value* a, const json::value* b,
                              operation f, int depth);
 
@@ -66,6 +68,7 @@ result<json::value> combined(std::string_view key, const json::value* a, const j
   return json::value(*std::move(inner));
 }
 
+/// Combines the counts and each of the objects of details.
 result<token_usage> combined(const token_usage& a, const token_usage& b, operation f) {
   auto input = combined(a.input_details, b.input_details, f);
   if (!input)
@@ -84,6 +87,7 @@ result<token_usage> combined(const token_usage& a, const token_usage& b, operati
                      *std::move(others)};
 }
 
+/// Whether token_usage has a member of its own for this key.
 bool is_known(json::string_view key) {
   for (const auto* name : {"input_tokens", "output_tokens", "total_tokens", "input_token_details",
                            "output_token_details"})

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// UI components in graph state: their JSON form and their reducer.
 #include <superstep/messages/ui_message.hpp>
 
 #include <cstddef>
@@ -11,13 +12,14 @@ namespace superstep {
 
 namespace {
 
+/// Whether the sender requested that properties are merged.
 bool is_merged(const ui_message& part) {
-  const auto* said = part.metadata.if_contains("merge");
-  return said != nullptr && said->is_bool() && said->get_bool();
+  const auto* merge = part.metadata.if_contains("merge");
+  return merge != nullptr && merge->is_bool() && merge->get_bool();
 }
 
-/// The part in the place of the one before it.
-ui_message in_place_of(const ui_message& before, ui_message part) {
+/// Returns the component that replaces `before`, with its properties merged in if requested.
+ui_message replacement_of(const ui_message& before, ui_message part) {
   if (!is_merged(part))
     return part;
   auto props = before.props;
@@ -48,6 +50,7 @@ json::object to_json(const ui_message& part) {
 
 void add_ui_messages::operator()(std::vector<ui_message>& into,
                                  std::vector<ui_message>&& more) const {
+  // Works on a copy, so that `into` is unchanged if a removal fails.
   auto out = into;
   auto places = std::unordered_map<std::string, std::size_t>{};
   for (auto i = std::size_t{0}; i < out.size(); ++i)
@@ -65,7 +68,7 @@ void add_ui_messages::operator()(std::vector<ui_message>& into,
       out.push_back(std::move(part));
     } else {
       removed.erase(part.id);
-      out[found->second] = in_place_of(out[found->second], std::move(part));
+      out[found->second] = replacement_of(out[found->second], std::move(part));
     }
   }
   std::erase_if(out, [&](const auto& part) { return removed.contains(part.id); });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Requests to a model outside of graphs.
 #include "models/whole_chunk.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -26,15 +27,16 @@ task<result<message>> ask(chat_model_ptr model, model_input input, chunk_handler
     co_return messages.error();
   auto request = model_request{};
   request.messages = *std::move(messages);
-  auto was_told = false;
+  auto was_streamed = false;
+  // Remembers whether the model has streamed. If not, the answer is delivered as one piece below.
   if (on_chunk)
     request.on_chunk = [&](const message_chunk& piece) {
-      was_told = true;
+      was_streamed = true;
       on_chunk(piece);
     };
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;
-  if (answer && on_chunk && !was_told)
+  if (answer && on_chunk && !was_streamed)
     on_chunk(models::whole_chunk(*answer));
   co_return answer;
 }

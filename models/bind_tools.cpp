@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A model wrapper that adds tools and parameters to every request.
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -12,6 +13,7 @@ namespace superstep {
 
 namespace {
 
+/// Shared by bind_tools() and bind_parameters(); `tools` is null for the latter.
 class bound_model final : public chat_model {
 public:
   bound_model(chat_model_ptr model, tool_definitions tools, json::object parameters)
@@ -26,6 +28,7 @@ public:
     return inner_->complete(std::move(request));
   }
 
+  /// Tools and parameters change the answers, so they are part of the identity.
   std::string fingerprint() const override {
     auto out = inner_->fingerprint() + " bound " + to_canonical_text(parameters_);
     if (tools_)
@@ -54,7 +57,7 @@ result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
                                    [&](const auto& tool) { return tool.name == choice; });
   if (!choice.empty() && !is_word && !is_tool)
     return error{model_errc::bad_configuration,
-                 "tool_choice \"" + choice + "\" is none of auto, any, none and names no tool"};
+                 "tool_choice \"" + choice + "\" must be auto, any, none or the name of a tool"};
   if (!choice.empty())
     parameters["tool_choice"] = choice;
   if (binding.parallel)
@@ -71,6 +74,7 @@ chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters) {
 }
 
 tool_definitions bound_tools(const chat_model& model) noexcept {
+  // bind_parameters() uses the same class, with null tools.
   const auto* bound = dynamic_cast<const bound_model*>(&model);
   return bound != nullptr ? bound->tools() : nullptr;
 }

@@ -9,7 +9,8 @@
 
 namespace superstep::models {
 
-/// FNV-1a: the same on every machine and in every release. Recognises content; protects nothing.
+/// FNV-1a, the same on every machine and in every release. Identifies content; not a cryptographic
+/// hash.
 [[nodiscard]] constexpr std::uint64_t hash(std::string_view text,
                                            std::uint64_t seed = 0xcbf29ce484222325) noexcept {
   for (const auto c : text)
@@ -17,12 +18,13 @@ namespace superstep::models {
   return seed;
 }
 
+/// Returns the hash as 16 hexadecimal digits.
 [[nodiscard]] inline std::string hash_text(std::string_view text) {
   return fmt::format("{:016x}", hash(text));
 }
 
-/// Random numbers that depend on the key and the numbers alone (splitmix64; <random> gives other
-/// numbers with other standard libraries).
+/// Generates random numbers that depend only on the key and two numbers (splitmix64). The
+/// distributions of <random> differ between standard libraries.
 class seeded_random {
 public:
   seeded_random(std::string_view key, std::uint64_t a, std::uint64_t b) noexcept
@@ -34,7 +36,7 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// From 0 up to, but not including, 1.
+  /// Returns a number in [0, 1).
   [[nodiscard]] double unit() noexcept { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
 private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the provider of a model by its name.
 #include <superstep/models/init_chat_model.hpp>
 #include <superstep/models/model_error.hpp>
 
@@ -21,15 +22,18 @@ constexpr auto named_apis = std::array{
     named_api{"openai-responses", provider_api::openai_responses},
     named_api{"anthropic", provider_api::anthropic}, named_api{"ollama", provider_api::ollama}};
 
+/// Prefixes of model names that identify their provider.
 constexpr auto beginnings = std::array{
     named_api{"gpt-", provider_api::openai_chat}, named_api{"chatgpt-", provider_api::openai_chat},
     named_api{"o1", provider_api::openai_chat},   named_api{"o3", provider_api::openai_chat},
     named_api{"o4", provider_api::openai_chat},   named_api{"claude", provider_api::anthropic}};
 
+/// The name may come from a file, so only a part of it is shown.
 error unknown(std::string_view name) {
   return {model_errc::bad_configuration,
           "\"" + std::string{name.substr(0, 200)} +
-              "\" names no provider; write openai:…, openai-responses:…, anthropic:… or ollama:…"};
+              "\" has no known provider; use openai:…, openai-responses:…, anthropic:… or "
+              "ollama:…"};
 }
 
 } // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The lines of a journal: writing, reading, and the hash that identifies a request. Shared by
+// record_model.cpp, replayed_model.cpp and recording_file.cpp.
 #include "models/journal_format.hpp"
 
 #include "models/hash.hpp"
-#include "models/hide_in_pieces.hpp"
 #include "models/http/faults.hpp"
+#include "models/mask_secrets.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -17,7 +19,7 @@ namespace {
 
 using namespace providers;
 
-// In the order of model_errc, which begins at 1.
+// In the order of model_errc, whose first value is 1.
 constexpr auto names = std::array<std::string_view, 11>{
     "bad_request", "unauthorized", "not_found",  "rate_limited", "quota_exhausted",  "server_error",
     "unreachable", "timed_out",    "bad_answer", "missing_turn", "bad_configuration"};
@@ -26,6 +28,7 @@ error bad_line(std::string why) {
   return {model_errc::bad_configuration, std::move(why)};
 }
 
+/// Times are written as doubles, but an integer is accepted too.
 double number_in(const json::object& o, std::string_view key) {
   const auto* value = o.if_contains(key);
   if (value == nullptr)
@@ -33,12 +36,14 @@ double number_in(const json::object& o, std::string_view key) {
   return value->is_double() ? value->get_double() : static_cast<double>(count_in(o, key));
 }
 
+/// Errors of other categories are recorded as server_error, because only model errors have names.
 json::object error_form(const error& e) {
   const auto is_ours = e.code.category() == make_error_code(model_errc::bad_answer).category();
   const auto kind = is_ours ? static_cast<model_errc>(e.code.value()) : model_errc::server_error;
   return {{"kind", name_of(kind)}, {"text", e.text}};
 }
 
+/// Reads the list of `[milliseconds, piece]`.
 result<> read_chunks(journal_entry& into, const json::array& from) {
   for (const auto& element : from) {
     const auto* pair = element.if_array();
@@ -66,6 +71,8 @@ std::optional<model_errc> errc_named(std::string_view name) noexcept {
 }
 
 std::string hash_of(const model_request& request) {
+  // The chat-completions form contains neither ids nor metadata of messages, only what a model
+  // reads.
   auto text = std::string{};
   if (request.system)
     append_openai(text, *request.system);
@@ -91,9 +98,10 @@ std::string to_line(const journal_entry& entry, const std::vector<std::string>& 
     for (const auto& [time, piece] : entry.chunks)
       chunks.push_back(json::value(json::array{time, to_json(piece)}));
     auto pieces = std::vector<json::value*>{};
+    // Pieces are masked before they are written, because a secret may be split over two of them.
     for (auto& timed : chunks)
       pieces.push_back(&timed.as_array().back());
-    hide_in_pieces(pieces, secrets);
+    mask_secrets(pieces, secrets);
   }
   if (entry.answer)
     out["message"] = to_json(*entry.answer);
@@ -108,7 +116,7 @@ result<journal_entry> read_line(std::string_view line) {
     return bad_line(parsed.error().text);
   const auto* from = parsed->if_object();
   if (from == nullptr || !from->contains("run") || !from->contains("question"))
-    return bad_line("is no answer of a journal: an object with run, turn, question and message");
+    return bad_line("not a journal entry: must be an object with run, turn, question and message");
   auto out = journal_entry{};
   out.run = text_in(*from, "run");
   out.turn = static_cast<std::uint32_t>(count_in(*from, "turn"));
@@ -127,7 +135,7 @@ result<journal_entry> read_line(std::string_view line) {
   const auto* fault = object_in(*from, "error");
   const auto kind = fault ? errc_named(text_in(*fault, "kind")) : std::nullopt;
   if (!kind)
-    return bad_line("needs a message, or an error with a known kind");
+    return bad_line("must have `message`, or `error` with a known kind");
   out.answer = error{*kind, std::string{text_in(*fault, "text")}};
   return out;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The error category of models.
 #include <superstep/models/model_error.hpp>
 
 #include <string>
@@ -7,33 +8,34 @@ namespace superstep {
 
 namespace {
 
+/// The texts are short; details such as the server's own message are in `error::text`.
 class model_category final : public std::error_category {
 public:
   [[nodiscard]] const char* name() const noexcept override { return "model"; }
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<model_errc>(code)) {
     case model_errc::bad_request:
-      return "the model server does not accept the request";
+      return "the model server rejected the request";
     case model_errc::unauthorized:
-      return "the model server refuses the key";
+      return "the model server rejected the API key";
     case model_errc::not_found:
-      return "the model or its address does not exist";
+      return "no such model or endpoint";
     case model_errc::rate_limited:
-      return "the model server answers \"too many requests\"";
+      return "the model server is rate limiting requests";
     case model_errc::quota_exhausted:
-      return "the account has no quota left";
+      return "the quota of the account is exhausted";
     case model_errc::server_error:
       return "the model server failed";
     case model_errc::unreachable:
-      return "the model server cannot be reached";
+      return "the model server is unreachable";
     case model_errc::timed_out:
       return "the model server did not answer in time";
     case model_errc::bad_answer:
-      return "the answer of the model server cannot be used";
+      return "the model server returned an unusable answer";
     case model_errc::missing_turn:
       return "the recording has no such turn";
     case model_errc::bad_configuration:
-      return "the model cannot be set up like this";
+      return "invalid configuration of the model";
     }
     return "unknown model error";
   }

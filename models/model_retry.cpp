@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Model wrappers that repeat failed calls or fall back to other models. Provider models have their
+// own, more precise retries (provider_model.cpp).
 #include "models/retry.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -14,16 +16,17 @@ namespace superstep {
 
 namespace {
 
-/// Notes whether somebody was told of an answer.
+/// A request that can be sent repeatedly, and whether a piece of an answer to it was streamed.
 struct watched_request {
   model_request request;
-  std::shared_ptr<bool> was_told = std::make_shared<bool>(false);
+  std::shared_ptr<bool> was_streamed = std::make_shared<bool>(false);
 
   explicit watched_request(model_request r) : request{std::move(r)} {
     if (request.on_chunk)
-      request.on_chunk = [told = was_told, tell = std::move(request.on_chunk)](const auto& piece) {
-        *told = true;
-        tell(piece);
+      request.on_chunk = [streamed = was_streamed,
+                          forward = std::move(request.on_chunk)](const auto& piece) {
+        *streamed = true;
+        forward(piece);
       };
   }
 };
@@ -36,16 +39,18 @@ public:
   task<result<message>> complete(model_request request) const override {
     return attempt(inner_, options_, std::move(request));
   }
+  /// Retries do not change the answers, so the identity is that of the model.
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
+  // A static coroutine: its parameters keep the model and the options alive while it is suspended.
   static task<result<message>> attempt(chat_model_ptr inner, model_retry_options options,
                                        model_request asked) {
     const auto watched = watched_request{std::move(asked)};
     for (auto number = std::uint32_t{1};; ++number) {
       auto asking = inner->complete(watched.request);
       auto answer = co_await asking;
-      if (answer || number >= options.attempts_max || *watched.was_told ||
+      if (answer || number >= options.attempts_max || *watched.was_streamed ||
           !options.retry_on(answer.error()))
         co_return answer;
       auto rest = sleep_for{models::backoff(options.backoff_base_ms, options.backoff_max_ms,
@@ -58,6 +63,7 @@ private:
   model_retry_options options_;
 };
 
+/// Tries several models in order.
 class replaceable_model final : public chat_model {
 public:
   replaceable_model(std::vector<chat_model_ptr> models,
@@ -82,7 +88,8 @@ private:
     for (auto i = std::size_t{0};; ++i) {
       auto asking = models[i]->complete(watched.request);
       auto answer = co_await asking;
-      if (answer || i + 1 == models.size() || *watched.was_told || !fall_back_on(answer.error()))
+      if (answer || i + 1 == models.size() || *watched.was_streamed ||
+          !fall_back_on(answer.error()))
         co_return answer;
     }
   }
@@ -94,6 +101,7 @@ private:
 } // namespace
 
 bool is_worth_another_try(const error& e) {
+  // Everything is retried except errors that only the user can resolve.
   for (const auto final :
        {model_errc::bad_request, model_errc::unauthorized, model_errc::not_found,
         model_errc::quota_exhausted, model_errc::missing_turn, model_errc::bad_configuration})

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Models behind HTTP APIs. This file contains the retry loop and the checks of options; one attempt
+// is made by http/http_caller.cpp, failures are classified by retry.cpp, and limits are shared
+// through model_limits.cpp.
 #include "models/hash.hpp"
 #include "models/http/http_caller.hpp"
 #include "models/http/provider_traits.hpp"
@@ -25,6 +28,7 @@ using models::next_step;
 using models::wire_request;
 using std::chrono::milliseconds;
 
+/// The model of make_provider_model(): combines limits, attempts and waits.
 class provider_model final : public chat_model {
 public:
   provider_model(provider_model_options options, const std::string& key, http_client client,
@@ -33,6 +37,7 @@ public:
         caller_{options_, key, std::move(client), std::move(limits)} {}
 
   [[nodiscard]] task<result<message>> complete(model_request request) const override {
+    // Written once: all attempts send the same bytes.
     const auto asked = models::write_request(options_, request);
     if (!asked)
       co_return asked.error();
@@ -46,6 +51,7 @@ public:
         co_return std::move(**tried.answer);
       if (tried.why.next == next_step::give_up)
         co_return tried.answer.error();
+      // 429 responses have a budget of their own, so that they do not use up the attempts.
       auto& counter = tried.why.next == next_step::wait ? rate_limited : attempts;
       const auto most =
           tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
@@ -59,7 +65,7 @@ public:
   }
 
   [[nodiscard]] std::string fingerprint() const override {
-    // A query may hold a key.
+    // A query may contain an API key.
     const auto query = caller_.query();
     return fmt::format("{} {}{} {} {}{}", models::traits_of(options_.api).name, caller_.url(),
                        query.empty() ? "" : '#' + models::hash_text(query), options_.model,
@@ -68,9 +74,8 @@ public:
   }
 
 private:
-  // Takes references into the frame of complete(), which awaits it at once.
-
-  /// One request, when the limits let it out. Holds its place in flight until the answer is whole.
+  /// Makes one attempt, once the limits permit it, and holds its place in flight until the answer is
+  /// complete. The references point into the frame of complete(), which awaits this task at once.
   task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
     auto line = limits_->calls().acquire();
     const auto permit = co_await line;
@@ -78,6 +83,8 @@ private:
     auto& at = co_await this_home{};
     auto sent = model_limits::time_point{};
     auto tried = models::held_back();
+    // The caller holds a request back if calls were paused while it waited for a connection. The
+    // reserved tokens are returned, and the rate limiter is asked again.
     while (tried.is_held_back) {
       auto turn = limits_->rate().reserve(tokens);
       co_await turn;
@@ -99,8 +106,8 @@ private:
     co_return tried;
   }
 
-  /// The time that the server names, and more when it refuses again and again although it names
-  /// none or little; without a time, the back-off.
+  /// Returns the wait before the next attempt: the time that the server requested, or more if it
+  /// keeps refusing although that time has passed; without such a time, the backoff.
   [[nodiscard]] milliseconds wait_after(const attempt& tried, const model_request& request,
                                         std::uint32_t count) const {
     constexpr auto told_base_ms = std::uint32_t{10};
@@ -123,7 +130,8 @@ private:
             fmt::format("{} (given up after {} attempts)", last.answer.error().text, count)};
   }
 
-  /// Four bytes to a token, and what may be answered: enough for a bucket that is settled later.
+  /// Estimates four bytes per token plus the requested answer length. The reservation is corrected
+  /// when the real usage is known.
   [[nodiscard]] std::int64_t estimate_tokens(const std::string& body) const {
     const auto* most = options_.parameters.if_contains("max_tokens");
     const auto* answer = most ? most->if_int64() : nullptr;
@@ -139,7 +147,7 @@ error bad_option(std::string text) {
   return {model_errc::bad_configuration, std::move(text)};
 }
 
-/// The key, or "" for a server without keys.
+/// Returns the API key, or "" for a server without keys.
 result<std::string> find_key(const provider_model_options& options) {
   const auto name =
       options.api_key_env.value_or(std::string{models::traits_of(options.api).key_env});
@@ -147,12 +155,13 @@ result<std::string> find_key(const provider_model_options& options) {
     return std::string{};
   const auto* value = std::getenv(name.c_str()); // NOLINT(concurrency-mt-unsafe)
   if (value == nullptr || *value == '\0')
-    return bad_option("environment variable " + name +
-                      " holds no key; set it, or set api_key_env to \"\" for a server without "
-                      "keys");
+      return bad_option("environment variable " + name +
+                        " is not set; set it to the API key, or set api_key_env to \"\" for a "
+                        "server without keys");
   return std::string{value};
 }
 
+/// Moves headers_env to headers, with the values of the variables.
 result<> add_headers_of_environment(provider_model_options& options) {
   for (const auto& [name, variable] : std::exchange(options.headers_env, {})) {
     const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
@@ -163,7 +172,7 @@ result<> add_headers_of_environment(provider_model_options& options) {
   return {};
 }
 
-/// Describes the first invalid header, without its value.
+/// Describes the first invalid header. The value is omitted because it may be a secret.
 std::optional<std::string> wrong_header(const http_headers& headers) {
   constexpr auto of_token = std::string_view{"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"};
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
@@ -172,26 +181,29 @@ std::optional<std::string> wrong_header(const http_headers& headers) {
     for (auto& c : lower)
       c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (lower.empty() || lower.find_first_not_of(of_token) != std::string::npos)
-      return "headers: '" + name.substr(0, 50) + "' is not a valid name of a header";
+      return "headers: '" + name.substr(0, 50) + "' is not a valid header name";
     for (const auto* own : {"host", "content-length", "content-type", "transfer-encoding",
                             "connection", "accept", "accept-encoding", "expect", "upgrade"})
       if (lower == own)
         return "headers: '" + name + "' is set by the HTTP client and cannot be overridden";
     if (std::any_of(value.begin(), value.end(), is_control))
-      return "headers: the value of '" + name + "' holds a control character";
+      return "headers: the value of '" + name + "' contains a control character";
   }
   return std::nullopt;
 }
 
+/// Whether the host is this machine, where unencrypted http is safe.
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "::1" ||
          host.starts_with("127.");
 }
 
+/// Derives the options of the HTTP client.
 http_client_options make_http_options(const provider_model_options& options,
                                       const model_limits& limits) {
   auto http = http_client_options{};
-  // Calls wait for the limiter, never for a connection: what it lets out must go out at once.
+  // Calls wait for the limiter, never for a connection: a call that the limiter permits is sent at
+  // once.
   http.connections_per_host_max =
       limits.calls().limit() == 0 ? std::size_t{100'000} : limits.calls().limit();
   http.connect_timeout_ms = options.connect_timeout_ms;
@@ -208,6 +220,7 @@ std::vector<std::string> secrets_of(const provider_model_options& options) {
   auto out = std::vector<std::string>{};
   if (const auto key = find_key(options); key && !key->empty())
     out.push_back(*key);
+  // A copy, in which header values from the environment replace the names of their variables.
   auto all = options;
   if (add_headers_of_environment(all))
     for (const auto& [name, value] : all.headers)
@@ -219,22 +232,22 @@ std::vector<std::string> warnings_of(const provider_model_options& options) {
   const auto where = parse_url(options.base_url);
   if (!where || where->is_tls || is_loopback(where->host) || secrets_of(options).empty())
     return {};
-  return {"the key goes to " + where->host + " over plain http, readable for others; use https"};
+  return {"the API key is sent to " + where->host + " over unencrypted http; use https"};
 }
 
 result<chat_model_ptr> make_provider_model(provider_model_options options, io_runtime& io,
                                            std::shared_ptr<model_limits> limits) {
   SUPERSTEP_ASSERT(limits != nullptr && options.time != nullptr);
   if (options.model.empty())
-    return bad_option("the model needs the name that the server knows it by (model: …)");
+    return bad_option("`model` must be set to the name of the model on the server");
   if (options.attempts_max == 0 || options.rate_limited_max == 0)
     return bad_option("attempts_max and rate_limited_max must be at least 1");
   if (options.base_url.empty())
     options.base_url = models::traits_of(options.api).base_url;
   if (const auto where = parse_url(options.base_url.substr(0, options.base_url.find('?'))); !where)
     return bad_option("base_url: " + where.error().text);
-  if (!parse_url(options.base_url)) // whose query errors do not show
-    return bad_option("base_url: the query holds a blank or a control character");
+  if (!parse_url(options.base_url)) // its error would show the query
+    return bad_option("base_url: the query contains a space or a control character");
   if (auto added = add_headers_of_environment(options); !added)
     return std::move(added).error();
   if (auto wrong = wrong_header(options.headers))

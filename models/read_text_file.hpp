@@ -11,7 +11,9 @@
 
 namespace superstep::models {
 
-/// The whole file; used once per model, before any run starts.
+/// Reads a whole file into memory. Used once per model, before any run starts.
+///
+/// @return model_errc::bad_configuration if the file cannot be read or exceeds `bytes_max`
 [[nodiscard]] inline result<std::string> read_text_file(const std::string& path,
                                                         std::size_t bytes_max) {
   auto failed = std::error_code{};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// A model wrapper that records answers in a journal. The lines are written by journal_format.cpp,
+// the file by recording_file.cpp; replayed_model.cpp plays it back.
 #include "models/journal_format.hpp"
 #include "models/recording_file.hpp"
 
@@ -28,6 +30,7 @@ public:
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
+  // A static coroutine: its parameters keep model and file alive while it is suspended.
   static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<models::recording_file> file,
                                    secret_list secrets, model_request request) {
     auto& at = co_await this_home{};
@@ -39,11 +42,12 @@ private:
     entry.run = request.run_key;
     entry.turn = request.turn;
     entry.question = models::hash_of(request);
-    // The entry stands in this frame, which outlives the inner call.
+    // The lambda refers to this frame, which outlives the inner call.
     if (request.on_chunk)
-      request.on_chunk = [&entry, &passed, tell = std::move(request.on_chunk)](const auto& piece) {
+      request.on_chunk = [&entry, &passed,
+                          forward = std::move(request.on_chunk)](const auto& piece) {
         entry.chunks.emplace_back(passed(), piece);
-        tell(piece);
+        forward(piece);
       };
     auto asking = inner->complete(std::move(request));
     entry.answer = co_await asking;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// A model that reads its answers from a file of chat-completions messages. The file is scanned with
+// simdjson and kept as text.
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
 
@@ -20,20 +22,21 @@ namespace superstep {
 
 namespace {
 
-/// A message of the recording: where its JSON stands in the file's text.
+/// The position of a turn's JSON in the text of the file.
 struct recorded_turn {
   std::size_t begin = 0;
   std::size_t size = 0;
 };
 
+/// The turns of one row, and its line number for errors.
 struct recorded_row {
   std::size_t first_turn = 0;
   std::size_t turns = 0;
   std::size_t line = 0;
 };
 
-/// The text of the file and an index into it. A turn becomes a message when it is asked for: as
-/// messages, a large recording would take several times its size.
+/// The text of a recording and an index into it. A turn is parsed only when it is requested: as
+/// messages, a large recording would need several times its size.
 struct recording {
   std::string path;
   std::string text;
@@ -51,6 +54,7 @@ error bad_line(const recording& in, std::size_t line, std::string_view why) {
           in.path + ':' + std::to_string(line) + ": " + std::string{why}};
 }
 
+/// Parses one turn, which must be an assistant message.
 result<message> read_turn(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed)
@@ -64,10 +68,11 @@ result<message> read_turn(std::string_view text) {
   return from_openai(*object);
 }
 
-/// Reads the lines one by one and stops at the first that is not usable.
+/// Indexes the file line by line; stops at the first invalid line.
 class recording_reader {
 public:
   explicit recording_reader(recording& into) : into_{into}, bytes_{into.text.size()} {
+    // simdjson reads beyond the end of its input.
     into_.text.resize(bytes_ + simdjson::SIMDJSON_PADDING, ' ');
   }
 
@@ -79,9 +84,11 @@ public:
       const auto text = std::string_view{into_.text}.substr(begin, end - begin);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
         if (const auto why = read_line(begin, text, line); !why.empty()) {
+          // An invalid last line without a newline was cut off by a crash, unless it ends like a
+          // complete one.
           if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
             return bad_line(into_, line, why);
-          torn_line = line; // turns that it has added belong to no row
+          torn_line = line; // turns already added for it belong to no row
         }
       begin = end + 1;
     }
@@ -89,11 +96,11 @@ public:
     return std::nullopt;
   }
 
-  std::size_t torn_line = 0; ///< 0: none
+  std::size_t torn_line = 0; ///< 0: no incomplete line
 
 private:
   std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
-    try { // simdjson's exceptions, which end here, keep the reading of a line readable
+    try { // simdjson's exceptions do not leave this function
       auto document = parser_.iterate(text.data(), text.size(), into_.text.size() - begin);
       auto key = std::string{};
       auto row = recorded_row{into_.turns.size(), 0, line};
@@ -116,13 +123,14 @@ private:
       row.turns = into_.turns.size() - row.first_turn;
       const auto [place, is_new] = into_.rows.emplace(key, row);
       return is_new ? std::string{}
-                    : "row \"" + key + "\" is there already, in line " +
-                          std::to_string(place->second.line);
+              : "duplicate row \"" + key + "\", first in line " +
+                       std::to_string(place->second.line);
     } catch (const simdjson::simdjson_error& e) {
-      return std::string{"no usable JSON: "} + e.what();
+      return std::string{"invalid JSON: "} + e.what();
     }
   }
 
+  /// A key may be a number; it is compared as text.
   static std::string read_key(simdjson::ondemand::value value) {
     auto text = std::string_view{};
     if (value.get_string().get(text) == simdjson::SUCCESS)
@@ -130,6 +138,8 @@ private:
     return std::to_string(value.get_int64().value());
   }
 
+  /// Adds a turn to the index. It is parsed once to report errors now, and again when it is
+  /// requested.
   std::string add_turn(std::string_view text) {
     into_.turns.push_back({static_cast<std::size_t>(text.data() - into_.text.data()), text.size()});
     const auto checked = read_turn(text);
@@ -166,7 +176,7 @@ private:
                    recording_.path + " has no row \"" + request.run_key + '"'};
     if (request.turn >= row->second.turns)
       return error{model_errc::missing_turn,
-                   fmt::format("{} has {} turns for row \"{}\"; turn {} (from 0) was asked for",
+                   fmt::format("{} has {} turns for row \"{}\"; turn {} (from 0) was requested",
                                recording_.path, row->second.turns, request.run_key, request.turn)};
     return read_turn(recording_.turn_text(row->second.first_turn + request.turn));
   }
@@ -190,7 +200,8 @@ result<chat_model_ptr> make_recorded_model(recorded_model_options options) {
     return std::move(*fault);
   if (reader.torn_line > 0 && options.note != nullptr)
     *options.note =
-        fmt::format("{}:{}: the last line is torn; it is ignored", loaded.path, reader.torn_line);
+        fmt::format("{}:{}: the last line is incomplete and was ignored", loaded.path,
+                    reader.torn_line);
   return std::make_shared<const recorded_model>(std::move(loaded), options.latency_ms);
 }
 

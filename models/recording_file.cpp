@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The file of a journal, shared by several processes: each has a shared lock (flock) while it may
+// append, and only a process that gets the exclusive lock may repair the file.
 #include "models/recording_file.hpp"
 
 #include "models/journal_format.hpp"
@@ -29,7 +31,7 @@ std::string system_text(int code) {
   return std::error_code{code, std::generic_category()}.message();
 }
 
-/// Up to a block from `offset` on.
+/// Reads up to one block at `offset`.
 std::string read_block(int fd, std::int64_t offset) {
   auto out = std::string(static_cast<std::size_t>(block_bytes), '\0');
   const auto got = ::pread(fd, out.data(), out.size(), offset);
@@ -37,7 +39,7 @@ std::string read_block(int fd, std::int64_t offset) {
   return out;
 }
 
-/// The end of the last newline before `size`; 0 if there is none.
+/// Returns the offset after the last newline before `size`; 0 if there is none.
 std::int64_t last_line_end(int fd, std::int64_t size) {
   while (size > 0) {
     const auto begin = std::max<std::int64_t>(0, size - block_bytes);
@@ -50,27 +52,28 @@ std::int64_t last_line_end(int fd, std::int64_t size) {
   return 0;
 }
 
-/// Whether the first line, of which `start` is the beginning, is that of a recording.
+/// Whether the first line, which begins with `start`, is a journal entry.
 bool is_recording(std::string_view start) {
   const auto end = start.find('\n');
   if (end != std::string_view::npos)
     return read_line(start.substr(0, end)).has_value();
-  return start.starts_with(line_start) || line_start.starts_with(start); // long, or torn
+  // The line is longer than a block, or incomplete.
+  return start.starts_with(line_start) || line_start.starts_with(start);
 }
 
-/// @param create O_CREAT or 0
+/// Opens the file for appending. @param create O_CREAT or 0
 int open_to_add(const std::string& path, int create) {
   const auto fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | create, 0600);
   if (fd >= 0 || errno == ENXIO || errno == EISDIR || errno == ENOENT)
     return fd;
-  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); // a device, perhaps
+  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); // perhaps a device
 }
 
 std::string cannot_open(const std::string& path, int code) {
   return "cannot open the recording " + path + " for writing: " + system_text(code);
 }
 
-/// 0 if the file could be created in its folder, otherwise an errno.
+/// Returns 0 if the file could be created in its folder, otherwise an errno.
 int creation_fault(const std::string& path) {
   auto folder = std::filesystem::path{path}.parent_path();
   if (folder.empty())
@@ -93,6 +96,7 @@ result<recording_file> recording_file::open(std::string path, std::string& note)
   out.path_ = std::move(path);
   out.fd_ = open_to_add(out.path_, 0);
   auto code = out.fd_ < 0 ? errno : 0;
+  // The file is created by the first answer. Until then only check that this will be possible.
   if (code == ENOENT) {
     code = creation_fault(out.path_);
     if (code == 0)
@@ -109,22 +113,24 @@ result<void> recording_file::check_and_repair(std::string& note) {
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode))
     return {};
-  // Who adds to the file has a shared lock; what that process is writing is not torn.
+  // Processes that append hold a shared lock. While one does, an incomplete last line may be a write
+  // in progress, so the repair below is skipped.
   if (info.st_size > 0 && !is_recording(read_block(fd_, 0)))
     return error{model_errc::bad_configuration,
-                 path_ + ":1: is not a line of a recording; answers are not added to a file of "
-                         "another kind: name another one"};
+                     path_ + ":1: is not a line of a recording; answers are only appended to "
+                             "recordings: specify another file"};
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0) {
     const auto end = last_line_end(fd_, info.st_size);
     if (end < info.st_size) {
       if (::ftruncate(fd_, end) != 0)
         return error{model_errc::bad_configuration,
-                     "cannot cut the torn last line of " + path_ + ": " + system_text(errno)};
-      note = path_ + ": the last line was torn (" + std::to_string(info.st_size - end) +
+                     "cannot remove the incomplete last line of " + path_ + ": " +
+                         system_text(errno)};
+      note = path_ + ": the last line was incomplete (" + std::to_string(info.st_size - end) +
              " bytes); it was removed";
     }
   }
-  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) { // a repair takes a short time
+  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) { // a repair takes only a short time
   }
   return {};
 }
@@ -136,7 +142,7 @@ result<void> recording_file::create() {
     return error{is_of_process ? errc::shortage : errc::io_failed, cannot_open(path_, errno)};
   }
   auto note = std::string{};
-  if (const auto checked = check_and_repair(note); !checked) { // another process was faster
+  if (const auto checked = check_and_repair(note); !checked) { // another process created it
     ::close(std::exchange(fd_, -1));
     return error{errc::io_failed, checked.error().text};
   }
@@ -158,9 +164,9 @@ result<void> recording_file::add(std::string line) {
       continue;
     if (got <= 0) {
       const auto code = got == 0 ? ENOSPC : errno;
-      // Unless another process has added a line meanwhile.
+      // A partly written line is removed, unless another process has appended a line since.
       if (written > 0 && ::lseek(fd_, 0, SEEK_END) == begin + static_cast<off_t>(written)) {
-        // If this fails, the torn line is cut when the recording is next opened.
+        // If this fails, the incomplete line is removed when the recording is next opened.
         [[maybe_unused]] const auto cut = ::ftruncate(fd_, begin);
       }
       return error{errc::io_failed,

@@ -8,14 +8,15 @@
 
 namespace superstep::models {
 
-/// A recording that answers are added to, a whole line at a time.
+/// A journal file to which whole lines are appended.
 ///
-/// open() refuses a file with other content, and a path where none can be made. It creates nothing:
-/// a program that is refused afterwards leaves no file. A last line that is torn is removed, unless
-/// another process is adding to the file. A line that could not be written whole is removed again.
+/// open() rejects a file with other content and a path where no file can be created. It does not
+/// create the file, so that a program that fails later leaves none behind. An incomplete last line
+/// is removed, unless another process is appending to the file. A line that could not be written
+/// completely is removed again.
 ///
 /// @par Threads
-/// add(): any.
+/// add() may be called by any number of threads.
 class recording_file {
 public:
   recording_file() = default;
@@ -23,10 +24,12 @@ public:
   recording_file& operator=(recording_file&&) = delete;
   ~recording_file();
 
-  /// @param note what was repaired; empty: nothing
+  /// Opens an existing file or checks that it can be created. @param note receives a description of
+  /// a repair, or ""
   [[nodiscard]] static result<recording_file> open(std::string path, std::string& note);
-  /// Adds `line` and a newline; the first one creates the file. errc::io_failed: the disk refused,
-  /// and nothing was added. errc::shortage: no descriptor was left to create the file.
+  /// Appends `line` and a newline; the first call creates the file. Returns errc::io_failed if the
+  /// write failed, in which case nothing was appended, and errc::shortage if the file could not be
+  /// created for lack of descriptors or memory.
   [[nodiscard]] result<void> add(std::string line);
 
 private:
@@ -35,7 +38,7 @@ private:
 
   std::string path_;
   std::mutex mutex_;
-  int fd_ = -1; // below 0: not created yet
+  int fd_ = -1; // -1: not created yet
 };
 
 } // namespace superstep::models

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A model that plays back a journal written by record_model.cpp.
 #include "models/hash.hpp"
 #include "models/journal_format.hpp"
 #include "models/read_text_file.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using entry_ptr = std::shared_ptr<const models::journal_entry>;
 
-/// All answers of a journal, by their questions.
+/// All answers of a journal, by run, turn and request.
 class journal {
 public:
   using key = std::tuple<std::string, std::uint32_t, std::string>; ///< run, turn, question
@@ -27,7 +28,7 @@ public:
     auto k = key{entry.run, entry.turn, entry.question};
     rows_[std::move(k)].push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
   }
-  /// The next answer; null: there is none.
+  /// Returns the next answer to a request, cycling through repeated ones; null if there is none.
   [[nodiscard]] entry_ptr next(const model_request& request) const {
     const auto k = key{request.run_key, request.turn, models::hash_of(request)};
     const auto found = rows_.find(k);
@@ -58,6 +59,7 @@ public:
   }
 
 private:
+  // A static coroutine: its parameters keep the journal alive while it is suspended.
   static task<result<message>> play(std::shared_ptr<const journal> from, bool with_timing,
                                     model_request request) {
     const auto entry = from->next(request);
@@ -103,10 +105,10 @@ result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
   for (auto begin = std::size_t{0}; begin < text->size();) {
     const auto end = text->find('\n', begin);
     ++number;
-    if (end == text->npos) { // cut off in the middle of writing
+    if (end == text->npos) { // the process died while writing
       if (options.note != nullptr)
-        *options.note = fmt::format("{}:{}: the last line is torn; it is ignored", options.path,
-                                    number);
+        *options.note = fmt::format("{}:{}: the last line is incomplete and was ignored",
+                                    options.path, number);
       break;
     }
     const auto line = std::string_view{*text}.substr(begin, end - begin);

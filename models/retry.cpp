@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides what to do after a failed attempt, and how long to wait. Pure functions;
+// provider_model.cpp contains the loop that uses them.
 #include "models/retry.hpp"
 
 #include "models/hash.hpp"
@@ -18,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A number that is not negative, at the front of `text`, which it is cut off from.
+/// Parses a non-negative number at the start of `text` and removes it from there.
 std::optional<double> take_number(std::string_view& text) {
   auto value = 0.0;
   const auto end = text.data() + text.size();
@@ -29,11 +31,13 @@ std::optional<double> take_number(std::string_view& text) {
   return value;
 }
 
-/// Upwards, so that nothing goes out a moment too early; a day is more than any provider means.
+/// Rounds up, so that no request is sent too early. Limited to one day, which is more than any
+/// provider means.
 milliseconds whole_ms(double ms) {
   return milliseconds{static_cast<std::int64_t>(std::ceil(std::min(ms, 86'400'000.0)))};
 }
 
+/// Milliseconds per unit of OpenAI's durations.
 std::optional<double> unit_in_ms(std::string_view unit) {
   if (unit == "ms")
     return 1.0;
@@ -46,7 +50,7 @@ std::optional<double> unit_in_ms(std::string_view unit) {
   return std::nullopt;
 }
 
-/// The date form of RFC 9110: "Sun, 06 Nov 1994 08:49:37 GMT".
+/// Parses an HTTP date (RFC 9110, section 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT".
 std::optional<std::chrono::system_clock::time_point> read_http_date(const std::string& text) {
   auto parts = std::tm{};
   auto in = std::istringstream{text};
@@ -62,11 +66,11 @@ milliseconds time_until(std::chrono::system_clock::time_point date,
   return std::clamp(std::chrono::ceil<milliseconds>(date - now), milliseconds{0}, whole_ms(1e12));
 }
 
-/// The headers of OpenAI and Anthropic that say what remains, and when it is filled up again.
+/// Rate-limit headers of OpenAI and Anthropic: the remaining amount, and when it is restored.
 struct remainder {
   std::string_view left;
   std::string_view reset;
-  bool is_date; ///< or the time until then
+  bool is_date; ///< a point in time; otherwise a duration
 };
 constexpr auto remainders = std::array{
     remainder{"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests", false},
@@ -79,7 +83,7 @@ constexpr auto remainders = std::array{
               "anthropic-ratelimit-output-tokens-reset", true},
 };
 
-/// A time of RFC 3339 in UTC, "2026-11-21T08:49:37Z", fractions of a second left out.
+/// Parses an RFC 3339 timestamp in UTC, "2026-11-21T08:49:37Z"; fractions of a second are ignored.
 std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::string& text) {
   auto parts = std::tm{};
   auto in = std::istringstream{text};
@@ -94,12 +98,14 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
 
 failure judge(int status, std::string_view code) noexcept {
   if (status == 429 || status == 402) {
+    // An exhausted quota needs a human; other 429 responses pass with time.
     if (status == 402 || code == "insufficient_quota")
       return {model_errc::quota_exhausted, next_step::give_up, false};
     return {model_errc::rate_limited, next_step::wait, true};
   }
   if (status == 408)
     return {model_errc::timed_out, next_step::try_again, false};
+  // 409 is a conflict that passes, e.g. a lock timeout at OpenAI.
   if (status >= 500 || status == 409)
     return {model_errc::server_error, next_step::try_again, status == 503 || status == 529};
   if (status == 401 || status == 403)
@@ -116,7 +122,7 @@ failure judge_stream(std::string_view code) noexcept {
     std::string_view code;
     int status;
   };
-  // What the codes of OpenAI and Anthropic would have been as a status.
+  // HTTP statuses that correspond to the error codes of OpenAI and Anthropic inside a stream.
   constexpr auto known = std::array{
       meaning{"rate_limit_error", 429},        meaning{"rate_limit_exceeded", 429},
       meaning{"insufficient_quota", 402},      meaning{"billing_error", 402},
@@ -133,7 +139,7 @@ failure judge_stream(std::string_view code) noexcept {
 }
 
 failure judge_answer(const std::error_code& code) noexcept {
-  // Damaged on its way, or a page of something in between: another one may be well.
+  // Damaged in transit, or a page from a proxy: another attempt may succeed.
   if (code == make_error_code(errc::parse_failed))
     return {model_errc::bad_answer, next_step::try_again, false};
   if (code == make_error_code(model_errc::server_error))
@@ -150,7 +156,7 @@ failure judge_answer(const std::error_code& code) noexcept {
 failure judge(const std::error_code& transport) noexcept {
   if (transport == make_error_code(errc::timed_out))
     return {model_errc::timed_out, next_step::try_again, false};
-  if (is_shortage(transport)) // the HTTP client has waited for as long as the request may take
+  if (is_shortage(transport)) // the HTTP client has already waited for the duration of the request
     return {model_errc::unreachable, next_step::give_up, false};
   if (transport == make_error_code(errc::too_large))
     return {model_errc::bad_answer, next_step::give_up, false};
@@ -221,6 +227,7 @@ std::optional<milliseconds> read_exhausted(const http_headers& headers,
 
 milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms, std::string_view run_key,
                      std::uint32_t turn, std::uint32_t attempt) {
+  // The exponent is limited so that doubling cannot overflow.
   const auto doubled =
       std::ldexp(static_cast<double>(base_ms), static_cast<int>(std::min(attempt, 33U)) - 1);
   const auto bound = std::min(doubled, static_cast<double>(max_ms));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits the answers of scripted models into stream pieces. Four bytes approximate one token.
 #include "models/script_pieces.hpp"
 
 #include <superstep/base/json.hpp>
@@ -34,6 +35,7 @@ message_chunk text_chunk(std::string_view piece) {
 }
 
 std::vector<message_chunk> call_chunks(const message& answer) {
+  // The index joins the pieces of one call. Only the first piece has a name and an id.
   auto out = std::vector<message_chunk>{};
   const auto add = [&](std::int64_t index, tool_call_chunk piece) {
     piece.index = index;

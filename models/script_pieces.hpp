@@ -6,18 +6,19 @@
 #include <string_view>
 #include <vector>
 
-// How the scripted model cuts an answer into the pieces of a stream. They add up to the answer.
+// Splits an answer of the scripted model into the pieces of a stream, which add up to the answer.
 namespace superstep::models {
 
-/// A text in pieces of about four bytes, a token each, never within a character.
+/// Splits a text into pieces of about four bytes, one token each, never inside a UTF-8 character.
 [[nodiscard]] std::vector<std::string_view> text_pieces(std::string_view text);
 
+/// Returns a piece with this text.
 [[nodiscard]] message_chunk text_chunk(std::string_view piece);
 
-/// The pieces of all tool calls: of each its name and id, then its arguments as JSON text.
+/// Returns the pieces of all tool calls: for each call its name and id, followed by its arguments.
 [[nodiscard]] std::vector<message_chunk> call_chunks(const message& answer);
 
-/// The piece that ends an answer; holds its usage.
+/// Returns the last piece of an answer, which contains its usage.
 [[nodiscard]] message_chunk last_chunk_of(const message& answer);
 
 } // namespace superstep::models

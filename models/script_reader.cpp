@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the YAML of scripted models and reports all errors of a file at once.
 #include "models/script_reader.hpp"
 
 #include <yaml-cpp/yaml.h>
@@ -13,13 +14,14 @@ namespace superstep::models {
 
 namespace {
 
-constexpr auto depth_max = 32; // of nested values in `args`
+constexpr auto depth_max = 32; // nesting of values in `args`
 
-/// Collects every fault of the file, so that it can be put right in one go.
+/// Collects the errors of a file, so that a user can fix all of them in one go.
 class reader {
 public:
   explicit reader(std::string name) : name_{std::move(name)} {}
 
+  /// Reads the whole file. After an error it continues with a default, to find further errors.
   script read(const YAML::Node& root) {
     auto out = script{};
     allow(root, "the file",
@@ -37,12 +39,12 @@ public:
         for (const auto& rule : rules)
           out.rules.push_back(read_rule(rule));
     }
-    if (const auto otherwise = child(root, "default")) {
-      allow(otherwise, "default", {"text", "calls", "usage"});
-      out.otherwise = read_answer(otherwise);
+    if (const auto default_answer = child(root, "default")) {
+      allow(default_answer, "default", {"text", "calls", "usage"});
+      out.default_answer = read_answer(default_answer);
     }
-    if (out.rules.empty() && !out.otherwise)
-      fault(root, "there is neither a rule nor a default, so nothing could be answered");
+    if (out.rules.empty() && !out.default_answer)
+      fault(root, "the file needs at least one rule or a default");
     return out;
   }
 
@@ -55,11 +57,13 @@ public:
 private:
   void fault(const YAML::Node& at, const std::string& what) { fault(at.Mark(), what); }
 
+  /// yaml-cpp throws if a node that is not a map is indexed; this returns an undefined node
+  /// instead.
   static YAML::Node child(const YAML::Node& of, const char* name) {
     return of.IsMap() ? of[name] : YAML::Node{YAML::NodeType::Undefined};
   }
 
-  /// Refuses other keys, keys that come twice, and what is no map at all.
+  /// Reports unknown keys, duplicate keys, and a node that is not a map.
   void allow(const YAML::Node& map, const std::string& where,
              std::initializer_list<std::string_view> keys) {
     if (!map.IsMap()) {
@@ -72,7 +76,7 @@ private:
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
         fault(entry.first, "unknown key \"" + key + "\" in " + where + "; known: " + list(keys));
       if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        fault(entry.first, "\"" + key + "\" comes twice in " + where);
+        fault(entry.first, "duplicate key \"" + key + "\" in " + where);
       seen.push_back(key);
     }
   }
@@ -86,21 +90,23 @@ private:
 
   template <class Number>
   Number number(const YAML::Node& node, const std::string& what, Number low, Number high) {
+    // The comparisons are negated so that NaN is rejected. yaml-cpp would wrap a negative number
+    // around.
     auto out = Number{};
     if (!node.IsScalar() || !YAML::convert<Number>::decode(node, out) ||
         (std::is_unsigned_v<Number> && node.Scalar().starts_with('-')) || !(out >= low) ||
         !(out <= high)) {
-      fault(node, what + " must be a number that is not negative" +
-                      (high == Number{1} ? " and not above 1" : ""));
+      fault(node, what + " must be a non-negative number" +
+                      (high == Number{1} ? " of at most 1" : ""));
       return low;
     }
     return out;
   }
   template <class Number>
-  Number number(const YAML::Node& of, const char* name, Number otherwise) {
+  Number number(const YAML::Node& of, const char* name, Number default_value) {
     const auto node = child(of, name);
     return node ? number<Number>(node, name, Number{}, std::numeric_limits<Number>::max())
-                : otherwise;
+                : default_value;
   }
 
   std::string text(const YAML::Node& node, const std::string& what) {
@@ -110,6 +116,7 @@ private:
     return {};
   }
 
+  /// Reads a fixed time (a number) or one distribution (a map).
   script_latency read_latency(const YAML::Node& node) {
     auto out = script_latency{};
     constexpr auto most = std::numeric_limits<double>::max();
@@ -119,7 +126,7 @@ private:
     }
     allow(node, "latency_ms", {"uniform", "lognormal"});
     if (node.size() != 1)
-      fault(node, "latency_ms takes one of uniform and lognormal");
+      fault(node, "latency_ms must contain either uniform or lognormal");
     if (const auto uniform = node["uniform"]) {
       out.kind = script_latency::shape::uniform;
       if (!uniform.IsSequence() || uniform.size() != 2) {
@@ -140,6 +147,7 @@ private:
     return out;
   }
 
+  /// Reads the probability of each kind of fault, in the order in which they are drawn.
   std::vector<std::pair<model_errc, double>> read_faults(const YAML::Node& node) {
     allow(node, "faults",
           {"bad_request", "unauthorized", "not_found", "rate_limited", "quota_exhausted",
@@ -163,7 +171,7 @@ private:
     add("bad_answer", model_errc::bad_answer);
     add("missing_turn", model_errc::missing_turn);
     if (sum > 1)
-      fault(node, "the chances of faults add up to more than 1");
+      fault(node, "the probabilities of faults add up to more than 1");
     return out;
   }
 
@@ -195,20 +203,22 @@ private:
     return message_type::human;
   }
 
+  /// Compiles a pattern once, when the script is loaded.
   std::shared_ptr<const re2::RE2> read_pattern(const YAML::Node& node, const std::string& what) {
     auto pattern = std::make_shared<const re2::RE2>(text(node, what), re2::RE2::Quiet);
     if (!pattern->ok())
-      fault(node, what + " is no RE2 pattern: " + pattern->error());
+      fault(node, what + " is not a valid RE2 pattern: " + pattern->error());
     return pattern;
   }
 
+  /// Reads the members that rules and the default have in common.
   script_answer read_answer(const YAML::Node& node) {
     auto out = script_answer{};
-    const auto said = child(node, "text");
+    const auto content = child(node, "text");
     const auto calls = child(node, "calls");
-    if (said)
-      out.text = text(said, "text");
-    if (!said && !calls)
+    if (content)
+      out.text = text(content, "text");
+    if (!content && !calls)
       fault(node, "an answer needs text, calls or both");
     if (calls && !calls.IsSequence())
       fault(calls, "calls must be a list");
@@ -245,6 +255,7 @@ private:
     return out;
   }
 
+  /// Keeps texts unconverted: their type is known only after captures have been substituted.
   script_value read_value(const YAML::Node& node, int depth) {
     auto out = script_value{};
     if (depth > depth_max) {
@@ -259,7 +270,7 @@ private:
       for (const auto& item : node)
         items.push_back(read_value(item, depth + 1));
     } else if (node.IsScalar()) {
-      out.of = script_text{node.Scalar(), node.Tag() == "!"}; // the tag of a quoted text
+      out.of = script_text{node.Scalar(), node.Tag() == "!"}; // yaml-cpp's tag of a quoted text
     }
     return out;
   }
@@ -275,8 +286,8 @@ result<script> read_script(const std::string& text, const std::string& name) {
   auto out = script{};
   try {
     out = from.read(YAML::Load(text));
-  } catch (const YAML::Exception& e) { // thrown by yaml-cpp for what is no YAML at all
-    from.fault(e.mark, "no usable YAML: " + e.msg);
+  } catch (const YAML::Exception& e) { // syntax errors
+    from.fault(e.mark, "invalid YAML: " + e.msg);
   }
   if (!from.faults().empty())
     return error{model_errc::bad_configuration, from.faults()};

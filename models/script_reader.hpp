@@ -9,7 +9,9 @@
 
 namespace superstep::models {
 
-/// Reads the format that scripted_model.hpp describes. `name` stands in front of each fault's line.
+/// Reads a script in the format described in scripted_model.hpp.
+///
+/// @param name precedes the line number in each error, e.g. the path of the file
 [[nodiscard]] result<script> read_script(const std::string& text, const std::string& name);
 
 } // namespace superstep::models

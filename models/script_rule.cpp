@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Evaluates the rules of scripted models: conditions, substitution of matches, and answer times.
 #include "models/script_rule.hpp"
 
 #include <algorithm>
@@ -10,6 +11,8 @@ namespace superstep::models {
 
 namespace {
 
+/// Searches from an offset. The whole text is passed to RE2, so that `^` and `\b` see what precedes
+/// it.
 std::optional<captures> search(const re2::RE2& pattern, std::string_view text, std::size_t from) {
   auto groups = std::array<re2::StringPiece, 10>{};
   const auto count = std::min(pattern.NumberOfCapturingGroups() + 1, 10);
@@ -22,7 +25,7 @@ std::optional<captures> search(const re2::RE2& pattern, std::string_view text, s
   return out;
 }
 
-/// What an unquoted YAML value means: the JSON words and numbers, or else text.
+/// Converts an unquoted YAML value: JSON's keywords and numbers, otherwise text.
 json::value typed(std::string text) {
   if (text == "true" || text == "false")
     return text == "true";
@@ -37,9 +40,10 @@ json::value typed(std::string text) {
   if (const auto read = std::from_chars(text.data(), end, real);
       read.ec == std::errc{} && read.ptr == end && std::isfinite(real))
     return real;
-  return json::value(text); // braces would make it a list of one
+  return json::value(text); // with braces it would become a list
 }
 
+/// Substitutes recursively. Quoted texts stay texts; others are converted afterwards.
 json::value substitute_value(const script_value& value, const captures& with) {
   if (const auto* text = std::get_if<script_text>(&value.of)) {
     auto filled = substitute(text->text, with);
@@ -71,6 +75,7 @@ std::optional<captures> script_rule::fits(const message& last, std::string_view 
 }
 
 std::string substitute(std::string_view text, const captures& with) {
+  // A backslash before any other character is kept.
   auto out = std::string{};
   for (auto i = std::size_t{0}; i < text.size(); ++i) {
     const auto next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
@@ -101,7 +106,7 @@ std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
     out.push_back(*found);
     const auto end =
         static_cast<std::size_t>((*found)[0].data() - text.data()) + (*found)[0].size();
-    from = (*found)[0].empty() ? end + 1 : end; // an empty match would be found for ever
+    from = (*found)[0].empty() ? end + 1 : end; // skip an empty match, or it would be found forever
   }
   return out;
 }
@@ -112,7 +117,7 @@ std::chrono::nanoseconds answer_time(const script& from, std::size_t text_bytes,
   auto ms = l.low_ms;
   if (l.kind == script_latency::shape::uniform)
     ms += (l.high_ms - l.low_ms) * random.first;
-  if (l.kind == script_latency::shape::lognormal) { // Box and Muller's normal number
+  if (l.kind == script_latency::shape::lognormal) { // Box-Muller transform
     const auto normal =
         std::sqrt(-2 * std::log(1 - random.first)) * std::cos(2 * std::numbers::pi * random.second);
     ms = std::min(l.low_ms * std::exp(l.sigma * normal), l.high_ms);

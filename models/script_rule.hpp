@@ -20,17 +20,17 @@
 
 namespace superstep::models {
 
-/// What a pattern found: the whole match and its groups; empty where a group took no part.
+/// A match of a pattern: the whole match and its groups. Groups that did not participate are empty.
 using captures = std::array<std::string_view, 10>;
 
-/// A value in `args` as it stands in the file. Texts may refer to captures.
+/// A value in `args` as written in the file; its texts may contain \0 to \9.
 struct script_value;
 struct script_entry;
 using script_list = std::vector<script_value>;
 using script_map = std::vector<script_entry>;
 struct script_text {
   std::string text;
-  bool is_quoted = false; ///< stays text whatever it looks like
+  bool is_quoted = false; ///< not converted to a number or keyword
 };
 struct script_value {
   std::variant<script_text, script_list, script_map> of;
@@ -40,60 +40,61 @@ struct script_entry {
   script_value value;
 };
 
+/// A tool call that a rule makes.
 struct script_call {
   std::string name;
   script_map args;
-  std::shared_ptr<const re2::RE2> for_each; ///< may be nullptr
+  std::shared_ptr<const re2::RE2> for_each; ///< one call per match; null: one call
 };
 
-/// What is answered.
+/// The answer of a rule.
 struct script_answer {
   std::string text;
   std::vector<script_call> calls;
   std::optional<token_usage> usage;
 };
 
-/// When it is answered.
+/// A rule: its conditions (unset ones always hold) and its answer.
 struct script_rule {
   std::optional<message_type> type;
   std::optional<std::uint32_t> turn;
   std::optional<std::string> tool;
-  std::shared_ptr<const re2::RE2> match; ///< may be nullptr
+  std::shared_ptr<const re2::RE2> match; ///< null: any text
   script_answer answer;
 
-  /// The captures when it fits; they point into `text`.
+  /// Returns the captures if the rule matches, pointing into `text`. `number` is the turn.
   [[nodiscard]] std::optional<captures> fits(const message& last, std::string_view text,
                                              std::uint32_t number) const;
 };
 
-/// How long an answer takes, without its text.
+/// The distribution of answer times, without the time for the text.
 struct script_latency {
   enum class shape : std::uint8_t { fixed, uniform, lognormal };
   shape kind = shape::fixed;
-  double low_ms = 0;  ///< fixed: the time; lognormal: the median
-  double high_ms = 0; ///< uniform and lognormal: the longest
+  double low_ms = 0;  ///< fixed: the value; uniform: the minimum; lognormal: the median
+  double high_ms = 0; ///< uniform and lognormal: the maximum
   double sigma = 0;
 };
 
-/// A whole file.
+/// The content of a script file.
 struct script {
   std::uint64_t seed = 0;
   script_latency latency;
-  double tokens_per_second = 0; ///< 0 = at once
+  double tokens_per_second = 0; ///< 0: text without delay
   std::vector<std::pair<model_errc, double>> faults;
   std::vector<script_rule> rules;
-  std::optional<script_answer> otherwise;
+  std::optional<script_answer> default_answer;
 };
 
-/// Replaces \0 to \9 and \\.
+/// Replaces \0 to \9 by captures and \\ by a backslash.
 [[nodiscard]] std::string substitute(std::string_view text, const captures& with);
 [[nodiscard]] json::object substitute(const script_map& args, const captures& with);
 
-/// The captures of each place that the pattern finds, at most `places_max`.
+/// Returns the captures of all matches, at most `places_max`.
 [[nodiscard]] std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
                                              std::size_t places_max);
 
-/// Time of an answer with so much text; `random` are two numbers in [0, 1).
+/// Returns the duration of an answer with this much text; `random` are two numbers in [0, 1).
 [[nodiscard]] std::chrono::nanoseconds answer_time(const script& from, std::size_t text_bytes,
                                                    std::pair<double, double> random);
 

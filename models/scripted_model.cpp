@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The scripted model: evaluates the rules (script_rule.cpp) of a file (script_reader.cpp) and
+// delivers answers with the configured timing.
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
 #include "models/script_pieces.hpp"
@@ -20,15 +22,16 @@ public:
       : script_{std::move(script)}, calls_max_{calls_max}, content_hash_{std::move(content_hash)} {}
 
   [[nodiscard]] task<result<message>> complete(model_request request) const override {
+    // Seeded by run, file and turn, so that repeated runs get equal answers, times and faults.
     auto random = models::seeded_random{request.run_key, script_.seed, request.turn};
-    const auto luck = random.unit();
+    const auto draw = random.unit();
     const auto spread = std::pair{random.unit(), random.unit()};
-    auto out = answer(request, luck);
+    auto out = answer(request, draw);
     const auto time = models::answer_time(script_, out ? out->content.size() : 0, spread);
     if (out && request.on_chunk) {
       const auto before_text = models::answer_time(script_, 0, spread);
-      auto telling = tell(*out, std::move(request.on_chunk), before_text, time - before_text);
-      co_await telling;
+      auto streaming = stream(*out, std::move(request.on_chunk), before_text, time - before_text);
+      co_await streaming;
     } else if (time.count() > 0) {
       auto rest = sleep_for{time};
       co_await rest;
@@ -39,9 +42,9 @@ public:
   [[nodiscard]] std::string fingerprint() const override { return "scripted " + content_hash_; }
 
 private:
-  /// Streams an answer: the pieces of its text evenly over `writing`, after `waiting`; then those of
-  /// its calls at once.
-  static task<void> tell(const message& answer, chunk_handler on_chunk,
+  /// Streams an answer: first a wait, then the pieces of the text evenly spread over `writing`,
+  /// then the pieces of the calls without delay.
+  static task<void> stream(const message& answer, chunk_handler on_chunk,
                          std::chrono::nanoseconds waiting, std::chrono::nanoseconds writing) {
     auto& at = co_await this_home{};
     const auto begin = at.where->now() + waiting;
@@ -55,7 +58,7 @@ private:
       }
       on_chunk(models::text_chunk(pieces[i]));
     }
-    if (begin > at.where->now()) { // no text
+    if (begin > at.where->now()) { // an answer without text
       auto rest = sleep_until{begin};
       co_await rest;
     }
@@ -64,11 +67,13 @@ private:
     on_chunk(models::last_chunk_of(answer));
   }
 
-  [[nodiscard]] result<message> answer(const model_request& request, double luck) const {
+  /// Returns the injected fault, the answer of the first matching rule, or the default.
+  [[nodiscard]] result<message> answer(const model_request& request, double draw) const {
+    // The probabilities divide [0, 1) into ranges; `draw` falls into at most one of them.
     for (const auto& [kind, chance] : script_.faults) {
-      if (luck < chance)
+      if (draw < chance)
         return error{kind, "the script injects a fault: " + make_error_code(kind).message()};
-      luck -= chance;
+      draw -= chance;
     }
     if (request.messages.empty() && !request.system)
       return error{model_errc::bad_request, "there is no message to answer"};
@@ -77,15 +82,17 @@ private:
     for (const auto& rule : script_.rules)
       if (const auto found = rule.fits(last, text, request.turn))
         return make_answer(rule.answer, *found, text, request.turn);
-    if (!script_.otherwise)
+    if (!script_.default_answer)
       return error{model_errc::bad_answer,
-                   "no rule of the script fits turn " + std::to_string(request.turn) +
-                       " and it has no default; the last message begins: " + text.substr(0, 200)};
+                   "no rule of the script matches turn " + std::to_string(request.turn) +
+                       ", and there is no default; the last message begins: " +
+                       text.substr(0, 200)};
     auto whole = models::captures{};
     whole[0] = text;
-    return make_answer(*script_.otherwise, whole, text, request.turn);
+    return make_answer(*script_.default_answer, whole, text, request.turn);
   }
 
+  /// Builds an answer: `found` are the captures of the rule, `text` is searched by `for_each`.
   [[nodiscard]] result<message> make_answer(const models::script_answer& from,
                                             const models::captures& found, std::string_view text,
                                             std::uint32_t turn) const {
@@ -106,8 +113,8 @@ private:
           add(call, place);
       if (out.tool_calls.size() > calls_max_)
         return error{model_errc::bad_answer,
-                     fmt::format("the script makes more than {} calls in one "
-                                 "answer; raise calls_max",
+                     fmt::format("the script makes more than {} calls in one answer; raise "
+                                  "calls_max",
                                  calls_max_)};
     }
     return out;

@@ -10,14 +10,18 @@
 
 namespace superstep::models {
 
-/// Takes a stream of server-sent events apart, in pieces of any size: any split of the bytes,
-/// between CR and LF too, gives the same events as the whole. Event names, ids and comments are
-/// passed over; an event that the end of the stream cuts off is none.
+/// Splits a stream of server-sent events. The input may be divided anywhere, even between CR and
+/// LF. Event names, ids and comments are ignored, and so is an incomplete event at the end of the
+/// stream.
+///
+/// Source: WHATWG HTML Living Standard, section 9.2
+/// (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 class sse_parser {
 public:
   explicit sse_parser(std::size_t event_bytes_max) noexcept : bytes_max_{event_bytes_max} {}
 
-  /// Appends the data of each event that the bytes complete. errc::too_large ends the stream.
+  /// Appends the data of each event that these bytes complete. Returns errc::too_large if an event
+  /// exceeds the limit; the stream cannot be continued then.
   [[nodiscard]] result<void> feed(std::string_view bytes, std::vector<std::string>& events);
 
 private:
@@ -27,7 +31,7 @@ private:
   std::string line_;
   std::string data_;
   bool has_data_ = false;
-  bool after_cr_ = false; // a LF that follows belongs to the line that has ended
+  bool after_cr_ = false; // a following LF belongs to the line that has ended
   bool is_first_line_ = true;
 };
 

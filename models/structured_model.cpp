@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Answers as JSON: requests a schema from the provider or forces a tool call, and checks the
+// result.
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -13,14 +15,16 @@ namespace superstep {
 
 namespace {
 
+/// Length of the part of an answer that is shown in errors.
 constexpr auto excerpt_size = std::size_t{200};
 
+/// Checks an answer in text form.
 structured_answer read_text(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   const auto text = text_of(out.raw);
   auto parsed = parse_json(text);
   if (!parsed)
-    out.fault = "the answer is no JSON: " + text.substr(0, excerpt_size);
+    out.fault = "the answer is not valid JSON: " + text.substr(0, excerpt_size);
   else if (!matches_schema(*parsed, schema.schema))
     out.fault = "the answer does not match the schema: " + text.substr(0, excerpt_size);
   else
@@ -28,6 +32,7 @@ structured_answer read_text(message raw, const answer_schema& schema) {
   return out;
 }
 
+/// Checks the arguments of the schema's tool call.
 structured_answer read_call(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   for (const auto& call : out.raw.tool_calls)
@@ -43,6 +48,7 @@ structured_answer read_call(message raw, const answer_schema& schema) {
   return out;
 }
 
+// A free coroutine: its parameters keep model and schema alive while it is suspended.
 task<result<structured_answer>> complete_with(chat_model_ptr model, model_request request,
                                               std::shared_ptr<const answer_schema> schema,
                                               structured_method method) {

@@ -5,7 +5,7 @@
 
 namespace superstep::models {
 
-/// An answer that came whole, as the one piece of a stream.
+/// Returns a complete answer as the single piece of a stream.
 [[nodiscard]] inline message_chunk whole_chunk(const message& answer) {
   auto out = message_chunk{};
   out.part = answer;

@@ -160,7 +160,7 @@ message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids
   return answer;
 }
 
-void add_usage(std::optional<token_usage>& sum, const boxed<token_usage>& more) {
+void add_usage(std::optional<token_usage>& sum, const optional_box<token_usage>& more) {
   if (!sum || !more) {
     if (!sum)
       sum = more;

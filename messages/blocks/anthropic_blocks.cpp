@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts the content of Anthropic's answers to standard blocks. Called by content_blocks.cpp.
+// Follows langchain-core 1.7.2, messages/block_translators/anthropic.py.
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
@@ -9,6 +11,7 @@ namespace superstep::blocks {
 
 namespace {
 
+/// Converts a citation. The location members that the standard does not know go to `extras`.
 json::object citation(const json::object& from) {
   const auto type = type_of(from);
   auto out = json::object{{"type", "citation"}, {"cited_text", text_in(from, "cited_text")}};
@@ -39,6 +42,8 @@ json::object text_block(const json::object& block) {
   return out;
 }
 
+/// Converts a tool_use block. The message's parsed call is preferred, because the application may
+/// have edited it; a streamed block becomes a tool_call_chunk.
 json::object tool_use_block(const json::object& block, const source& from) {
   const auto& calls = from.whole.tool_calls;
   const auto id = text_in(block, "id");
@@ -63,18 +68,19 @@ json::object tool_use_block(const json::object& block, const source& from) {
   return out;
 }
 
-/// A tool that the provider runs itself. `name` is what the standard calls it.
+/// Converts a call of a tool that the provider runs itself. `name` is the tool's standard name.
 json::object server_call_block(const json::object& block, const source& from,
                                std::string_view name) {
   const auto* input = object_in(block, "input");
   const auto is_empty = !input || input->empty();
+  // A stream sends the first piece without arguments.
   if (from.is_chunk && is_empty && !block.contains("partial_json"))
     return {{"type", "server_tool_call_chunk"},
             {"name", name},
             {"args", ""},
             {"id", text_in(block, "id")}};
   auto args = input ? *input : json::object{};
-  if (is_empty) // a stream leaves `input` empty and sends it as text
+  if (is_empty) // a stream leaves `input` empty and sends the JSON text in `partial_json`
     (void)read_object(text_in(block, "partial_json"), args);
   return {{"type", "server_tool_call"},
           {"name", name},
@@ -82,6 +88,8 @@ json::object server_call_block(const json::object& block, const source& from,
           {"id", text_in(block, "id")}};
 }
 
+/// Converts the result of a provider-run tool. Errors are reported by `is_error`, or by an
+/// `error_code` inside the content.
 json::object server_result_block(const json::object& block) {
   auto out = json::object{{"type", "server_tool_result"},
                           {"tool_call_id", text_in(block, "tool_use_id")},
@@ -101,6 +109,7 @@ json::object server_result_block(const json::object& block) {
   return out;
 }
 
+/// Converts a piece of arguments. Without a tool call of its own it belongs to a provider-run tool.
 json::object delta_block(const json::object& block, const source& from) {
   if (from.piece)
     return call_chunk_block(*from.piece);
@@ -146,8 +155,9 @@ void add_anthropic_blocks(json::array& into, const source& from) {
   for (const auto& element : *from.whole.blocks) {
     const auto* block = element.if_object();
     if (!block)
-      continue; // bare text stands only in the content, as with OpenAI
-    // Standard blocks that somebody put there stay: only these have names of their own.
+      continue; // bare strings are not blocks; they appear in the content only, as with OpenAI
+    // Blocks that the application added in standard form are kept. Only these types differ from
+    // Anthropic's names.
     auto out = is_one_of(type_of(*block), {"reasoning", "tool_call", "non_standard"})
                    ? *block
                    : standard(*block, from);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Accessors for JSON blocks that all converters in this folder share.
 #include "block_parts.hpp"
 
 #include <algorithm>

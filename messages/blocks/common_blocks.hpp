@@ -6,31 +6,34 @@
 
 namespace superstep::blocks {
 
-/// A message whose blocks are asked for, and what is known of the stream it came from.
+/// A message to convert, and the stream that it came from.
 struct source {
   const message& whole;
-  /// The only piece of a call in a chunk of a stream that goes on, or nullptr.
+  /// In a chunk that is not the last: its tool call piece, if there is exactly one; else nullptr.
   const tool_call_chunk* piece = nullptr;
-  bool is_chunk = false; ///< of a stream that goes on
+  bool is_chunk = false; ///< a chunk that is not the last
 };
 
-/// The standard block of one element of content, whoever wrote it: standard blocks as they are; the
-/// multimodal inputs of chat completions, of Anthropic and of the older form with `source_type`
-/// converted; anything else as non_standard. `position` makes ids for converted blocks that have
-/// none. An error for an older form that has no standard one.
+/// Converts one element of content, independent of the provider. Standard blocks are returned
+/// unchanged. Multimodal inputs of chat completions, of Anthropic and of the older form with
+/// `source_type` are converted; anything else becomes non_standard.
+///
+/// @param position the index in the content, used for the ids of converted blocks without one
+/// @return an error for an older form without a standard equivalent
 [[nodiscard]] result<json::object> standard_block(const json::value& element, std::size_t position);
 
-/// Adds the standard blocks of an answer of Anthropic's models. @pre the content is a list
+/// Appends the standard blocks of an Anthropic answer. @pre the content is a list
 void add_anthropic_blocks(json::array& into, const source&);
-/// Adds the standard blocks of an answer of OpenAI's models. @pre the content is a list
+/// Appends the standard blocks of an OpenAI answer. @pre the content is a list
 void add_openai_blocks(json::array& into, const source&);
-/// A call that the provider ran itself, and its result, if `block` is one; false otherwise.
+/// If `block` is a call of a provider-run tool, appends a call block and a result block. Returns
+/// whether it is.
 bool add_openai_server_blocks(json::array& into, const json::object& block,
                               const json::array& content);
 
-/// `{type: "tool_call", name, args, id}`
+/// Returns `{type: "tool_call", name, args, id}`.
 [[nodiscard]] json::object call_block(const tool_call&);
-/// `{type: "tool_call_chunk", name, args, id, index?}`
+/// Returns `{type: "tool_call_chunk", name, args, id, index?}`.
 [[nodiscard]] json::object call_chunk_block(const tool_call_chunk&);
 
 } // namespace superstep::blocks

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// content_blocks(): chooses the converter by the provider (anthropic_blocks.cpp, openai_blocks.cpp,
+// standard_block.cpp for all others) and adds tool calls and reasoning that are stored beside the
+// content.
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
@@ -22,11 +25,13 @@ std::string_view provider_of(const message& m) {
   return text_in(m.response_metadata, "model_provider");
 }
 
-/// The text of a chat completion has its calls beside it, and these need no id to be told apart.
+/// Whether this is a chat completion: plain text with its tool calls beside it. These calls are
+/// appended even without an id.
 bool is_chat_completion(const message& m) {
   return !m.blocks && provider_of(m) == "openai";
 }
 
+/// Appends the tool calls that no block represents yet.
 void add_calls(json::array& into, const message& m) {
   for (const auto& call : m.tool_calls) {
     const auto is_there = [&](const json::value& block) {
@@ -39,6 +44,7 @@ void add_calls(json::array& into, const message& m) {
   }
 }
 
+/// Inserts the reasoning that servers send beside the text, unless a block already contains it.
 void add_reasoning(json::array& into, const message& m) {
   const auto text = text_in(m.additional_kwargs, "reasoning_content");
   const auto is_there = std::any_of(into.begin(), into.end(), [](const json::value& block) {
@@ -72,6 +78,7 @@ result<json::array> standard_blocks(const source& from) {
 
 result<json::array> blocks_of(const source& from) {
   const auto& m = from.whole;
+  // The content is already standard.
   if (m.blocks && text_in(m.response_metadata, "output_version") == "v1")
     return *m.blocks;
   auto out = standard_blocks(from);
@@ -82,7 +89,7 @@ result<json::array> blocks_of(const source& from) {
   return out;
 }
 
-/// Pieces of calls that no block stands for: beside a text, or without any content.
+/// Whether tool call pieces have no block: they come beside a text, or without any content.
 bool has_bare_pieces(const message_chunk& chunk) {
   const auto& m = chunk.part;
   if (chunk.is_last || chunk.call_chunks.empty())
@@ -93,6 +100,7 @@ bool has_bare_pieces(const message_chunk& chunk) {
   return m.content.empty() || is_chat_completion(m) || !are_read;
 }
 
+/// Replaces the parsed calls by their pieces, because the arguments are still incomplete.
 void put_pieces(json::array& blocks, const std::vector<tool_call_chunk>& calls) {
   const auto is_call = [](const json::value& block) {
     return has_type(block, "tool_call") || has_type(block, "invalid_tool_call");
@@ -102,7 +110,7 @@ void put_pieces(json::array& blocks, const std::vector<tool_call_chunk>& calls) 
     blocks.push_back(call_chunk_block(call));
 }
 
-/// An answer of Anthropic's that says nothing is a text that says nothing.
+/// Represents an empty answer of Anthropic as an empty text block, as langchain-core does.
 void add_silence(json::array& blocks, const message& m) {
   if (blocks.empty() && !m.blocks && m.type == message_type::ai && provider_of(m) == "anthropic")
     blocks.push_back(json::object{{"type", "text"}, {"text", ""}});

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts the content of OpenAI's Responses answers to standard blocks; provider-run tools are in
+// openai_server_blocks.cpp. Called by content_blocks.cpp. Follows langchain-core 1.7.2,
+// messages/block_translators/openai.py.
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
@@ -10,13 +13,16 @@ namespace superstep::blocks {
 
 namespace {
 
-/// Indexes of converted blocks are texts of their own, so that they do not meet those of others.
+/// Copies the index with a prefix of the block type. One item may become several blocks, so the
+/// provider's plain numbers would collide.
 void copy_index(json::object& into, const json::object& from, std::string_view prefix) {
   if (const auto* index = member(from, "index"))
     into["index"] = std::string{prefix} +
                     (index->is_string() ? std::string{index->get_string()} : to_text(*index));
 }
 
+/// Converts an annotation to a standard citation; unknown kinds are kept as
+/// non_standard_annotation.
 json::object annotation(const json::object& from) {
   const auto type = type_of(from);
   auto out = json::object{{"type", "citation"}};
@@ -37,6 +43,7 @@ json::object annotation(const json::object& from) {
   return {{"type", "non_standard_annotation"}, {"value", from}};
 }
 
+/// Text blocks differ from the standard only in their annotations and index.
 json::object openai_text_block(json::object block) {
   block.emplace("text", "");
   if (auto* list = block.if_contains("annotations"); list && list->is_array())
@@ -47,6 +54,7 @@ json::object openai_text_block(json::object block) {
   return block;
 }
 
+/// langchain-core encodes the index of a summary part in hexadecimal; merged streams compare it.
 std::string hex_of(std::string_view text) {
   constexpr auto digits = std::string_view{"0123456789abcdef"};
   auto out = std::string{};
@@ -58,7 +66,8 @@ std::string hex_of(std::string_view text) {
   return out;
 }
 
-/// One block per entry of the summary; what else there is goes with the first.
+/// Creates one reasoning block per entry of the summary. The other members go to the first block's
+/// `extras`.
 void add_reasoning(json::array& into, const json::object& block) {
   const auto* summary = block.if_contains("summary");
   if (!summary) {
@@ -85,6 +94,8 @@ void add_reasoning(json::array& into, const json::object& block) {
   }
 }
 
+/// Converts a generated image; its parameters go to `extras`. A call without a result is not
+/// finished and becomes non_standard instead.
 void add_image(json::array& into, const json::object& block) {
   auto out = json::object{{"type", "image"}, {"base64", block.at("result")}};
   if (const auto format = text_in(block, "output_format"); !format.empty())
@@ -98,7 +109,7 @@ void add_image(json::array& into, const json::object& block) {
   into.push_back(std::move(out));
 }
 
-/// The call that the message has for this block, valid or not; an empty object when it has none.
+/// Returns the message's call for this block, valid or invalid; an empty object if it has none.
 json::object call_of(const json::object& block, const source& from) {
   if (from.piece)
     return call_chunk_block(*from.piece);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts calls of the tools that OpenAI runs itself (web search, file search, code interpreter,
+// MCP). Each item becomes a server_tool_call and a server_tool_result block. Part of
+// openai_blocks.cpp.
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
@@ -10,6 +13,7 @@ namespace superstep::blocks {
 
 namespace {
 
+/// Call and result are related by the id of the item.
 json::object server_call(const json::object& block, std::string_view name) {
   return {{"type", "server_tool_call"}, {"name", name}, {"id", text_in(block, "id")}};
 }
@@ -18,7 +22,8 @@ json::object server_result(const json::object& block) {
   return {{"type", "server_tool_result"}, {"tool_call_id", text_in(block, "id")}};
 }
 
-/// A status that is neither completed nor failed has no standard word and goes to the extras.
+/// Sets the status of a result. A status other than completed and failed has no standard name and
+/// goes to `extras`.
 void add_status(json::object& result, const json::object& block) {
   const auto status = text_in(block, "status");
   if (status == "failed")
@@ -29,6 +34,7 @@ void add_status(json::object& result, const json::object& block) {
     add_extra(result, "status", json::value(status));
 }
 
+/// Sets the status of an MCP result, which has an error text instead of a status.
 void add_error(json::object& result, const json::object& block) {
   const auto* error = member(block, "error");
   const auto failed = error && *error != "";
@@ -37,7 +43,7 @@ void add_error(json::object& result, const json::object& block) {
   result["status"] = failed ? "error" : "success";
 }
 
-/// What was found, when anything was.
+/// Copies the output of the tool unless it is empty.
 void add_output(json::object& result, const json::object& block, std::string_view key) {
   const auto* output = member(block, key);
   const auto* list = output ? output->if_array() : nullptr;
@@ -45,6 +51,7 @@ void add_output(json::object& result, const json::object& block, std::string_vie
     result["output"] = *output;
 }
 
+/// Copies the members that are not among `known`.
 void copy_unless(json::object& into, const json::object& from,
                  std::initializer_list<std::string_view> known) {
   for (const auto& [key, value] : from)
@@ -52,7 +59,8 @@ void copy_unless(json::object& into, const json::object& from,
       into[key] = value;
 }
 
-/// Call and result stand next to each other in a list, so the result's index is one more.
+/// Appends call and result. They are adjacent in the list, so the index of the result is one
+/// higher.
 void add_pair(json::array& into, const json::object& block, json::object call, json::object result,
               std::string_view mark, std::string_view result_mark) {
   if (const auto* index = block.if_contains("index"); index && index->is_int64()) {
@@ -65,6 +73,7 @@ void add_pair(json::array& into, const json::object& block, json::object call, j
     into.push_back(std::move(result));
 }
 
+/// The sources that were found are part of the action; they are moved to the result.
 void add_web_search(json::array& into, const json::object& block) {
   auto call = server_call(block, "web_search");
   auto result = server_result(block);
@@ -105,6 +114,7 @@ void add_code_interpreter(json::array& into, const json::object& block) {
   add_pair(into, block, std::move(call), std::move(result), "cic", "cir");
 }
 
+/// Arguments that are not a JSON object are kept as text in `extras`.
 void add_mcp_call(json::array& into, const json::object& block) {
   auto call = server_call(block, "remote_mcp");
   const auto arguments = text_in(block, "arguments");
@@ -151,7 +161,7 @@ bool add_openai_server_blocks(json::array& into, const json::object& block,
     add_mcp_list(into, block);
   else
     return false;
-  // A result that the content has already is not given twice.
+  // The content may already contain the result as a block of its own; it is not added twice.
   const auto has_result = std::any_of(content.begin(), content.end(), [&](const json::value& v) {
     const auto* other = v.if_object();
     return other && is_one_of(type_of(*other), {"web_search_result", "server_tool_result"}) &&

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts content that is not an answer of a known provider: multimodal inputs of chat completions
+// and Anthropic, and langchain's older data blocks. Also builds the blocks of tool calls.
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
@@ -8,21 +10,24 @@ namespace superstep::blocks {
 
 namespace {
 
+/// Returns a block with a generated id.
 json::object made(std::string_view type, std::size_t position) {
   return {{"type", type}, {"id", "lc_block_" + std::to_string(position)}};
 }
 
+/// Adds the remaining members to `extras`, with a prefix that names their origin.
 void add_extras_as(json::object& block, const json::object& from, std::string_view known,
                    std::string_view also_known, std::string_view prefix) {
   for (const auto& [key, value] : from)
     if (key != json::string_view{known} && key != json::string_view{also_known}) {
-      // `detail` keeps its name: it is what everybody reads.
+      // `detail` keeps its name because readers look for it without the prefix.
       const auto plain = key == "detail" ? std::string{} : std::string{prefix};
       add_extra(block, plain + std::string{key}, value);
     }
 }
 
-/// image_url, input_audio and file of chat completions; false when the block is none of them.
+/// Converts image_url, input_audio and file of chat completions. Returns false for other
+/// blocks.
 bool read_openai_input(const json::object& block, std::size_t position, json::object& out) {
   const auto type = type_of(block);
   if (!is_one_of(type, {"image_url", "input_audio", "file"}))
@@ -30,7 +35,7 @@ bool read_openai_input(const json::object& block, std::size_t position, json::ob
   const auto* inner = object_in(block, type);
   if (!inner)
     return false;
-  // What is missing a part is no such input; nobody should take it for one.
+  // A block that lacks a required member is not such an input and stays as it is.
   const auto needs = [&](std::string_view key) { return !text_in(*inner, key).empty(); };
   if ((type == "image_url" && !needs("url")) ||
       (type == "input_audio" && (!needs("data") || !needs("format"))))
@@ -69,7 +74,7 @@ bool read_openai_input(const json::object& block, std::size_t position, json::ob
   return true;
 }
 
-/// Anthropic's image and document with a `source`.
+/// Converts Anthropic's image and document blocks with a `source`.
 bool read_anthropic_input(const json::object& block, json::object& out) {
   const auto type = type_of(block);
   const auto* source = object_in(block, "source");
@@ -97,7 +102,7 @@ bool read_anthropic_input(const json::object& block, json::object& out) {
   return true;
 }
 
-/// The form before the standard: `source_type` says where the data is.
+/// Converts the form that preceded the standard, in which `source_type` names the kind of data.
 result<json::object> read_older_form(const json::object& block, std::size_t position) {
   const auto kind = text_in(block, "source_type");
   auto out = json::object{{"type", type_of(block)}};
@@ -130,6 +135,7 @@ result<json::object> standard_block(const json::value& element, std::size_t posi
   if (const auto* text = element.if_string())
     return json::object{{"type", "text"}, {"text", *text}};
   const auto& given = element.as_object();
+  // A non_standard block may wrap one that can be converted after all.
   const auto* wrapped = type_of(given) == "non_standard" ? object_in(given, "value") : nullptr;
   const auto& block = wrapped ? *wrapped : given;
   const auto type = type_of(block);

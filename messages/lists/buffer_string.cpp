@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Renders a conversation as plain text; the XML form is in buffer_xml.cpp.
 
 #include <superstep/messages/buffer_string.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -8,6 +9,7 @@ namespace superstep {
 
 namespace {
 
+/// Only the prefixes of human and ai messages can be configured, as in langchain-core.
 std::string_view prefix_of(const message& m, const buffer_options& options) {
   switch (m.type) {
   case message_type::human:

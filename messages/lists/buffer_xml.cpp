@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Renders a conversation as XML; the plain form is in buffer_string.cpp. Escaping follows Python's
+// xml.sax.saxutils, which langchain-core uses.
 #include "../blocks/block_parts.hpp"
 
 #include <superstep/messages/buffer_string.hpp>
@@ -13,7 +15,7 @@ namespace {
 
 using namespace blocks;
 
-/// Documents and results of tools are cut here, in characters.
+/// Length limit of documents and tool results, in code points; longer ones end in "...".
 constexpr auto document_length_max = std::size_t{500};
 
 void append_escaped(std::string& out, std::string_view text) {
@@ -34,7 +36,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// With the quotes, of the kind that the value does not hold.
+/// Returns an attribute value in quotes: double quotes, or single ones if the value contains only
+/// double quotes.
 std::string attribute(std::string_view value) {
   const auto has = [&](char c) { return value.find(c) != std::string_view::npos; };
   const auto quote = has('"') && !has('\'') ? '\'' : '"';
@@ -53,6 +56,7 @@ std::string attribute(std::string_view value) {
   return out += quote;
 }
 
+/// Truncates a text to document_length_max code points.
 std::string shortened(std::string_view text) {
   auto end = std::size_t{0};
   for (auto characters = std::size_t{0}; end < text.size(); ++end)
@@ -67,7 +71,7 @@ std::string element(std::string_view name, std::string_view text) {
   return text.empty() ? "" : '<' + tag + '>' + escaped(text) + "</" + tag + '>';
 }
 
-/// A link to media that stand elsewhere; data URLs are no links.
+/// Returns an element that refers to media by URL or file id; "" for embedded data.
 std::string link(std::string_view name, const json::object& from) {
   const auto url = text_in(from, "url");
   const auto id = text_in(from, "file_id");
@@ -95,7 +99,7 @@ std::string server_result(const json::object& block) {
          "</server_tool_result>";
 }
 
-/// "" for what says nothing as text.
+/// Renders one block; "" for a block without a text form, such as embedded media.
 std::string part_of(const json::object& block) {
   const auto type = type_of(block);
   if (!text_in(block, "base64").empty())
@@ -139,6 +143,7 @@ std::string calls_of(const message& m) {
     out += "  <tool_call id=" + attribute(call.id) + " name=" + attribute(call.name) + '>' +
            escaped(to_spaced_json(call.args)) + "</tool_call>\n";
   const auto* function = object_in(m.additional_kwargs, "function_call");
+  // `function_call` is the older form; it is ignored if there are tool calls.
   if (function && m.tool_calls.empty())
     out += "  <function_call name=" + attribute(text_in(*function, "name")) + '>' +
            escaped(text_in(*function, "arguments")) + "</function_call>\n";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Filters a conversation by name, id, type and tool call.
 #include <superstep/messages/filter_messages.hpp>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ bool is_included(const message& m, const message_filter& f) {
          is_among(f.include_ids, m.id);
 }
 
+/// Whether a content block is one of these calls. Anthropic repeats calls as tool_use blocks.
 bool is_block_of(const json::value& block, const std::vector<std::string>& calls) {
   const auto* object = block.if_object();
   const auto* type = object ? object->if_contains("type") : nullptr;
@@ -37,7 +39,7 @@ bool is_block_of(const json::value& block, const std::vector<std::string>& calls
          is_among(calls, std::string{id->get_string()});
 }
 
-/// The message without those calls; nullptr when none is left.
+/// Returns the message without these calls; nullptr if no call is left.
 message_ptr without_calls(message_ptr m, const std::vector<std::string>& calls) {
   if (calls.empty() || m->type != message_type::ai || m->tool_calls.empty())
     return m;

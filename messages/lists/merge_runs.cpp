@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Merges adjacent messages of one type. Each message is appended as if it were the next chunk of a
+// stream, so that content, usage and metadata follow the rules of message_chunk.cpp.
 #include <superstep/messages/merge_runs.hpp>
 #include <superstep/messages/message_chunk.hpp>
 
@@ -16,6 +18,8 @@ void move_to_end(std::vector<T>& into, std::vector<T>&& more) {
               std::make_move_iterator(more.end()));
 }
 
+/// Appends `next`, with the separator between two texts. Its response metadata is dropped, because
+/// that of the first message counts.
 result<> merge(message_chunk& run, message next, std::string_view separator) {
   auto& m = run.part;
   if (!m.blocks && !next.blocks && !m.content.empty() && !next.content.empty())
@@ -26,6 +30,7 @@ result<> merge(message_chunk& run, message next, std::string_view separator) {
   return append(run, message_chunk{std::move(next), {}, false});
 }
 
+/// Tool messages answer different calls, and remove messages delete different ids.
 bool can_merge(const message& a, const message& b) {
   return a.type == b.type && a.type != message_type::tool && a.type != message_type::remove;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Estimates tokens by counting characters, as langchain-core does, so that trimming gives the same
+// results.
 
 #include <superstep/messages/openai_form.hpp>
 #include <superstep/messages/python_text.hpp>
@@ -12,13 +14,14 @@ namespace superstep {
 
 namespace {
 
-/// Code points: bytes that do not continue another.
+/// Returns the number of code points: the bytes that are not UTF-8 continuation bytes.
 std::size_t length_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
   }));
 }
 
+/// Length of a value in Python's notation, which langchain-core counts.
 std::size_t printed_length(const json::value& value) {
   auto text = std::string{};
   append_python_literal(text, value);
@@ -68,7 +71,7 @@ std::int64_t approximate_tokens::operator()(const message& m) const {
       tokens += is_image(block) ? per_image : 0;
     }
   } else if (!m.tool_calls.empty()) {
-    characters += printed_length(printed_calls(m)); // lists hold their calls as blocks
+    characters += printed_length(printed_calls(m)); // block lists already contain the calls
   }
   characters += length_of(m.tool_call_id);
   if (names_count)

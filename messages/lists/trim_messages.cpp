@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Trims a conversation to a token budget. Messages are kept whole from one end; the first one that
+// does not fit may be kept in part.
 #include <superstep/base/assert.hpp>
 #include <superstep/messages/trim_messages.hpp>
 
@@ -15,7 +17,7 @@ bool is_one_of(const message& m, const std::vector<message_type>& types) {
   return std::find(types.begin(), types.end(), m.type) != types.end();
 }
 
-/// Lines with their ends.
+/// Splits a text into lines, with their line breaks.
 std::vector<std::string> lines_of(const std::string& text) {
   auto lines = std::vector<std::string>{};
   for (auto begin = std::size_t{0};;) {
@@ -27,6 +29,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   }
 }
 
+/// The text that is split into lines when the blocks themselves do not fit: that of the first text
+/// block.
 std::string first_text(const message& m) {
   if (!m.blocks)
     return m.content;
@@ -41,14 +45,15 @@ std::string first_text(const message& m) {
   return {};
 }
 
-/// Cuts messages from one end. `last` is `first` seen in a mirror: messages, blocks and lines come
-/// in reverse, and what is kept is put right again.
+/// Keeps messages from the front. For `last`, the caller passes the messages in reverse and
+/// reverses the result; blocks and lines of a partial message are then taken from their end.
 class trimmer {
 public:
   explicit trimmer(const trim_options& options)
       : options_{options}, mirrored_{options.strategy == trim_strategy::last} {}
 
-  /// The longest beginning of `given` that fits, without what follows the last of `end_on`.
+  /// Returns the longest prefix of `given` within the budget, without the messages after the last
+  /// one of a type in `end_on`.
   std::vector<message_ptr> beginning(std::vector<message_ptr> given, std::int64_t budget,
                                      const std::vector<message_type>& end_on) const {
     auto kept = std::vector<message_ptr>{};
@@ -68,8 +73,8 @@ public:
   }
 
 private:
-  /// The most items of `all` that fit when `make` builds the message from the first (mirrored: the
-  /// last) n of them; more items never take fewer tokens.
+  /// Returns the message with the most items that fits, by binary search. `make(n)` builds it from
+  /// the first n items (the last n if mirrored). More items must never take fewer tokens.
   template <class Make>
   std::optional<message> most_of(std::size_t all, const Make& make, std::int64_t budget) const {
     auto fitting = std::size_t{0};
@@ -83,6 +88,8 @@ private:
     return fitting == 0 ? std::nullopt : std::optional{make(fitting)};
   }
 
+  /// Shortens a message: first to fewer blocks, then to fewer lines of its first text. At least one
+  /// block or line is removed.
   std::optional<message> part_of(message m, std::int64_t budget) const {
     if (m.blocks && !m.blocks->empty()) {
       const auto blocks = *std::move(m.blocks);
@@ -112,9 +119,10 @@ private:
   bool mirrored_;
 };
 
+/// langchain-core rejects these combinations as well.
 error refused(std::string_view what) {
   return {errc::invalid_argument,
-          "trim_messages: " + std::string{what} + " can only be had with the strategy `last`"};
+          "trim_messages: " + std::string{what} + " requires strategy `last`"};
 }
 
 } // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Interprets the finish reason of an answer. An answer that was cut off may contain incomplete tool
+// calls, which must not be executed.
 #include "models/providers/answer_end.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -11,7 +13,7 @@ std::string_view reason_in(const json::object& metadata) {
   for (const auto* key : {"finish_reason", "stop_reason", "done_reason"})
     if (const auto reason = text_in(metadata, key); !reason.empty())
       return reason;
-  // Responses names a status, and the reason beside it.
+  // The Responses API reports a status, with the reason in `incomplete_details`.
   const auto status = text_in(metadata, "status");
   const auto* details = object_in(metadata, "incomplete_details");
   const auto reason = details ? text_in(*details, "reason") : std::string_view{};
@@ -21,6 +23,7 @@ std::string_view reason_in(const json::object& metadata) {
 } // namespace
 
 std::string why_cut(std::string_view reason) {
+  // Servers differ in capitalisation.
   auto word = std::string{reason};
   for (auto& c : word)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -8,15 +8,15 @@
 
 namespace superstep::providers {
 
-/// Returns "" if a model stopped by itself, given the reason that its provider names, else a text
-/// for errors: `the answer was cut (length)`. Servers have many words for a limit or a filter, so
-/// every reason counts as one that is not known to be the model's own.
+/// Returns "" if the model stopped by itself, otherwise a text for errors: `the answer was cut
+/// (length)`. Providers have many names for limits and filters, so every reason that is not known
+/// to be a normal end counts as a cut.
 [[nodiscard]] std::string why_cut(std::string_view reason);
 
-/// Returns that text for the metadata of an answer in any provider's form.
+/// Returns this text for the metadata of an answer, in the form of any provider.
 [[nodiscard]] std::string why_cut(const json::object& metadata);
 
-/// Returns that text for a stream, which has to name its reason at the end.
+/// Returns this text for a stream, which must report a reason before it ends.
 [[nodiscard]] std::string why_cut_stream(const json::object& metadata);
 
 } // namespace superstep::providers

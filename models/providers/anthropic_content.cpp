@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts the content of a message to Anthropic's blocks. The API rejects unknown members, so
+// blocks of answers are reduced to what it accepts. Images and files are converted by
+// anthropic_data.cpp; turns are assembled by anthropic_request.cpp.
 #include "models/providers/anthropic_content.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -12,6 +15,7 @@ namespace superstep::providers {
 
 namespace {
 
+/// Builds a tool_use block; a missing id is sent as null.
 json::object tool_use(std::string_view id, std::string_view name, json::value input) {
   auto block = json::object{
       {"type", "tool_use"}, {"id", id.empty() ? json::value{} : json::value(id)}, {"name", name}};
@@ -19,12 +23,13 @@ json::object tool_use(std::string_view id, std::string_view name, json::value in
   return block;
 }
 
+/// Parses a JSON object; an empty object if the text is not one.
 json::value object_of(std::string_view text) {
   auto parsed = parse_json(text);
   return parsed && parsed->is_object() ? *std::move(parsed) : json::value(json::object{});
 }
 
-/// The input of a call as an answer gave it; a stream leaves it empty and sends it as text.
+/// Returns the input of a call. A stream leaves `input` empty and delivers it as text.
 json::value input_of(const json::object& block) {
   const auto* input = member(block, "input");
   const auto* object = input ? input->if_object() : nullptr;
@@ -33,7 +38,8 @@ json::value input_of(const json::object& block) {
   return object_of(text_in(block, "partial_json"));
 }
 
-/// Members that the API knows; streams and the standard form add others, which it refuses.
+/// Returns the members that the API accepts. Streams and the standard form add others. nullopt: the
+/// block is sent unchanged.
 std::optional<json::object> known_members(const json::object& block) {
   const auto type = type_of(block);
   if (type == "text")
@@ -52,7 +58,7 @@ std::optional<json::object> known_members(const json::object& block) {
   return std::nullopt;
 }
 
-/// Citations of the standard form as Anthropic had them; those of others cannot be sent.
+/// Converts standard citations back to Anthropic's. Those of other providers cannot be sent.
 json::array citations_of(const json::array& annotations, bool is_own) {
   auto out = json::array{};
   for (const auto& annotation : annotations) {
@@ -82,7 +88,7 @@ json::array citations_of(const json::array& annotations, bool is_own) {
   return out;
 }
 
-/// A tool that the provider ran, as it was written.
+/// Converts a call of a provider-run tool back to the block it came from.
 json::object own_server_call(const json::object& block) {
   const auto name = text_in(block, "name");
   const auto* extras = object_in(block, "extras");
@@ -100,6 +106,7 @@ json::object own_server_call(const json::object& block) {
   return out;
 }
 
+/// Converts the result of a provider-run tool back to the block it came from.
 json::object own_server_result(const json::object& block) {
   const auto* extras = object_in(block, "extras");
   auto out = json::object{{"type", extras ? text_in(*extras, "block_type") : ""},
@@ -110,7 +117,7 @@ json::object own_server_result(const json::object& block) {
   return out;
 }
 
-/// A block of the standard form in Anthropic's own; empty for one it has no form for.
+/// Converts a standard block to Anthropic's form. Empty if there is no such form.
 json::object own_form(const json::object& block, const message& m) {
   const auto type = type_of(block);
   const auto is_own = provider_of(m) == "anthropic";
@@ -136,7 +143,8 @@ json::object own_form(const json::object& block, const message& m) {
     return tool_use(text_in(block, "id"), text_in(block, "name"), std::move(input));
   }
   if (type == "invalid_tool_call") {
-    // Whose arguments cannot be read: the result that says so refers to it.
+    // The arguments are unreadable, but the tool message with the error refers to this call, so it
+    // is sent without input.
     const auto id = text_in(block, "id");
     const auto name = text_in(block, "name");
     return is_own && !id.empty() && !name.empty() ? tool_use(id, name, json::object{})
@@ -152,6 +160,7 @@ json::object own_form(const json::object& block, const message& m) {
   return block;
 }
 
+/// Builds the content of one message.
 class content_writer {
 public:
   explicit content_writer(const message& m) : m_{m} {}
@@ -181,6 +190,7 @@ private:
     return add_block(standard ? own_form(*given, m_) : *given);
   }
 
+  /// Adds one block. Reasoning of other providers is dropped, because it has no valid signature.
   result<> add_block(const json::object& block) {
     const auto type = type_of(block);
     const auto from_elsewhere = m_.type != message_type::ai || provider_of(m_) != "anthropic";
@@ -194,7 +204,7 @@ private:
     if (type == "tool_result")
       return add_tool_result(block);
     if (type == "text" && text_in(block, "text").find_first_not_of(" \t\r\n") == std::string::npos)
-      return {}; // the API refuses empty texts
+      return {}; // the API rejects empty text
     blocks_.push_back(known_members(block).value_or(block));
     return {};
   }
@@ -207,7 +217,8 @@ private:
     return {};
   }
 
-  /// The message's own call is preferred: somebody may have edited it.
+  /// Adds a tool call. The message's parsed call is preferred, because the application may have
+  /// edited it.
   result<> add_tool_use(const json::object& block) {
     const auto id = text_in(block, "id");
     const auto call = std::find_if(m_.tool_calls.begin(), m_.tool_calls.end(),
@@ -226,6 +237,7 @@ private:
       inner.blocks = *content;
       if (inside_result_)
         return bad_request("Anthropic cannot take a tool_result inside a tool_result");
+      // Converted recursively, one level deep.
       auto writer = content_writer{inner};
       writer.inside_result_ = true;
       auto written = writer.write();
@@ -237,7 +249,8 @@ private:
     return {};
   }
 
-  /// Calls are compared with what the content had, not with each other: two without an id are two.
+  /// Adds the tool calls that the content does not contain as blocks. Calls are not compared with
+  /// each other, because several calls may lack an id.
   void add_calls() {
     const auto content_end = blocks_.size();
     const auto has_call = [&](std::string_view id) {
@@ -249,7 +262,7 @@ private:
     for (const auto& c : m_.tool_calls)
       if (!has_call(c.id))
         blocks_.push_back(tool_use(c.id, c.name, c.args));
-    // The result that says what was wrong refers to it, so the call must be there.
+    // The tool message with the error refers to this call, so it must be sent too.
     for (const auto& c : m_.invalid_tool_calls)
       if (!has_call(c.id))
         blocks_.push_back(tool_use(c.id, c.name, json::object{}));

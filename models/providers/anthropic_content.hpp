@@ -5,11 +5,12 @@
 
 namespace superstep::providers {
 
-/// The content of one turn as Anthropic takes it, as a list of blocks. Of an answer the calls that
-/// are no block yet come last.
+/// Returns the content of a message as a list of Anthropic's blocks. Tool calls of an ai message
+/// that have no block are appended. Returns model_errc::bad_request for a block that the API does
+/// not support.
 [[nodiscard]] result<json::array> anthropic_blocks(const message& m);
 
-/// An image, file or text-plain block with a `source`.
+/// Converts an image, file or text-plain block to a block with a `source`.
 [[nodiscard]] result<json::object> anthropic_data_block(const json::object& block);
 
 } // namespace superstep::providers

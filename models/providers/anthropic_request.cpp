@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds requests for Anthropic's Messages API. Turns must alternate between user and assistant, so
+// adjacent human and tool messages are merged.
 #include "models/providers/anthropic_content.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -13,13 +15,13 @@ namespace {
 
 using namespace providers;
 
-/// One turn of the conversation. Its content is a string as long as it is one message's text.
+/// One turn of the conversation. The content is a string if the turn is a single text.
 struct turn {
   bool is_user = true;
   json::value content;
 };
 
-/// Blank text is left out of a list: the API refuses it there.
+/// Converts content to a list of blocks. Blank text is dropped because the API rejects it.
 json::array as_blocks(json::value content) {
   if (content.is_array())
     return std::move(content.get_array());
@@ -29,6 +31,7 @@ json::array as_blocks(json::value content) {
   return blocks;
 }
 
+/// Appends content to a turn, which thereby becomes a list of blocks.
 void add_to_turn(json::value& into, json::value more) {
   auto blocks = as_blocks(std::move(into));
   for (auto& block : as_blocks(std::move(more)))
@@ -36,6 +39,7 @@ void add_to_turn(json::value& into, json::value more) {
   into = std::move(blocks);
 }
 
+/// Whether the content already consists of tool_result blocks only.
 bool is_result_list(const message& m) {
   if (!m.blocks || m.blocks->empty())
     return false;
@@ -45,12 +49,14 @@ bool is_result_list(const message& m) {
   return true;
 }
 
-/// A tool message as one block of a user's turn. A cache mark on its content belongs to the whole.
+/// Converts a tool message to a tool_result block. A cache_control on its content is moved to the
+/// block, where the API expects it.
 result<json::value> tool_result_of(const message& m) {
   auto content = json::value(m.content);
   auto cache_control = json::value{};
   if (m.blocks) {
     auto blocks = anthropic_blocks(m);
+    // Content that already consists of tool_result blocks is sent unchanged.
     if (!blocks || is_result_list(m))
       return blocks ? result<json::value>{*std::move(blocks)} : std::move(blocks).error();
     for (auto& block : *blocks)
@@ -80,7 +86,7 @@ result<json::value> content_of(const message& m) {
   return json::value(*std::move(blocks));
 }
 
-/// The API refuses a last answer that ends in white space.
+/// Removes trailing white space: the API rejects it in a final assistant turn.
 void trim_end(json::value& content) {
   auto* text = content.if_string();
   if (auto* blocks = content.if_array(); blocks && !blocks->empty())
@@ -97,13 +103,14 @@ bool is_empty(const json::value& content) {
   return content == "" || (blocks && blocks->empty());
 }
 
-/// Splits a conversation into system prompt and turns.
+/// Splits a conversation into the system prompt and turns.
 class conversation {
 public:
+  /// Adds a message to the system prompt, to the current user turn, or as a new turn.
   result<> add(const message& m) {
     if (m.type == message_type::remove || m.type == message_type::chat ||
         m.type == message_type::function)
-      return bad_request("Anthropic has no role for a message of type \"" +
+      return bad_request("Anthropic does not support messages of type \"" +
                          std::string{to_string(m.type)} + '"');
     auto content = content_of(m);
     if (!content)
@@ -119,6 +126,7 @@ public:
     return {};
   }
 
+  /// Writes `system` and `messages`.
   void write(json::object& body) && {
     if (const auto* blocks = system_.if_array();
         !system_.is_null() && (!blocks || !blocks->empty()))
@@ -130,7 +138,7 @@ public:
       if (!t.is_user && is_last)
         trim_end(t.content);
       if (!t.is_user && !is_last && is_empty(t.content))
-        continue; // only the last answer may be empty
+        continue; // only the final answer may be empty
       auto form = json::object{{"role", t.is_user ? "user" : "assistant"}};
       form["content"] = std::move(t.content);
       messages.push_back(std::move(form));
@@ -139,11 +147,11 @@ public:
 
 private:
   result<> add_system(json::value content) {
-    is_new_turn_ = true; // what it stood between stays apart
+    is_new_turn_ = true; // messages on both sides of a system message are not merged
     if (const auto* blocks = content.if_array())
       for (const auto& block : *blocks)
         if (const auto type = type_of(block.as_object()); type != "text")
-          return bad_request("Anthropic takes text only in a system message, got type \"" +
+          return bad_request("Anthropic accepts only text in system messages, got type \"" +
                              std::string{type} + '"');
     if (system_.is_null())
       system_ = std::move(content);
@@ -157,11 +165,12 @@ private:
   std::vector<turn> turns_;
 };
 
+/// Converts a tool to Anthropic's form; other forms are sent unchanged.
 json::value tool_form(const json::value& tool) {
   const auto* given = tool.if_object();
   const auto* function = given ? object_in(*given, "function") : nullptr;
   if (given && !function && given->contains("parameters") && !given->contains("type"))
-    function = given; // the function alone
+    function = given; // a function without its wrapper object
   if (!function)
     return tool;
   auto out = only(*function, {"name", "description", "strict"});
@@ -172,6 +181,7 @@ json::value tool_form(const json::value& tool) {
   return out;
 }
 
+/// Adds `tools` and `tool_choice`. A text other than auto and any is the name of a tool.
 result<> add_tools(json::object& body, const provider_question& q) {
   if (!q.tools.empty()) {
     auto& tools = body["tools"].emplace_array();
@@ -192,6 +202,7 @@ result<> add_tools(json::object& body, const provider_question& q) {
     else
       body["tool_choice"] = json::object{{"type", "tool"}, {"name", *word}};
   }
+  // Anthropic expresses this option as a member of tool_choice.
   const auto* parallel = member(q.binding, "parallel_tool_calls");
   if (parallel && parallel->is_bool()) {
     auto& form = body["tool_choice"];
@@ -202,6 +213,7 @@ result<> add_tools(json::object& body, const provider_question& q) {
   return {};
 }
 
+/// Copies the parameters; `stop` has another name and is always a list.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())

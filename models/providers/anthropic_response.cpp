@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads answers of Anthropic's Messages API, complete or streamed.
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 using namespace providers;
 
-/// A call says who made it: null stands for the model itself.
+/// Normalises a block: `caller` null means that the model itself made the call.
 void complete_block(json::object& block) {
   if (type_of(block) == "tool_use")
     block.emplace("caller", nullptr);
@@ -23,6 +24,7 @@ void complete_block(json::object& block) {
     block.erase("citations");
 }
 
+/// Whether the content is a single text without citations, which becomes plain text.
 bool is_lone_text(const json::array& blocks) {
   const auto* block = blocks.size() == 1 ? blocks.front().if_object() : nullptr;
   if (!block || type_of(*block) != "text")
@@ -31,6 +33,8 @@ bool is_lone_text(const json::array& blocks) {
   return !member(*block, "citations") || (citations && citations->empty());
 }
 
+/// Adds a tool call. If the answer was cut (`cut` is not empty), complete-looking arguments may
+/// still be truncated, so the call is invalid.
 void add_tool_use(message& m, const json::object& block, std::string_view cut) {
   auto id = std::string{text_in(block, "id")};
   auto name = std::string{text_in(block, "name")};
@@ -52,6 +56,8 @@ void add_tool_use(message& m, const json::object& block, std::string_view cut) {
 } // namespace
 
 token_usage read_usage(const json::object& usage) {
+  // Anthropic reports cached tokens beside the input tokens; the sum is what other providers call
+  // input.
   auto out = token_usage{};
   put_as(out.input_details, "cache_read", usage, "cache_read_input_tokens");
   put_as(out.input_details, "cache_creation", usage, "cache_creation_input_tokens");
@@ -63,7 +69,7 @@ token_usage read_usage(const json::object& usage) {
       counted += count_in(*lifetimes, key);
     }
     if (counted > 0) {
-      out.input_details["cache_creation"] = 0; // those are these, told apart
+      out.input_details["cache_creation"] = 0; // the total is split into these two
       created = created == 0 ? counted : created;
     }
   }
@@ -81,7 +87,7 @@ result<message> read_response(const json::object& answer) {
     return *std::move(fault);
   const auto* content = array_in(answer, "content");
   if (!content)
-    return bad_answer("an answer of Anthropic's needs `content`, a list of blocks");
+    return bad_answer("Anthropic's answer must have `content`, a list of blocks");
   auto m = message{};
   m.type = message_type::ai;
   auto blocks = *content;
@@ -108,6 +114,7 @@ result<message> read_response(const json::object& answer) {
   return m;
 }
 
+/// All chunks of a stream have the same form of content, so that they can be merged.
 message_chunk event_reader::empty_chunk() const {
   auto chunk = chunk_of("anthropic");
   if (!text_only_)
@@ -131,6 +138,7 @@ json::value index_of(const json::object& event) {
 
 } // namespace
 
+/// Handles `message_start`, which has the model's name and the input token counts.
 message_chunk event_reader::start(const json::object& event) {
   auto chunk = empty_chunk();
   const auto* m = object_in(event, "message");
@@ -142,7 +150,8 @@ message_chunk event_reader::start(const json::object& event) {
   return chunk;
 }
 
-/// Text and thinking come with their deltas, but a text may have begun already.
+/// Returns the text that a block starts with, if any. Usually text and thinking come only with the
+/// deltas.
 std::optional<message_chunk> event_reader::start_text(const json::object& block,
                                                       const json::object& event) const {
   const auto text = text_in(block, "text");
@@ -155,6 +164,8 @@ std::optional<message_chunk> event_reader::start_text(const json::object& block,
   return chunk;
 }
 
+/// Handles `content_block_start`. Only blocks that are complete at their start, and calls, produce
+/// a piece.
 std::optional<message_chunk> event_reader::start_block(const json::object& event) {
   const auto* given = object_in(event, "content_block");
   block_type_ = given ? type_of(*given) : "";
@@ -168,7 +179,7 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
   complete_block(block);
   auto chunk = chunk_of_block(block, event);
   if (block_type_ == "tool_use") {
-    // Arguments that are there from the start are not streamed again.
+    // Arguments present at the start are not repeated in deltas.
     const auto* input = object_in(block, "input");
     chunk.call_chunks.push_back({std::string{text_in(block, "name")},
                                  input && !input->empty() ? to_spaced_json(*input) : std::string{},
@@ -177,6 +188,7 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
   return chunk;
 }
 
+/// Handles `content_block_delta`: converts the delta to a block with the same index.
 std::optional<message_chunk> event_reader::delta(const json::object& event) const {
   const auto* given = object_in(event, "delta");
   if (!given)
@@ -214,18 +226,19 @@ std::optional<message_chunk> event_reader::delta(const json::object& event) cons
   return chunk;
 }
 
-/// Counts of this event replace those of the first one, as far as it has them.
+/// Handles `message_delta`. Its counts replace those of the first event, so only the difference to
+/// what was already reported is added.
 chunk_result event_reader::end(const json::object& event) {
   auto chunk = empty_chunk();
   if (const auto* usage = object_in(event, "usage"))
     put_all(usage_, without_nulls(*usage));
   if (!usage_.empty()) {
     auto all = read_usage(usage_);
-    auto added = told_ ? subtract_usage(all, *told_) : result<token_usage>{all};
+    auto added = reported_ ? subtract_usage(all, *reported_) : result<token_usage>{all};
     if (!added)
       return std::move(added).error();
     chunk.part.usage = *std::move(added);
-    told_ = std::move(all);
+    reported_ = std::move(all);
   }
   auto& metadata = chunk.part.response_metadata;
   if (const auto* given = object_in(event, "delta"))

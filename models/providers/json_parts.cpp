@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// JSON accessors and small builders that all providers share.
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/openai_json.hpp>
@@ -79,6 +80,7 @@ std::string_view provider_of(const message& m) {
 }
 
 json::object bound_parameters(const provider_question& q) {
+  // Tool options are converted by each provider; the other members are plain parameters.
   auto out = json::object{};
   for (const auto& [key, value] : q.binding)
     if (!is_one_of(std::string_view{key.data(), key.size()},
@@ -96,6 +98,7 @@ std::string_view name_of_tool(const json::value& tool) {
 }
 
 bool has_tool(const provider_question& q, std::string_view name) {
+  // Tools may be given as JSON or as definitions.
   const auto is_named = [&](const json::value& tool) { return name_of_tool(tool) == name; };
   const auto is_defined = [&](const tool_definition& tool) { return tool.name == name; };
   return std::any_of(q.tools.begin(), q.tools.end(), is_named) ||
@@ -103,6 +106,7 @@ bool has_tool(const provider_question& q, std::string_view name) {
 }
 
 void spell_out_tools(provider_question& q) {
+  // The shared definitions are dropped afterwards, so that they are not sent twice.
   if (const auto definitions = std::exchange(q.definitions, nullptr))
     for (const auto& tool : *definitions)
       q.tools.push_back(to_openai(tool));
@@ -117,6 +121,7 @@ error bad_answer(std::string text) {
 }
 
 std::optional<error> error_in(const json::object& answer) {
+  // Some servers report errors with status 200, so every answer is checked.
   constexpr auto length_max = std::size_t{500};
   const auto* fault = member(answer, "error");
   if (!fault)
@@ -143,7 +148,8 @@ result<> read_content(message& m, const json::object& answer) {
   if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
     return bad_answer("content: must be text or a list of blocks, got " +
                       to_text(*content).substr(0, 200));
-  m.blocks.emplace(*blocks, json::storage_ptr{}); // a plain copy would stand in the answer's memory
+  // Copied to the heap, because the answer's own memory is released after reading.
+  m.blocks.emplace(*blocks, json::storage_ptr{});
   return {};
 }
 

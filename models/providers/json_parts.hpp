@@ -14,59 +14,65 @@
 
 namespace superstep::providers {
 
-/// The member, or nullptr when it is absent or null.
+/// Returns the member, or nullptr if it is absent or null.
 [[nodiscard]] const json::value* member(const json::object& o, std::string_view key);
-/// The text of a member; "" when it is absent or no text.
+/// Returns the text of a member; "" if it is absent or not a string.
 [[nodiscard]] std::string_view text_in(const json::object& o, std::string_view key);
-/// The object or list a member holds, or nullptr. @{
+/// Returns the object or list that a member contains, or nullptr. @{
 [[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
 [[nodiscard]] const json::array* array_in(const json::object& o, std::string_view key);
 /// @}
-/// The integer a member holds, or 0.
+/// Returns the integer that a member contains, or 0.
 [[nodiscard]] std::int64_t count_in(const json::object& o, std::string_view key);
+/// Returns the member `type`; "" if there is none.
 [[nodiscard]] std::string_view type_of(const json::object& block);
 [[nodiscard]] bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);
 
-/// The members of `from` with these names, as far as it has them.
+/// Returns the members of `from` with these names; absent ones are skipped.
 [[nodiscard]] json::object only(const json::object& from,
                                 std::initializer_list<std::string_view> keys);
-/// Its members that are not null.
+/// Returns the members that are not null.
 [[nodiscard]] json::object without_nulls(const json::object& from);
-/// Every member of `from`, over what is there.
+/// Copies every member of `from`, replacing existing ones.
 void put_all(json::object& into, const json::object& from);
-/// A parameter that is there and not null, under a name of the provider's.
+/// Copies the member `key` of `from`, unless it is absent or null, under the name `name`.
 void put_as(json::object& into, std::string_view name, const json::object& from,
             std::string_view key);
 
 /// Whether the content is in the standard form (response_metadata.output_version "v1").
 [[nodiscard]] bool is_standard(const message& m);
+/// Returns response_metadata.model_provider, or "".
 [[nodiscard]] std::string_view provider_of(const message& m);
 
-/// What is bound beside the tools: parameters like those of the model.
+/// Returns the members of the binding that are not tool options; they are sent as parameters.
 [[nodiscard]] json::object bound_parameters(const provider_question& q);
 
-/// The name of a tool in whichever form, or "".
+/// Returns the name of a tool in any provider's form, or "".
 [[nodiscard]] std::string_view name_of_tool(const json::value& tool);
+/// Whether the request offers a tool of this name.
 [[nodiscard]] bool has_tool(const provider_question& q, std::string_view name);
-/// Puts the definitions among the tools, for a form that is made from documents.
+/// Converts the tool definitions to JSON and appends them to `tools`, for providers whose requests
+/// are built as a tree.
 void spell_out_tools(provider_question& q);
 
+/// Errors of type model_errc::bad_request and model_errc::bad_answer. @{
 [[nodiscard]] error bad_request(std::string text);
 [[nodiscard]] error bad_answer(std::string text);
-/// The error of an answer `{"error": …}`; nothing when it is none.
+/// @}
+/// Returns the error of a response `{"error": …}`; nullopt if there is none.
 [[nodiscard]] std::optional<error> error_in(const json::object& answer);
 
-/// The `content` of an answer: text, null, or a list of strings and blocks.
+/// Reads `content` into the message: text, null, or a list of strings and blocks.
 [[nodiscard]] result<> read_content(message& m, const json::object& answer);
 
-/// The last call of an answer that was cut, where the server sends arguments as an object: either
-/// the model wrote all of it, or the server closed what was open.
+/// Returns an invalid call for a cut answer whose server sends arguments as an object. Such an
+/// object is complete JSON even if the model was cut off, because the server closes it.
 [[nodiscard]] invalid_tool_call object_of_cut_answer(std::string id, std::string name,
                                                      std::string_view args, std::string_view cut);
 
-/// An ai chunk that holds nothing yet but who sent it.
+/// Returns an empty ai chunk with the provider's name in its metadata.
 [[nodiscard]] message_chunk chunk_of(std::string_view provider);
-/// What ends a stream: says nothing but that it was the last.
+/// Returns an empty chunk that marks the end of a stream.
 [[nodiscard]] message_chunk last_chunk();
 
 } // namespace superstep::providers

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits a stream into lines; see line_parser.hpp.
 #include "models/providers/line_parser.hpp"
 
 #include <algorithm>

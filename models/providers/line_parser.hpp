@@ -10,15 +10,17 @@
 
 namespace superstep::providers {
 
-/// Takes a stream of JSON lines apart, in pieces of any size: any split of the bytes gives the same
-/// lines as the whole. Lines end in LF or CR LF; blank ones are passed over.
+/// Splits a stream of JSON lines. The input may be divided anywhere. Lines end in LF or CR LF;
+/// blank lines are skipped.
 class line_parser {
 public:
   explicit line_parser(std::size_t line_bytes_max) noexcept : bytes_max_{line_bytes_max} {}
 
-  /// Appends each line that the bytes complete. errc::too_large ends the stream.
+  /// Appends each line that these bytes complete. Returns errc::too_large if a line exceeds the
+  /// limit; the stream cannot be continued then.
   [[nodiscard]] result<> feed(std::string_view bytes, std::vector<std::string>& lines);
-  /// What came after the last line end, when the stream is over: some servers leave out the last.
+  /// Returns the text after the last line end. Called at the end of the stream, because some
+  /// servers omit the last line end.
   [[nodiscard]] std::string finish() { return take(); }
 
 private:

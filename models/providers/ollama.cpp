@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Requests and answers of Ollama's chat API.
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
 
@@ -19,11 +20,11 @@ namespace {
 using namespace providers;
 
 error refused(std::string_view text) {
-  return bad_request("Ollama cannot take this block: " + std::string{text});
+  return bad_request("Ollama does not accept this block: " + std::string{text});
 }
 
-/// The base64 text of a data URL, or what is no URL as it is; "" for a link, which Ollama does not
-/// follow.
+/// Returns the base64 text of a data URL; a text that is not a URL unchanged; "" for a link,
+/// because Ollama does not download images.
 std::string_view image_data(std::string_view url) {
   const auto comma = url.find(',');
   if (url.find("://") != std::string_view::npos)
@@ -31,17 +32,18 @@ std::string_view image_data(std::string_view url) {
   return comma == std::string_view::npos ? url : url.substr(comma + 1);
 }
 
-/// What no block says is shown to the model as others show it.
+/// Formats a value for the model as langchain-ollama does.
 std::string python_text_of(const json::value& value) {
   const auto* text = value.if_string();
   return text ? std::string{*text} : python_literal(value);
 }
 
-/// The content of one message: text, and images apart from it.
+/// Builds the content of one message: text in `content`, images in `images`.
 class content_writer {
 public:
   explicit content_writer(const message& m) : m_{m} {}
 
+  /// Writes `content` and `images`; empty ones are omitted.
   result<> write(json::object& form) {
     text_ = m_.content;
     if (m_.blocks)
@@ -73,13 +75,13 @@ private:
       (text_ += '\n') += value ? python_text_of(*value) : "";
       return {};
     }
-    // Calls are sent beside the content, and other models' reasoning is of no use to this one.
+    // Tool calls are sent beside the content. Reasoning of other models is not useful to this one.
     if (m_.type == message_type::ai &&
         is_one_of(type, {"thinking", "redacted_thinking", "reasoning", "reasoning_content",
                          "function_call", "tool_call", "tool_call_chunk", "invalid_tool_call",
                          "input_json_delta"}))
       return {};
-    // Of an answer in the standard form, of any provider, only texts and images are sent back.
+    // From a standard answer, only texts and images are sent back.
     if (type == "tool_use" ||
         (standard && !is_one_of(type, {"image", "image_url"}) && !block.contains("source_type")))
       return {};
@@ -94,7 +96,7 @@ private:
       return {};
     }
     if (!is_data_block(block) || type != "image")
-      return refused("it takes text and images only, got type \"" + std::string{type} + '"');
+      return refused("only text and images are supported, got type \"" + std::string{type} + '"');
     const auto data = text_in(block, block.contains("base64") ? "base64" : "data");
     if (data.empty())
       return refused("an image must be given by `base64`");
@@ -107,13 +109,16 @@ private:
   json::array images_;
 };
 
+/// Ollama knows no developer role; such messages are sent as system messages.
 result<std::string_view> role_of(const message& m) {
   if (m.type == message_type::function || m.type == message_type::remove)
-    return bad_request("Ollama has no role for a message of type \"" +
+    return bad_request("Ollama does not support messages of type \"" +
                        std::string{to_string(m.type)} + '"');
   return m.type == message_type::system ? "system" : openai_role(m);
 }
 
+/// Converts one message. Invalid calls are not sent, because Ollama accepts only objects as
+/// arguments.
 result<json::object> message_form(const message& m) {
   const auto role = role_of(m);
   if (!role)
@@ -133,8 +138,9 @@ result<json::object> message_form(const message& m) {
   return form;
 }
 
-/// The text of a call's arguments. What is not an object stays as it is, for the reader of the
-/// whole answer to refuse. Small models put JSON as text where a value was wanted.
+/// Returns the arguments of a call as JSON text. Anything but an object is passed on unchanged, and
+/// parse_tool_call() rejects it later. Small models write nested values as JSON text, so such texts
+/// are decoded.
 std::string arguments_text(const json::value* arguments, std::string_view name) {
   if (const auto* text = arguments ? arguments->if_string() : nullptr) {
     auto parsed = parse_json(*text);
@@ -146,7 +152,7 @@ std::string arguments_text(const json::value* arguments, std::string_view name) 
   auto out = json::object{};
   for (const auto& [key, value] : *given) {
     if (key == "functionName" && value == json::value(name))
-      continue; // the name once more, which no tool asks for
+      continue; // some models repeat the name of the tool here
     const auto* text = value.if_string();
     auto parsed = text ? parse_json(*text) : result<json::value>{value};
     const auto decoded = parsed && (parsed->is_object() || parsed->is_array());
@@ -155,6 +161,7 @@ std::string arguments_text(const json::value* arguments, std::string_view name) 
   return to_spaced_json(out, charset::ascii);
 }
 
+/// Sorts parameters into top-level members and `options`.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -163,7 +170,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
     if (name == "reasoning")
       body["think"] = value;
     else if (is_one_of(name, {"format", "keep_alive", "logprobs", "top_logprobs"}) ||
-             (name == "options" && value.is_object())) // its own form, instead of the others
+             (name == "options" && value.is_object())) // replaces the other options
       body[key] = value;
     else
       body["options"].get_object()[name == "max_tokens" ? json::string_view{"num_predict"} : key] =
@@ -194,7 +201,7 @@ result<provider_request> make_request(provider_question q) {
 
 void add_call_ids(provider_request& request, const message_list& messages) {
   auto& forms = request.body["messages"].as_array();
-  auto names = std::unordered_map<std::string_view, std::string_view>{}; // of calls, by their ids
+  auto names = std::unordered_map<std::string_view, std::string_view>{}; // by the calls' ids
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     const auto& m = messages[i];
     auto& form = forms.at(i).as_object();
@@ -215,7 +222,7 @@ void add_call_ids(provider_request& request, const message_list& messages) {
   }
 }
 
-/// From the answer itself, so that a replayed answer gives the same calls.
+/// Generates an id from the answer itself, so that a replayed answer gets the same ids.
 std::string line_reader::next_id(const json::object& line) {
   return "call_" + std::string{text_in(line, "created_at")} + '_' + std::to_string(calls_++);
 }
@@ -234,9 +241,10 @@ chunk_result line_reader::read(const json::object& line) {
   const auto is_done = done && *done == true;
   if (is_done && text_in(line, "done_reason") == "load" &&
       m.content.find_first_not_of(" \t\r\n") == std::string::npos)
-    return std::optional<message_chunk>{}; // the model was loaded, nothing was said
+    return std::optional<message_chunk>{}; // sent when the model was loaded; contains no answer
   if (with_reasoning_)
     put_as(m.additional_kwargs, "reasoning_content", from, "thinking");
+  // Ollama sends each call whole, in one line, so every call is a complete piece.
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& element : *calls) {
       const auto* call = element.if_object();

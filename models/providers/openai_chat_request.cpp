@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds requests for chat completions. Messages and tools are written as text directly, which
+// avoids a JSON tree for the largest part of the request; see request_parts.hpp.
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
 #include "models/providers/request_parts.hpp"
@@ -14,7 +16,8 @@ namespace {
 
 using namespace providers;
 
-/// The sound of an earlier answer goes back as its id; the API does not take the data.
+/// Returns the reference to the audio of an earlier answer. The API accepts only its id, not the
+/// data.
 std::optional<json::value> audio_of(const message& m) {
   if (m.blocks)
     for (const auto& element : *m.blocks)
@@ -31,6 +34,7 @@ bool has_calls(const message& m) {
   return !m.tool_calls.empty() || !m.invalid_tool_calls.empty();
 }
 
+/// Appends one tool call to an open list.
 void append_call(std::string& out, std::string_view id, std::string_view name,
                  std::string_view arguments) {
   out += out.back() == '[' ? R"({"type":"function","id":)" : R"(,{"type":"function","id":)";
@@ -45,7 +49,7 @@ void append_call(std::string& out, std::string_view id, std::string_view name,
   out += "}}";
 }
 
-/// What an answer says beside its content.
+/// Appends the members of an ai message other than its content: reasoning, calls and audio.
 void append_answer_members(std::string& out, const message& m, const dialect& style) {
   if (const auto* reasoning = member(m.additional_kwargs, "reasoning_content");
       reasoning && !style.reasoning.empty()) {
@@ -62,7 +66,7 @@ void append_answer_members(std::string& out, const message& m, const dialect& st
       append_call(out, c.id, c.name, c.args);
     out += ']';
   } else if (const auto* call = member(m.additional_kwargs, "function_call")) {
-    out += R"(,"function_call":)"; // never both: the API refuses that
+    out += R"(,"function_call":)"; // never both; the API rejects that
     append_text(out, *call);
   }
   if (const auto audio = audio_of(m)) {
@@ -71,7 +75,9 @@ void append_answer_members(std::string& out, const message& m, const dialect& st
   }
 }
 
+/// Appends the value of `content`. Plain text is written without an intermediate JSON value.
 result<> append_content(std::string& out, const message& m, const dialect& style) {
+  // Content may be null only beside calls. Some servers require "" instead.
   const auto* const nothing = style.has_null_content ? "null" : "\"\"";
   const auto may_be_null =
       m.type == message_type::ai && (has_calls(m) || member(m.additional_kwargs, "function_call"));
@@ -122,7 +128,7 @@ result<std::string> messages_text(const message_list& messages, const dialect& s
   return out.empty() ? "[]" : std::move(out) + ']';
 }
 
-/// "" when there are none.
+/// Returns the list of tools as JSON text; "" if there are none.
 std::string tools_text(const provider_question& q) {
   auto out = std::string{};
   for (const auto& tool : q.tools) {
@@ -137,6 +143,7 @@ std::string tools_text(const provider_question& q) {
   return out.empty() ? out : std::move(out) + ']';
 }
 
+/// Copies the parameters. stop_sequences is Anthropic's name of `stop`.
 void add_parameters(json::object& body, const json::object& parameters, const dialect& style) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -163,10 +170,11 @@ result<request_parts> make_parts(const provider_question& q, const dialect& styl
     return std::move(choice).error();
   auto out = request_parts{{}, *std::move(messages), tools_text(q)};
   auto& body = out.body;
-  body.reserve(8); // of most requests
+  body.reserve(8); // enough for most requests
   body["model"] = q.model;
   body["stream"] = false;
   add_parameters(body, q.parameters, style);
+  // Null marks the places of the texts; see request_parts.
   body["messages"] = nullptr;
   if (!out.tools.empty())
     body["tools"] = nullptr;
@@ -181,8 +189,8 @@ result<provider_request> make_request(provider_question q) {
   const auto parts = make_parts(q);
   if (!parts)
     return parts.error();
-  // The same text that is sent, so that whoever looks at the document sees what goes out. What was
-  // read from JSON stands deeper in it than it stood.
+  // Parses the text that is sent, so that the document is exactly what the server gets. Values from
+  // JSON are nested deeper here than where they came from, so the limit is higher.
   constexpr auto depth_max = std::size_t{1'000};
   auto body = parse_json(body_text(*parts), {.depth_max = depth_max});
   if (!body)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads answers of chat completions, complete or streamed, including the deviations of compatible
+// servers.
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -14,7 +16,7 @@ namespace {
 
 using namespace providers;
 
-/// @param cut why the model could not finish this call; empty if it could
+/// Reads one tool call. @param cut why the model could not finish this call; empty if it finished
 result<> add_call(message& to, const json::value& value, std::string_view cut) {
   const auto* call = value.if_object();
   const auto* function = call ? object_in(*call, "function") : nullptr;
@@ -23,7 +25,7 @@ result<> add_call(message& to, const json::value& value, std::string_view cut) {
   const auto* arguments = member(*function, "arguments");
   auto text = text_in(*function, "arguments");
   auto written = std::string{};
-  // Some servers send the arguments as an object, not as its text.
+  // Some servers send the arguments as an object instead of JSON text.
   if (arguments && !arguments->is_string()) {
     written = to_text(*arguments);
     text = written;
@@ -38,12 +40,14 @@ result<> add_call(message& to, const json::value& value, std::string_view cut) {
   return {};
 }
 
+/// Reads the `message` of a choice.
 result<> read_message(message& m, const json::object& from, std::string_view cut) {
   m.type = message_type::ai;
   if (auto read = read_content(m, from); !read)
     return read;
   m.id = text_in(from, "id");
   m.name = text_in(from, "name");
+  // Only the last call can be incomplete.
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& call : *calls)
       if (auto added = add_call(m, call, &call == &calls->back() ? cut : ""); !added)
@@ -62,6 +66,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   out.total_tokens = count_in(usage, "total_tokens");
   if (!member(usage, "total_tokens"))
     out.total_tokens = out.input_tokens + out.output_tokens;
+  // These tiers have prices of their own, so their tokens are counted separately.
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};
   const auto prefix = has_own_price ? tier + '_' : tier;
@@ -94,7 +99,7 @@ result<message> read_response(const json::object& answer) {
   if (auto read = read_message(m, *from, cut); !read)
     return std::move(read).error();
   auto& metadata = m.response_metadata;
-  metadata.reserve(8); // of most answers
+  metadata.reserve(8); // enough for most answers
   if (const auto* usage = object_in(answer, "usage")) {
     m.usage = read_usage(*usage, text_in(answer, "service_tier"));
     metadata["token_usage"] = *usage;
@@ -110,6 +115,8 @@ result<message> read_response(const json::object& answer) {
 
 namespace {
 
+/// Adds a piece of a tool call; absent members stay unset, so that they do not overwrite earlier
+/// ones.
 void add_call_piece(message_chunk& chunk, const json::object& piece) {
   const auto text = [](const json::object& o, std::string_view key) {
     return member(o, key) ? std::optional{std::string{text_in(o, key)}} : std::nullopt;
@@ -122,6 +129,7 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
                                index ? json::value(*index, json::storage_ptr{}) : json::value{}});
 }
 
+/// Reads the `delta` of a streamed choice.
 result<> read_delta(message_chunk& chunk, const json::object& delta) {
   if (auto read = read_content(chunk.part, delta); !read)
     return read;
@@ -148,7 +156,7 @@ chunk_result read_event(const json::object& event) {
     chunk.part.usage = read_usage(*usage, text_in(event, "service_tier"));
   const auto* choices = array_in(event, "choices");
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
-  if (!choice) {
+  if (!choice) { // the last event often contains only usage
     chunk.part.response_metadata.clear();
     return std::optional{std::move(chunk)};
   }
@@ -168,21 +176,22 @@ chunk_result read_event(const json::object& event) {
   return std::optional{std::move(chunk)};
 }
 
-void keep_extras(json::object& kwargs, const json::object& said) {
-  put_as(kwargs, "refusal", said, "refusal");
-  for (const auto* key : {"reasoning", "reasoning_content"}) // the latter wins
-    if (!text_in(said, key).empty())
-      put_as(kwargs, "reasoning_content", said, key);
+void keep_extras(json::object& kwargs, const json::object& answer) {
+  put_as(kwargs, "refusal", answer, "refusal");
+  for (const auto* key : {"reasoning", "reasoning_content"}) // the latter takes precedence
+    if (!text_in(answer, key).empty())
+      put_as(kwargs, "reasoning_content", answer, key);
 }
 
-/// llama.cpp's Python server and others send the name of a call with each piece of its arguments.
+/// Removes the name from a piece if it was already reported. llama.cpp's Python server and others
+/// send the name of a call with every piece of its arguments; concatenated, it would be wrong.
 void event_reader::drop_repeated_name(tool_call_chunk& piece) {
   if (piece.index.is_null())
     return;
   const auto has_other_id = [&](const named_call& known) {
     return piece.id && !piece.id->empty() && !known.id.empty() && known.id != *piece.id;
   };
-  // From the back: pieces mostly belong to the latest call.
+  // From the end, because a piece usually belongs to the latest call.
   const auto known = std::find_if(calls_.rbegin(), calls_.rend(), [&](const named_call& c) {
     return c.index == piece.index && !has_other_id(c);
   });
@@ -219,7 +228,7 @@ chunk_result event_reader::read(const json::object& event) {
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
   if (const auto* delta = choice ? object_in(*choice, "delta") : nullptr)
     keep_extras(kwargs, *delta);
-  // Texts of metadata concatenate when pieces are added.
+  // Metadata texts are concatenated when pieces are added, so they must be reported only once.
   auto& metadata = chunk.part.response_metadata;
   if (metadata.contains("finish_reason") && std::exchange(has_ended_, true))
     for (const auto* key : {"finish_reason", "model_name", "system_fingerprint", "service_tier"})

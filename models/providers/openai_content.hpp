@@ -7,17 +7,18 @@
 
 namespace superstep::providers {
 
-/// The content of a message as OpenAI's APIs take it: a string, or a list without the blocks of
-/// other providers and with standard data blocks in OpenAI's form.
+/// Converts the content of a message for one of OpenAI's APIs: to a string, or to a list with data
+/// blocks in OpenAI's form and without the blocks of other providers. Returns
+/// model_errc::bad_request for a block that the API does not support.
 [[nodiscard]] result<json::value> openai_content(const message& m, openai_api api);
 
-/// The calls of an answer, valid and not, in the form of chat completions.
+/// Returns the tool calls of an answer, valid and invalid, in the form of chat completions.
 [[nodiscard]] json::array openai_calls(const message& m);
 
-/// A tool in the form of chat completions, whichever it was given in.
+/// Converts a tool of any provider's form to that of chat completions.
 [[nodiscard]] json::value openai_tool(json::value tool);
 
-/// What `tool_choice` means: a tool's name, any, true, or OpenAI's own words. nullopt: nothing.
+/// Converts `tool_choice`: a tool's name, "any", true, or OpenAI's own values. nullopt: not set.
 [[nodiscard]] result<std::optional<json::value>> openai_tool_choice(const provider_question& q);
 
 } // namespace superstep::providers

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds requests for OpenAI's Responses API, whose input is a list of items: messages, tool calls,
+// tool results, reasoning. Answers that were read as blocks are converted back to the items they
+// came from (responses_items.cpp).
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
 #include "models/providers/responses_items.hpp"
@@ -15,7 +18,7 @@ namespace {
 
 using namespace providers;
 
-/// A block of chat completions as Responses takes it.
+/// Converts a chat-completions block to a block of the Responses API.
 result<json::object> input_block(const json::value& element) {
   if (const auto* text = element.if_string())
     return json::object{{"type", "input_text"}, {"text", *text}};
@@ -38,7 +41,8 @@ result<json::object> input_block(const json::value& element) {
   }
   if (is_one_of(type, {"input_text", "input_image", "input_file"}))
     return block;
-  return bad_request("OpenAI's Responses cannot take a block of type \"" + std::string{type} + '"');
+  return bad_request("OpenAI's Responses API does not accept a block of type \"" +
+                     std::string{type} + '"');
 }
 
 result<json::array> input_blocks(const json::array& content) {
@@ -52,7 +56,7 @@ result<json::array> input_blocks(const json::array& content) {
   return out;
 }
 
-/// Items that stand in a list of an answer's blocks and go back as they came.
+/// Whether a block of an answer is an item of its own, sent back unchanged.
 bool is_item(std::string_view type) {
   return is_one_of(type, {"reasoning", "compaction", "function_call", "web_search_call",
                           "file_search_call", "computer_call", "custom_tool_call",
@@ -61,14 +65,15 @@ bool is_item(std::string_view type) {
                           "apply_patch_call", "apply_patch_call_output"});
 }
 
-/// What a tool's result may be made of. Everything else goes out as its text.
+/// Whether a tool result may contain this block. If it contains others, the whole result is sent as
+/// JSON text.
 bool is_result_block(const json::value& element) {
   const auto* block = element.if_object();
   return !block || is_one_of(type_of(*block), {"input_text", "input_image", "input_file", "text",
                                                "image_url", "file"});
 }
 
-/// Items of OpenAI's that the standard form has no block for stand in one that holds them.
+/// Replaces non_standard blocks by the OpenAI items that they contain.
 void unwrap(json::array& blocks) {
   for (auto& element : blocks)
     if (auto* block = element.if_object(); block && type_of(*block) == "non_standard")
@@ -78,8 +83,10 @@ void unwrap(json::array& blocks) {
       }
 }
 
+/// Builds the list of input items.
 class input_writer {
 public:
+  /// Adds the items of one message.
   result<> add(const message& m) {
     if (m.type == message_type::ai)
       return add_answer(m);
@@ -109,6 +116,7 @@ public:
   json::array take() && { return std::move(input_); }
 
 private:
+  /// Adds a tool message as a function_call_output item.
   result<> add_result(const message& m, json::value content) {
     const auto* list = content.if_array();
     if (list && !std::all_of(list->begin(), list->end(), is_result_block)) {
@@ -125,6 +133,7 @@ private:
     return {};
   }
 
+  /// Adds an answer: its blocks as items, then the calls that no block represents.
   result<> add_answer(const message& m) {
     auto standard = m;
     if (m.blocks)
@@ -155,7 +164,7 @@ private:
     if (is_one_of(type, {"text", "output_text", "refusal"})) {
       add_text(block);
     } else if (type == "image_generation_call") {
-      input_.push_back(only(block, {"type", "id"})); // known by its id
+      input_.push_back(only(block, {"type", "id"})); // identified by its id
     } else if (is_item(type)) {
       auto item = block;
       item.erase("index");
@@ -167,7 +176,7 @@ private:
     }
   }
 
-  /// Texts with one id are parts of one message.
+  /// Adds a text. Texts with the same id become parts of one message item.
   void add_text(const json::object& block) {
     auto part = json::object{};
     if (type_of(block) == "refusal") {
@@ -195,8 +204,8 @@ private:
     input_.push_back(std::move(item));
   }
 
-  /// Unless the content, which ends there, had it as an item. Calls are not compared with each
-  /// other: two without an id are two.
+  /// Adds a tool call unless the content already contains it as an item. Calls are not compared
+  /// with each other, because several calls may lack an id.
   void add_call(const json::object& call, std::size_t content_end) {
     for (auto i = first_; i < content_end; ++i) {
       const auto& item = input_[i].get_object();
@@ -213,10 +222,10 @@ private:
   }
 
   json::array input_;
-  std::size_t first_ = 0; ///< item of the answer that is being added
+  std::size_t first_ = 0; ///< first item of the answer that is being added
 };
 
-/// What chat completions have as members of their own: how the answer's text is to be.
+/// Returns the `text` member, which contains the options of the answer's text.
 json::object& text_part(json::object& body) {
   auto& text = body["text"];
   if (!text.is_object())
@@ -224,7 +233,7 @@ json::object& text_part(json::object& body) {
   return text.get_object();
 }
 
-/// The form that chat completions ask for, without the object around the schema.
+/// Converts a response_format of chat completions: the schema without its wrapper object.
 json::value answer_form(const json::value& form) {
   const auto* given = form.if_object();
   const auto* schema = given ? object_in(*given, "json_schema") : nullptr;
@@ -235,6 +244,7 @@ json::value answer_form(const json::value& form) {
   return out;
 }
 
+/// Converts the parameters of chat completions, which users know, to those of the Responses API.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -242,7 +252,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
     if (key == "max_tokens" || key == "max_completion_tokens")
       body["max_output_tokens"] = value;
     else if (key == "stop")
-      continue; // Responses has none
+      continue; // the Responses API has no stop sequences
     else if (key == "reasoning_effort")
       body.emplace("reasoning", json::object{{"effort", value}});
     else if (key == "verbosity")
@@ -260,7 +270,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
   }
 }
 
-/// Responses wants the members of the function beside its type.
+/// Moves the members of `function` next to `type`, as the Responses API expects.
 json::value flat(json::value form) {
   auto* object = form.if_object();
   auto* function = object ? object->if_contains("function") : nullptr;

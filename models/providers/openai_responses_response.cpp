@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads complete answers of OpenAI's Responses API; streams are read by
+// openai_responses_stream.cpp, which uses this file for the last event.
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/responses_items.hpp"
@@ -14,7 +16,8 @@ namespace {
 
 using namespace providers;
 
-/// The texts and refusals of a message item, each a block that remembers the item.
+/// Converts the texts and refusals of a message item to blocks. Each block keeps the id of the
+/// item, so that it can be sent back as one message.
 void add_message(json::array& blocks, const json::object& item) {
   const auto* content = array_in(item, "content");
   if (!content)
@@ -41,6 +44,7 @@ void add_message(json::array& blocks, const json::object& item) {
   }
 }
 
+/// Adds the tool call of an item.
 void add_call(message& m, const json::object& item, std::string_view cut) {
   auto id = std::string{text_in(item, "call_id")};
   auto name = std::string{text_in(item, "name")};
@@ -55,7 +59,7 @@ void add_call(message& m, const json::object& item, std::string_view cut) {
       superstep::add_call(m, parse_tool_call(std::move(id), std::move(name), text, cut));
     return;
   }
-  // Free text does not show where it ends.
+  // A custom call has free text, in which truncation cannot be detected.
   const auto input = text_in(item, "input");
   if (text_in(item, "status") == "incomplete" || (!cut.empty() && !member(item, "status")))
     m.invalid_tool_calls.push_back({std::move(id), std::move(name), std::string{input},
@@ -87,11 +91,12 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
 }
 
 result<message> read_response(const json::object& answer) {
+  // Items other than messages are kept as blocks, so that they can be sent back unchanged.
   if (auto fault = error_in(answer))
     return *std::move(fault);
   const auto* output = array_in(answer, "output");
   if (!output)
-    return bad_answer("an answer of OpenAI's Responses needs `output`, a list of items");
+    return bad_answer("OpenAI's answer must have `output`, a list of items");
   auto m = message{};
   m.type = message_type::ai;
   m.id = text_in(answer, "id");

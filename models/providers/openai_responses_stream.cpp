@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads streams of OpenAI's Responses API. Every item and part of an answer becomes a block with an
+// index; the index advances when an event belongs to a new item or part.
 #include "models/providers/json_parts.hpp"
 #include "models/providers/responses_items.hpp"
 
@@ -13,7 +15,7 @@ namespace {
 
 using namespace providers;
 
-/// The last event holds the whole answer; what was streamed is taken from it no second time.
+/// Reads the last event. It repeats the whole answer, of which only usage and metadata are new.
 chunk_result end_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (!answer)
@@ -22,24 +24,25 @@ chunk_result end_of(const json::object& event) {
   if (!whole)
     return std::move(whole).error();
   auto chunk = last_chunk();
-  chunk.part.blocks.emplace(); // as every piece of such an answer has a list
+  chunk.part.blocks.emplace(); // so that the content of all pieces is a list
   chunk.part.usage = std::move(whole->usage);
   chunk.part.response_metadata = std::move(whole->response_metadata);
-  chunk.part.response_metadata.erase("id"); // told by the first event
+  chunk.part.response_metadata.erase("id"); // reported by the first event
   return std::optional{std::move(chunk)};
 }
 
+/// Builds the error of an `error` or `response.failed` event.
 error failure_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (auto fault = answer ? error_in(*answer) : error_in(event))
     return *std::move(fault);
-  // An event says it itself; an answer that failed may say no more than that.
+  // An `error` event contains code and message itself; a failed response may contain only its id.
   auto text = std::string{text_in(event, "code")};
-  for (const auto said : {text_in(event, "message"), answer ? text_in(*answer, "id") : ""})
-    if (!said.empty())
-      (text += text.empty() ? "" : ": ") += said.substr(0, 500);
+  for (const auto detail : {text_in(event, "message"), answer ? text_in(*answer, "id") : ""})
+    if (!detail.empty())
+      (text += text.empty() ? "" : ": ") += detail.substr(0, 500);
   return bad_answer("the stream ended with an error: " +
-                    (text.empty() ? std::string{"nothing was said about it"} : text));
+                    (text.empty() ? std::string{"no details given"} : text));
 }
 
 message_chunk empty_piece() {
@@ -50,10 +53,11 @@ message_chunk empty_piece() {
 
 } // namespace
 
-/// Where the item of an event stands among the items. After tools that the provider ran, the API
-/// may count an item's last event further than its first: the first decides, or two items would
-/// become one block.
+/// Returns the position of the event's item in the answer. After provider-run tools, the API may
+/// use a higher output_index in the last event of an item than in the first. The first one counts;
+/// otherwise one item would become two blocks.
 std::int64_t event_reader::place_of(const json::object& event) {
+  // Bounds the map for a server that invents ids.
   constexpr auto places_max = std::size_t{10'000};
   const auto given = count_in(event, "output_index");
   const auto* item = object_in(event, "item");
@@ -92,11 +96,11 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   if (type == "message")
     return start_message(event, *item);
   if (!is_one_of(type, {"function_call", "custom_tool_call", "reasoning"}))
-    return std::nullopt; // texts come with their deltas, the rest when it is whole
+    return std::nullopt; // texts come with their deltas, other items when they are complete
   move_to(event, "");
   if (type == "reasoning") {
     auto block = without_nulls(*item);
-    block.erase("encrypted_content"); // whole at the item's end; here it would double
+    block.erase("encrypted_content"); // repeated at the end of the item, where it would be appended
     return chunk_of_block(std::move(block));
   }
   if (type != "function_call")
@@ -110,8 +114,8 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   return chunk;
 }
 
-/// What part of the answer a text is stands in the item only, not with its deltas. One that says
-/// nothing of it is told as a sign of life.
+/// Starts a message item. Its phase appears only here and not in the deltas, so it is reported as
+/// an empty text. Without a phase, an empty piece shows that the model is working.
 message_chunk event_reader::start_message(const json::object& event, const json::object& item) {
   if (!member(item, "phase"))
     return empty_piece();
@@ -121,8 +125,8 @@ message_chunk event_reader::start_message(const json::object& event, const json:
   return chunk_of_block({{"type", "text"}, {"text", ""}, {"phase", item.at("phase")}});
 }
 
-/// The end of a call repeats all its arguments. Some servers send them there only, and without them
-/// the call would look like one without arguments.
+/// Handles the end of a call, which repeats all arguments. Some servers send the arguments only
+/// here; ignoring them would leave a call without arguments.
 std::optional<message_chunk> event_reader::end_call(const json::object& event,
                                                     const json::object& item) {
   auto& known = calls_[place_of(event)];
@@ -130,7 +134,7 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
   const auto rest = std::string{
       whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : ""};
   if (rest.empty() && known.is_announced)
-    return std::nullopt; // the deltas had all of it
+    return std::nullopt; // the deltas contained everything
   move_to(event, "");
   auto block = known.is_announced
                    ? json::object{{"type", "function_call"}}
@@ -148,6 +152,7 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
   return chunk;
 }
 
+/// Handles the end of an item: reports what the deltas did not contain.
 std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   const auto* item = object_in(event, "item");
   const auto type = item ? type_of(*item) : std::string_view{};
@@ -156,7 +161,7 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
     auto chunk = chunk_of_block(*item);
     auto args = to_spaced_json(json::object{{"__arg1", text_in(*item, "input")}}, charset::ascii);
     if (text_in(*item, "status") == "incomplete")
-      args.pop_back(); // free text does not show where it ends: an object that is not closed does
+      args.pop_back(); // leave the object unclosed, so that the truncated call is invalid
     chunk.call_chunks.push_back({std::string{text_in(*item, "name")}, std::move(args),
                                  std::string{text_in(*item, "call_id")}, index_});
     return chunk;
@@ -170,11 +175,12 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   if (type == "function_call")
     return end_call(event, *item);
   if (!item || is_one_of(type, {"message", "reasoning"}))
-    return std::nullopt; // said by the deltas
+    return std::nullopt; // reported by the deltas
   move_to(event, "");
   return chunk_of_block(*item);
 }
 
+/// Handles the events of a text: deltas, annotations, and its end, which has the id of the item.
 std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   const auto type = type_of(event);
   move_to(event, "content_index");
@@ -192,6 +198,7 @@ std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   return chunk_of_block(std::move(block));
 }
 
+/// Handles the parts of a reasoning summary; summary_index identifies a part.
 std::optional<message_chunk> event_reader::add_reasoning(const json::object& event) {
   const auto is_delta = type_of(event) == "response.reasoning_summary_text.delta";
   move_to(event, "");
@@ -206,6 +213,7 @@ std::optional<message_chunk> event_reader::add_reasoning(const json::object& eve
 
 chunk_result event_reader::read(const json::object& event) {
   const auto type = type_of(event);
+  // Every event is registered, so that the first output_index of an item counts.
   place_of(event);
   if (type == "error" || type == "response.failed")
     return failure_of(event);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Joins the parts of a request body to one text.
 #include "models/providers/request_parts.hpp"
 
 #include <string_view>
@@ -8,7 +9,7 @@ namespace superstep::providers {
 
 namespace {
 
-/// The text that belongs in a member's place, or "".
+/// Returns the text that replaces a null member, or "".
 std::string_view text_for(const request_parts& parts, const json::key_value_pair& member) {
   if (!member.value().is_null())
     return {};

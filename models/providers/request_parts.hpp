@@ -10,31 +10,32 @@
 
 namespace superstep::providers {
 
-/// The body of a request before it is sent. Messages and tools are nearly all of it, and may be
-/// text from the start: a document of them would be made only to be written and thrown away.
+/// A request body before it is sent. Messages and tools make up nearly all of it, so they may be
+/// written as text directly, without building a JSON tree first.
 struct request_parts {
-  json::object body;    ///< the members in their order; null holds the place of a text below
-  std::string messages; ///< a JSON list, or "": the document holds them
-  std::string tools;    ///< the same
+  json::object body;    ///< members in order; null marks the place of a text below
+  std::string messages; ///< a JSON list; "" if `body` contains the messages
+  std::string tools;    ///< a JSON list; "" if `body` contains the tools
 };
 
+/// Returns the JSON text of the whole body.
 [[nodiscard]] std::string body_text(const request_parts&);
 
 } // namespace superstep::providers
 
 namespace superstep::openai_chat {
 
-/// Points on which servers of chat completions differ. The defaults are OpenAI's own.
+/// Differences between servers of chat completions. The defaults are those of OpenAI.
 struct dialect {
-  /// Name of the limit of an answer, where it is given as max_tokens.
+  /// Request member for the parameter max_tokens.
   std::string_view max_tokens = "max_completion_tokens";
-  /// Whether content is null beside calls; else it is "", which more servers take.
+  /// Whether content is null beside tool calls; otherwise "", which more servers accept.
   bool has_null_content = true;
-  /// Member in which reasoning of earlier answers goes back; empty: it does not.
+  /// Request member for the reasoning of earlier answers; empty: it is not sent.
   std::string_view reasoning;
 };
 
-/// Returns the request that make_request() gives as a document.
+/// Builds the same request as make_request(), but with messages and tools as text.
 [[nodiscard]] result<providers::request_parts> make_parts(const provider_question&,
                                                           const dialect& = {});
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts standard blocks back to the items of OpenAI's Responses API that they came from. The
+// inverse of messages/blocks/openai_blocks.cpp and openai_server_blocks.cpp.
 #include "models/providers/responses_items.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -10,12 +12,13 @@ namespace superstep::providers {
 
 namespace {
 
-/// Extras stood beside the other members before the block was made standard.
+/// Moves the members of `extras` back to where they were before the conversion to a standard block.
 void put_extras(json::object& into, const json::object& block) {
   if (const auto* extras = object_in(block, "extras"))
     put_all(into, *extras);
 }
 
+/// Converts a tool call back to a function_call item.
 json::object function_call(const json::object& block) {
   auto out = json::object{{"type", "function_call"}};
   put_as(out, "call_id", block, "id");
@@ -29,6 +32,7 @@ json::object function_call(const json::object& block) {
   return out;
 }
 
+/// Converts a standard citation back to OpenAI's annotation.
 json::object annotation_form(const json::object& citation) {
   auto out = citation;
   if (type_of(citation) == "non_standard_annotation") {
@@ -50,6 +54,7 @@ json::object annotation_form(const json::object& citation) {
   return out;
 }
 
+/// Converts the citations of a text block back to annotations.
 json::object text_block(const json::object& block) {
   auto out = block;
   if (auto* annotations = out.if_contains("annotations"); annotations && annotations->is_array())
@@ -59,13 +64,15 @@ json::object text_block(const json::object& block) {
   return out;
 }
 
-/// Adds the text of a reasoning block to the item before it when both have one id.
+/// Appends a reasoning block to the previous item if both have the same id; otherwise starts an
+/// item.
 void add_reasoning(json::array& into, const json::object& block) {
   auto* last = into.empty() ? nullptr : into.back().if_object();
   const auto* id = member(block, "id");
-  const auto goes_on = last && type_of(*last) == "reasoning" && id && block.contains("reasoning") &&
-                       member(*last, "id") && *member(*last, "id") == *id;
-  if (!goes_on) {
+  const auto continues = last && type_of(*last) == "reasoning" && id &&
+                         block.contains("reasoning") && member(*last, "id") &&
+                         *member(*last, "id") == *id;
+  if (!continues) {
     auto item = block;
     item.erase("reasoning");
     item.erase("extras");
@@ -79,6 +86,7 @@ void add_reasoning(json::array& into, const json::object& block) {
     summary->push_back(json::object{{"type", "summary_text"}, {"text", *text}});
 }
 
+/// Converts a generated image back to the call that made it.
 json::object image_call(const json::object& block) {
   auto out = json::object{{"type", "image_generation_call"}};
   put_as(out, "id", block, "id");
@@ -87,7 +95,7 @@ json::object image_call(const json::object& block) {
   return out;
 }
 
-/// What the provider ran, with the result that follows it.
+/// Converts the call of a provider-run tool together with its result block.
 json::object server_call(const json::object& block, const json::array& all) {
   const auto name = text_in(block, "name");
   auto out = json::object{};
@@ -130,6 +138,7 @@ json::object server_call(const json::object& block, const json::array& all) {
   return out;
 }
 
+/// Renames the position of a file citation.
 void rename(json::object& annotation, std::string_view from, std::string_view to) {
   if (type_of(annotation) != "file_citation" || !annotation.contains(from))
     return;

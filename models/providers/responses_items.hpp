@@ -5,14 +5,15 @@
 
 namespace superstep::providers {
 
-/// The blocks of an answer in the standard form as the items they came from: reasoning that was
-/// taken apart is put together, calls and what the provider ran are items again.
+/// Converts the standard blocks of an answer back to the items they came from. Reasoning that was
+/// split into several blocks is joined again.
 [[nodiscard]] json::array responses_blocks(const json::array& standard, const message& m);
 
-/// An annotation of an answer as a block holds it. The place of a file citation has another name
-/// there: pieces of a stream meet by `index`, and two citations of one place are not one.
+/// Converts an annotation for use in a block. The `index` of a file citation is renamed to
+/// `file_index`, because pieces of a stream are merged by `index`, and two citations may have the
+/// same position.
 [[nodiscard]] json::object annotation_of(json::object given);
-/// The same as the API had it.
+/// Reverses annotation_of().
 [[nodiscard]] json::object own_annotation(json::object annotation);
 
 } // namespace superstep::providers

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Coroutines without an engine: tasks, callbacks from other threads, when_all, and cancellation.
 #include <superstep/base/await.hpp>
 #include <superstep/base/sync_wait.hpp>
 
@@ -36,15 +37,15 @@ ss::task<int> from_thread(std::thread& worker) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_task_runs_its_children) {
+BOOST_AUTO_TEST_CASE(task_runs_its_children) {
   BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7);
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_goes_to_whoever_awaits) {
+BOOST_AUTO_TEST_CASE(exception_propagates_to_the_awaiting_task) {
   BOOST_CHECK_THROW(ss::sync_wait(failing()), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_callback_on_another_thread_resumes_the_coroutine_at_home) {
+BOOST_AUTO_TEST_CASE(callback_resumes_the_coroutine_in_its_executor) {
   auto worker = std::thread{};
   BOOST_TEST(ss::sync_wait(from_thread(worker)) == 7);
   worker.join();
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(the_first_completion_wins) {
   BOOST_TEST(ss::sync_wait(body()) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_destroyed_frame_is_told_to_who_would_complete_it) {
+BOOST_AUTO_TEST_CASE(destroyed_frame_cancels_the_operation) {
   auto told = 0;
   auto kept = std::optional<ss::completer<int>>{};
   {
@@ -79,13 +80,13 @@ BOOST_AUTO_TEST_CASE(a_destroyed_frame_is_told_to_who_would_complete_it) {
   }
   BOOST_TEST(told == 1);
   BOOST_TEST(kept->abandoned());
-  (*kept)(5); // too late, and harmless
+  (*kept)(5); // too late and without effect
   auto late = 0;
   kept->on_abandon([&late] { ++late; });
   BOOST_TEST(late == 1);
 }
 
-BOOST_AUTO_TEST_CASE(when_all_keeps_the_order_and_every_failure) {
+BOOST_AUTO_TEST_CASE(when_all_keeps_order_and_all_failures) {
   const auto body = []() -> ss::task<std::vector<ss::settled<int>>> {
     auto calls = std::vector<ss::task<int>>{};
     calls.push_back(number(1));
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(when_all_keeps_the_order_and_every_failure) {
   BOOST_TEST(*all[2].value == 3);
 }
 
-BOOST_AUTO_TEST_CASE(when_all_of_nothing_ends_at_once) {
+BOOST_AUTO_TEST_CASE(when_all_without_tasks_completes_immediately) {
   const auto body = []() -> ss::task<std::size_t> {
     auto all = co_await ss::when_all(std::vector<ss::task<int>>{});
     co_return all.size();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Allocation of cache lines, within one thread and across threads.
 #include <superstep/base/cache_lines.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -25,7 +26,7 @@ struct counted : on_cache_lines {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(no_two_blocks_share_a_line) {
+BOOST_AUTO_TEST_CASE(blocks_do_not_share_a_cache_line) {
   auto lines = std::set<std::uintptr_t>{};
   auto blocks = std::vector<void*>{};
   for (const auto bytes : {1U, 63U, 64U, 65U, 200U, 512U, 513U, 100'000U}) {
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_CASE(no_two_blocks_share_a_line) {
     free_cache_lines(blocks[i++], bytes);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_may_end_on_another_thread_and_outlive_theirs) {
+BOOST_AUTO_TEST_CASE(blocks_can_be_freed_by_another_thread) {
   constexpr auto rounds = 200; // more than a thread keeps
   auto taken = std::vector<void*>{};
   std::thread{[&] {
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(blocks_may_end_on_another_thread_and_outlive_theirs) {
   free_cache_lines(nullptr, 100);
 }
 
-BOOST_AUTO_TEST_CASE(types_and_containers_can_live_on_lines) {
+BOOST_AUTO_TEST_CASE(types_and_containers_can_use_cache_lines) {
   const auto one = std::make_unique<counted>();
   BOOST_TEST(is_aligned(one.get()));
   auto numbers = std::vector<int, cache_line_allocator<int>>{};

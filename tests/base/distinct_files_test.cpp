@@ -20,7 +20,7 @@ bool are_distinct(const std::string& a, use how_a, const std::string& b, use how
   const auto files = std::vector<used_file>{{"first", a, how_a}, {"second", b, how_b}};
   const auto checked = check_distinct_files(files);
   if (!checked) {
-    BOOST_TEST(checked.error().text.find("first and second are one file") == 0U,
+    BOOST_TEST(checked.error().text.find("first and second are the same file") == 0U,
                checked.error().text);
     BOOST_TEST((checked.error().code == errc::invalid_argument));
   }

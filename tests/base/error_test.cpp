@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Error codes, and results that throw.
 #include <superstep/base/result.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +8,7 @@ namespace ss = superstep;
 
 BOOST_AUTO_TEST_SUITE(errors)
 
-BOOST_AUTO_TEST_CASE(every_code_has_a_message) {
+BOOST_AUTO_TEST_CASE(every_error_code_has_a_message) {
   for (auto code = 1; code <= static_cast<int>(ss::errc::shortage); ++code) {
     const auto text = make_error_code(static_cast<ss::errc>(code)).message();
     BOOST_TEST(!text.empty());
@@ -16,7 +17,7 @@ BOOST_AUTO_TEST_CASE(every_code_has_a_message) {
   BOOST_TEST(make_error_code(static_cast<ss::errc>(99)).message() == "unknown error");
 }
 
-BOOST_AUTO_TEST_CASE(the_value_of_a_failed_result_throws_its_text) {
+BOOST_AUTO_TEST_CASE(value_of_failed_result_throws_its_text) {
   const auto failed = ss::result<int>{ss::error{ss::errc::not_found, "no row 'x' in the file"}};
   BOOST_CHECK_EXCEPTION(static_cast<void>(failed.value()), std::system_error, [](const auto& e) {
     return std::string{e.what()}.find("no row 'x' in the file") == 0 &&
@@ -24,7 +25,7 @@ BOOST_AUTO_TEST_CASE(the_value_of_a_failed_result_throws_its_text) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(shortage_covers_what_the_machine_lacks) {
+BOOST_AUTO_TEST_CASE(is_shortage_recognises_resource_errors) {
   BOOST_TEST(ss::is_shortage(make_error_code(ss::errc::shortage)));
   for (const auto code : {std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,
                           std::errc::resource_unavailable_try_again, std::errc::not_enough_memory,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing and writing of JSON: round trips, error locations, limits.
 #include <superstep/base/json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -55,7 +56,7 @@ const auto round_trips = std::vector<text_case>{
 
 struct fault_case {
   std::string text;
-  std::string_view part; ///< of the error text
+  std::string_view part; ///< expected part of the error text
 };
 std::ostream& operator<<(std::ostream& out, const fault_case& c) {
   return out << c.text;
@@ -68,8 +69,8 @@ const auto faults = std::vector<fault_case>{
     {"[1, 2", "at byte 5"},
     {"nul", "at byte 3"},
     {"{} x", "at byte 3, near `{} x`"},
-    {R"({"a":1,"b":{"c":1,"c":2}})", R"(the key "c" stands twice)"},
-    {R"({"a":1,"\u0061":2})", R"(the key "a" stands twice)"},
+    {R"({"a":1,"b":{"c":1,"c":2}})", R"(the key "c" appears twice)"},
+    {R"({"a":1,"\u0061":2})", R"(the key "a" appears twice)"},
     {"[1, 123456789012345678901234567890]", "a number is out of range"},
     {"[1e999]", "out of range"},
     {"\"\xff\xfe\"", "at byte 1"},
@@ -79,14 +80,14 @@ const auto faults = std::vector<fault_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_text_is_read_and_written_back, boost::unit_test::data::make(round_trips),
+BOOST_DATA_TEST_CASE(json_round_trips, boost::unit_test::data::make(round_trips),
                      c) {
   const auto value = parse_json(c.text);
   BOOST_REQUIRE(value.has_value());
   BOOST_TEST(to_text(*value) == c.written);
 }
 
-BOOST_DATA_TEST_CASE(a_fault_is_named_with_its_place, boost::unit_test::data::make(faults), c) {
+BOOST_DATA_TEST_CASE(errors_name_the_location, boost::unit_test::data::make(faults), c) {
   const auto value = parse_json(c.text);
   BOOST_REQUIRE(value.has_error());
   BOOST_TEST_INFO(value.error().text);
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(integers_stay_integers_and_doubles_stay_doubles) {
   BOOST_TEST(value->at(2).is_uint64());
 }
 
-BOOST_AUTO_TEST_CASE(every_double_is_read_back_as_it_was) {
+BOOST_AUTO_TEST_CASE(every_double_round_trips) {
   auto bits = std::uint64_t{0x9e3779b97f4a7c15U};
   for (auto i = 0; i < 2000; ++i) {
     bits ^= bits << 13U;
@@ -119,17 +120,17 @@ BOOST_AUTO_TEST_CASE(every_double_is_read_back_as_it_was) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_json_cannot_say_becomes_null) {
+BOOST_AUTO_TEST_CASE(infinities_and_nan_become_null) {
   BOOST_TEST(to_text(json::value(std::numeric_limits<double>::infinity())) == "null");
   BOOST_TEST(to_text(json::value(std::numeric_limits<double>::quiet_NaN())) == "null");
 }
 
-BOOST_AUTO_TEST_CASE(a_view_of_nothing_is_no_json) {
+BOOST_AUTO_TEST_CASE(null_view_is_not_valid_json) {
   BOOST_TEST(!parse_json(std::string_view{}));
   BOOST_TEST(!parse_json(""));
 }
 
-BOOST_AUTO_TEST_CASE(the_bounds_are_kept) {
+BOOST_AUTO_TEST_CASE(limits_are_enforced) {
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 1}).has_error());
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 3}).has_value());
   const auto large = parse_json("[1,2,3]", {.bytes_max = 6, .depth_max = 10});
@@ -137,8 +138,8 @@ BOOST_AUTO_TEST_CASE(the_bounds_are_kept) {
   BOOST_TEST((large.error().code == superstep::errc::too_large));
 }
 
-// Texts are looked at eight bytes at a time: each byte at each place must be told apart.
-BOOST_AUTO_TEST_CASE(every_byte_is_written_so_that_it_is_read_again_wherever_it_stands) {
+// The writer examines eight bytes at a time, so each byte value is tested at each offset.
+BOOST_AUTO_TEST_CASE(every_byte_round_trips_at_every_offset) {
   auto wrong = 0;
   for (auto size = std::size_t{1}; size < 20; ++size)
     for (auto at = std::size_t{0}; at < size; ++at)
@@ -154,13 +155,13 @@ BOOST_AUTO_TEST_CASE(every_byte_is_written_so_that_it_is_read_again_wherever_it_
              "\"é\\\"\\u0001\\\\ü\\n1234567\\u001f\"");
 }
 
-BOOST_AUTO_TEST_CASE(a_large_text_is_read_and_the_next_small_one_too) {
+BOOST_AUTO_TEST_CASE(small_text_parses_after_a_large_one) {
   const auto long_text = '"' + std::string(3'000'000, 'x') + '"';
   BOOST_TEST(parse_json(long_text)->get_string().size() == 3'000'000U);
   BOOST_TEST(parse_json("[7]")->at(0).get_int64() == 7);
 }
 
-BOOST_AUTO_TEST_CASE(canonical_text_has_one_order_of_keys) {
+BOOST_AUTO_TEST_CASE(canonical_text_sorts_keys) {
   const auto one = parse_json(R"({"b":1,"a":{"d":2,"c":[{"z":1,"y":2}]}})");
   const auto other = parse_json(R"({"a":{"c":[{"y":2,"z":1}],"d":2},"b":1})");
   BOOST_TEST(superstep::to_canonical_text(*one) == superstep::to_canonical_text(*other));

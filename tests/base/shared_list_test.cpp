@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The persistent list: sharing, forks, comparison, and random operations against a vector.
 #include <superstep/base/shared_list.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -57,7 +58,7 @@ std::vector<int> numbers(int n) {
   return out;
 }
 
-// Around the borders of chunks (32) and of the spines (2, 4, 8 chunks).
+// Around the boundaries of chunks (32 elements) and spines (2, 4, 8 chunks).
 const auto sizes = std::vector<int>{0, 1, 31, 32, 33, 63, 64, 65, 128, 129, 256, 300};
 
 } // namespace
@@ -77,7 +78,7 @@ BOOST_DATA_TEST_CASE(a_copy_does_not_see_later_appends, boost::unit_test::data::
   BOOST_TEST(values(l) == numbers(n + 1), boost::test_tools::per_element());
 }
 
-BOOST_DATA_TEST_CASE(a_second_append_to_one_version_forks, boost::unit_test::data::make(sizes), n) {
+BOOST_DATA_TEST_CASE(second_append_to_one_version_forks, boost::unit_test::data::make(sizes), n) {
   auto newest = counting(n);
   auto older = newest;
   newest.push_back(make(1000));
@@ -95,7 +96,7 @@ BOOST_DATA_TEST_CASE(a_second_append_to_one_version_forks, boost::unit_test::dat
   BOOST_TEST(*newest[static_cast<std::size_t>(n)] == 1000);
 }
 
-BOOST_DATA_TEST_CASE(a_replaced_element_is_new_in_this_list_only,
+BOOST_DATA_TEST_CASE(replace_does_not_affect_copies,
                      boost::unit_test::data::make(sizes), n) {
   for (auto at = 0; at < n; at += 7) {
     auto l = counting(n);
@@ -106,7 +107,7 @@ BOOST_DATA_TEST_CASE(a_replaced_element_is_new_in_this_list_only,
     BOOST_TEST(values(old) == expected, boost::test_tools::per_element());
     expected[static_cast<std::size_t>(at)] = -2;
     BOOST_TEST(values(l) == expected, boost::test_tools::per_element());
-    // Both go on: what they still share must not let one write into the other.
+    // Both lists are extended: neither must write into memory that they still share.
     auto other = old;
     l.push_back(make(5));
     other.push_back(make(6));
@@ -126,19 +127,19 @@ BOOST_AUTO_TEST_CASE(lists_are_compared_by_their_elements) {
     c.push_back(i);
   BOOST_TEST((a == c));
   c.replace(3, make(3));
-  BOOST_TEST((a != c)); // another pointer: shared_list compares what it holds
+  BOOST_TEST((a != c)); // a different pointer: shared_list compares its elements
 }
 
 BOOST_AUTO_TEST_CASE(a_moved_from_list_is_empty_and_usable) {
   auto a = counting(40);
   auto b = std::move(a);
-  BOOST_TEST(a.empty()); // NOLINT: that is what is tested
+  BOOST_TEST(a.empty()); // NOLINT: use after move is what is tested
   a.push_back(make(9));
   BOOST_TEST(*a.back() == 9);
   BOOST_TEST(b.size() == 40U);
 }
 
-BOOST_AUTO_TEST_CASE(elements_go_away_with_the_last_list) {
+BOOST_AUTO_TEST_CASE(elements_are_destroyed_with_the_last_list) {
   auto watched = std::weak_ptr<const int>{};
   {
     auto l = counting(33);

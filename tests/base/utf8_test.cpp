@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Validation and repair of UTF-8.
 #include <superstep/base/utf8.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -8,12 +9,12 @@ using superstep::valid_utf8;
 
 BOOST_AUTO_TEST_SUITE(utf8)
 
-BOOST_AUTO_TEST_CASE(good_text_stays_as_it_is) {
+BOOST_AUTO_TEST_CASE(valid_text_is_unchanged) {
   for (const auto* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80 end"})
     BOOST_TEST((is_utf8(text) && valid_utf8(text) == text));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_utf8_is_replaced_byte_by_byte) {
+BOOST_AUTO_TEST_CASE(invalid_bytes_are_replaced_one_by_one) {
   BOOST_TEST(valid_utf8("a\xff"
                         "b") == "a\xef\xbf\xbd"
                                 "b");

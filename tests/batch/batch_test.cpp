@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
   job.options.output = job.folder / "no-such-folder/out.jsonl";
   expect("no-such-folder");
   job.options.output = job.options.input;
-  expect("the output and the input are one file");
+  expect("the output and the input are the same file");
   BOOST_TEST(job.runner.runs.empty());
 }
 

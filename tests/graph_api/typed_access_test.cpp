@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(contexts_refuse_another_type) {
   static_cast<void>(e.invoke(graph, order{"right", 0}, config));
   const auto ended = e.try_invoke(graph, order{"wrong", 0}, config);
   BOOST_TEST_REQUIRE(ended.error.has_value());
-  BOOST_TEST(ended.error->text.find("context of the run is of type") != std::string::npos,
+  BOOST_TEST(ended.error->text.find("context of the run has type") != std::string::npos,
              ended.error->text);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The reducer of message channels: merging by id, deletion, assigned ids, shared older states.
 #include <superstep/messages/message_list.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -18,8 +19,8 @@ BOOST_AUTO_TEST_SUITE(adding_messages)
 
 namespace {
 
-/// Messages by a short notation: "1:a 2:b -1 -*" are two messages with ids, the removal of the
-/// first and the removal of all; ":c" has no id.
+/// Parses messages from a short notation: "1:a 2:b -1 -*" is two messages with ids, the removal of
+/// the first, and the removal of all. ":c" has no id.
 message_list parse(std::string_view text) {
   auto list = message_list{};
   while (!text.empty()) {
@@ -60,9 +61,9 @@ const auto merges = std::vector<merge_case>{
     {"a removal deletes", "1:a 2:b 3:c", "-2", "1:a 3:c"},
     {"a removal and a new message keep the place", "1:a 2:b", "-1 1:z", "1:z 2:b"},
     {"a new message and a removal delete", "1:a 2:b", "1:z -1", "2:b"},
-    {"what was appended can be removed", "1:a", "2:b -2", "1:a"},
-    {"remove all drops what was there", "1:a 2:b", "-*", ""},
-    {"remove all keeps what comes after it", "1:a", "2:b -* 3:c", "3:c"},
+    {"an appended message can be removed", "1:a", "2:b -2", "1:a"},
+    {"remove all drops earlier messages", "1:a 2:b", "-*", ""},
+    {"remove all keeps later messages", "1:a", "2:b -* 3:c", "3:c"},
     {"the last remove all counts", "1:a", "-* 2:b -* 3:c", "3:c"},
     {"after remove all a removal is kept as it is", "1:a", "-* 3:c -3", "3:c -3"},
     {"of equal ids on the left the last is replaced", "1:a 1:b", "1:z", "1:a 1:z"},
@@ -89,7 +90,7 @@ BOOST_DATA_TEST_CASE(an_update_is_merged_by_id, boost::unit_test::data::make(mer
   BOOST_TEST(print(before) == print(parse(c.left)));
 }
 
-BOOST_AUTO_TEST_CASE(removing_what_is_not_there_fails_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(removing_an_unknown_id_fails_without_changes) {
   auto ids = id_source{"r"};
   auto list = parse("1:a");
   const auto words = [](const std::invalid_argument& e) {
@@ -111,16 +112,16 @@ BOOST_AUTO_TEST_CASE(a_tool_call_without_an_id_gets_one_from_its_message) {
   BOOST_TEST(list[0].tool_calls[0].id == "r-2-0-call-0");
   BOOST_TEST(list[0].tool_calls[1].id == "given");
   BOOST_TEST(list[0].tool_calls[2].id == "r-2-0-call-2");
-  BOOST_TEST(sent->id.empty()); // whoever holds the message that was sent sees it as it was
+  BOOST_TEST(sent->id.empty()); // the original message is not modified
 }
 
-BOOST_AUTO_TEST_CASE(every_kept_state_stays_as_it_was_and_can_go_on_by_itself) {
+BOOST_AUTO_TEST_CASE(older_states_are_unchanged_and_can_be_continued) {
   auto ids = id_source{"r"};
   auto random = std::mt19937{7};
   auto states = std::vector<message_list>(1);
   auto expected = std::vector<std::vector<std::pair<std::string, std::string>>>(1);
   for (auto step = 0; step < 3000; ++step) {
-    // Mostly the newest state goes on, now and then an old one: a fork.
+    // Usually the newest state is extended, sometimes an older one, which makes a fork.
     const auto from = random() % 10 == 0 ? random() % states.size() : states.size() - 1;
     auto state = states[from];
     auto model = expected[from];
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(every_kept_state_stays_as_it_was_and_can_go_on_by_itself) {
 BOOST_AUTO_TEST_CASE(copies_on_two_threads_are_reduced_at_once) {
   auto ids = id_source{"r"};
   auto base = parse("1:a 2:b 3:c");
-  add_messages{}(base, parse("2:z"), ids); // makes the shared index
+  add_messages{}(base, parse("2:z"), ids); // creates the shared index
   auto ends = std::vector<message_list>(2);
   {
     auto threads = std::vector<std::jthread>{};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversion of provider content to standard blocks.
 #include <superstep/messages/content_blocks.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -41,7 +42,7 @@ const auto cases = std::vector<block_case>{
     {"a sound of chat completions without a format",
      R"({"type":"human","content":[{"type":"input_audio","input_audio":{"data":"AA"}}]})",
      R"([{"type":"non_standard","value":{"type":"input_audio","input_audio":{"data":"AA"}}}])"},
-    {"what nobody knows", R"({"type":"human","content":[{"type":"odd","x":1}]})",
+    {"an unknown block", R"({"type":"human","content":[{"type":"odd","x":1}]})",
      R"([{"type":"non_standard","value":{"type":"odd","x":1}}])"},
     {"calls that are no block come last",
      R"({"type":"ai","content":"x","tool_calls":[{"name":"f","args":{},"id":"c"}]})",
@@ -49,7 +50,7 @@ const auto cases = std::vector<block_case>{
     {"a call without an id of chat completions",
      R"({"type":"ai","content":"x","tool_calls":[{"name":"f","args":{},"id":null}],"response_metadata":{"model_provider":"openai"}})",
      R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{},"id":""}])"},
-    {"an answer of Anthropic's that says nothing",
+    {"an empty answer of Anthropic",
      R"({"type":"ai","content":"","response_metadata":{"model_provider":"anthropic"}})",
      R"([{"type":"text","text":""}])"},
     {"tools that OpenAI listed",
@@ -64,14 +65,14 @@ const auto cases = std::vector<block_case>{
     {"code that OpenAI ran",
      R"({"type":"ai","content":[{"type":"code_interpreter_call","id":"ci","code":"1","outputs":[],"status":"completed"}],"response_metadata":{"model_provider":"openai"}})",
      R"([{"type":"server_tool_call","name":"code_interpreter","id":"ci","args":{"code":"1"}},{"type":"server_tool_result","tool_call_id":"ci","output":[],"status":"success"}])"},
-    {"content that says it is standard is not looked at",
+    {"content marked as standard is unchanged",
      R"({"type":"ai","content":[{"type":"odd"}],"response_metadata":{"output_version":"v1"}})",
      R"([{"type":"odd"}])"},
 };
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(content_of_any_provider_has_them, boost::unit_test::data::make(cases), c) {
+BOOST_DATA_TEST_CASE(content_of_any_provider_is_converted, boost::unit_test::data::make(cases), c) {
   const auto m = message_from_json(*parse_json(c.message));
   BOOST_REQUIRE(m.has_value());
   const auto blocks = content_blocks(*m);
@@ -79,7 +80,7 @@ BOOST_DATA_TEST_CASE(content_of_any_provider_has_them, boost::unit_test::data::m
   BOOST_TEST(to_text(*blocks) == c.blocks);
 }
 
-BOOST_AUTO_TEST_CASE(a_chunk_that_goes_on_has_pieces_of_calls) {
+BOOST_AUTO_TEST_CASE(unfinished_chunk_has_tool_call_chunks) {
   auto chunk = message_chunk{};
   chunk.part.type = message_type::ai;
   chunk.call_chunks = {{"f", "{", "c", 0}};
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_goes_on_has_pieces_of_calls) {
   BOOST_TEST(to_text(content_blocks(chunk).value()) == '[' + std::string{piece} + ']');
 }
 
-BOOST_AUTO_TEST_CASE(pieces_of_calls_stand_beside_the_text_of_a_chunk) {
+BOOST_AUTO_TEST_CASE(tool_call_chunks_follow_the_text) {
   auto chunk = message_chunk{};
   chunk.part = ai_message("x");
   chunk.call_chunks = {{"f", "{", "c", 0}};
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(pieces_of_calls_stand_beside_the_text_of_a_chunk) {
   BOOST_TEST(blocks[1].at("type").as_string() == "tool_call_chunk");
 }
 
-BOOST_AUTO_TEST_CASE(a_message_is_made_of_blocks_and_has_their_calls) {
+BOOST_AUTO_TEST_CASE(message_of_blocks_has_their_tool_calls) {
   const auto blocks = parse_json(
       R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{"a":1},"id":"c"}])");
   const auto m = message_of_blocks(message_type::ai, blocks->as_array());

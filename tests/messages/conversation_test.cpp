@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to whole conversations: trimming, filtering, merging, printing, counting.
+// Operations on conversations: trimming, filtering, merging, rendering, token counting.
 #include <superstep/messages/buffer_string.hpp>
 #include <superstep/messages/filter_messages.hpp>
 #include <superstep/messages/merge_runs.hpp>
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(conversations)
 
 namespace {
 
-/// One token per character of text.
+/// Counts one token per character of text.
 std::int64_t characters(const message& m) {
   return static_cast<std::int64_t>(text_of(m).size());
 }
@@ -43,26 +43,26 @@ trim_options with_budget(std::int64_t tokens) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_end_is_kept_with_the_system_message_inside_the_budget) {
+BOOST_AUTO_TEST_CASE(trim_keeps_the_system_message_within_budget) {
   auto options = with_budget(9);
   options.include_system = true;
   BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "be sun end ");
 }
 
-BOOST_AUTO_TEST_CASE(a_conversation_does_not_start_with_a_result_when_told_so) {
+BOOST_AUTO_TEST_CASE(trim_respects_start_on) {
   auto options = with_budget(9);
   options.start_on = {message_type::human, message_type::ai};
   BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "end ");
 }
 
-BOOST_AUTO_TEST_CASE(what_fits_is_shared_with_the_list_it_came_from) {
+BOOST_AUTO_TEST_CASE(trimmed_list_shares_its_messages) {
   const auto all = conversation();
   const auto kept = trim_messages(all, with_budget(100)).value();
   BOOST_REQUIRE(kept.size() == all.size());
   BOOST_TEST((kept.at_ptr(1) == all.at_ptr(1)));
 }
 
-BOOST_AUTO_TEST_CASE(the_border_message_is_cut_line_by_line) {
+BOOST_AUTO_TEST_CASE(boundary_message_is_trimmed_line_by_line) {
   auto options = with_budget(5);
   options.allow_partial = true;
   const auto list = message_list{human_message("aa\nbb\ncc")};
@@ -72,14 +72,14 @@ BOOST_AUTO_TEST_CASE(the_border_message_is_cut_line_by_line) {
   BOOST_TEST(text_of(trim_messages(list, options).value()[0]) == "aa\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_beginning_cannot_be_told_where_to_start) {
+BOOST_AUTO_TEST_CASE(strategy_first_rejects_start_on) {
   auto options = with_budget(5);
   options.strategy = trim_strategy::first;
   options.start_on = {message_type::human};
   BOOST_TEST(trim_messages(conversation(), options).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(results_and_calls_are_filtered_together) {
+BOOST_AUTO_TEST_CASE(tool_calls_are_filtered_with_their_results) {
   auto filter = message_filter{};
   filter.exclude_all_calls = true;
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
@@ -88,14 +88,14 @@ BOOST_AUTO_TEST_CASE(results_and_calls_are_filtered_together) {
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
 }
 
-BOOST_AUTO_TEST_CASE(inclusion_comes_after_exclusion) {
+BOOST_AUTO_TEST_CASE(exclusion_precedes_inclusion) {
   auto filter = message_filter{};
   filter.include_types = {message_type::human, message_type::ai};
   filter.exclude_all_calls = true;
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "one end ");
 }
 
-BOOST_AUTO_TEST_CASE(neighbours_of_one_type_become_one_but_results_stay_apart) {
+BOOST_AUTO_TEST_CASE(adjacent_messages_merge_except_tool_results) {
   const auto list = message_list{human_message("a"), human_message("b"), tool_message("c", "1", ""),
                                  tool_message("d", "2", "")};
   BOOST_TEST(texts_of(merge_message_runs(list, "+").value()) == "a+b c d ");
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(an_estimate_counts_code_points) {
   BOOST_TEST(ascii == 14);
 }
 
-BOOST_AUTO_TEST_CASE(other_providers_blocks_become_calls_and_results) {
+BOOST_AUTO_TEST_CASE(foreign_blocks_become_calls_and_results) {
   auto m = human_message("");
   m.blocks =
       parse_json(R"([{"type":"tool_result","tool_use_id":"c","content":"sun"}])")->as_array();
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(other_providers_blocks_become_calls_and_results) {
   BOOST_TEST(to_text(forms[0]) == R"({"role":"tool","tool_call_id":"c","content":"sun"})");
 }
 
-BOOST_AUTO_TEST_CASE(a_block_without_a_form_is_an_error) {
+BOOST_AUTO_TEST_CASE(unsupported_block_is_an_error) {
   auto m = human_message("");
   m.blocks = parse_json(R"([{"type":"video","base64":"AA","mime_type":"video/mp4"}])")->as_array();
   const auto forms = to_openai_messages({m}, text_format::string);

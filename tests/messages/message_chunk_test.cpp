@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appending stream chunks, parsing their tool calls, and their JSON form.
 #include <superstep/messages/merge.hpp>
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_dict.hpp>
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(blocks_with_one_index_are_one_block) {
   BOOST_TEST(text_of(m) == "abc");
 }
 
-BOOST_AUTO_TEST_CASE(the_pieces_of_calls_meet_by_their_index) {
+BOOST_AUTO_TEST_CASE(call_pieces_are_joined_by_index) {
   auto sum = ai_chunk("");
   sum.call_chunks = {{"f", "", "c1", 0}, {"g", "", "c2", 1}};
   for (auto [args, index] : {std::pair{R"({"a")", 0}, {"{}", 1}, {": 1}", 0}})
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_pieces_of_calls_meet_by_their_index) {
   BOOST_TEST(m.tool_calls[1].id == "c2");
 }
 
-BOOST_AUTO_TEST_CASE(calls_can_be_read_before_their_end) {
+BOOST_AUTO_TEST_CASE(read_calls_parses_incomplete_arguments) {
   auto sum = ai_chunk("");
   sum.call_chunks = {{"f", R"({"city": "Seo)", "c1", 0}};
   read_calls(sum);
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(calls_can_be_read_before_their_end) {
   BOOST_TEST(to_text(sum.part.tool_calls[0].args) == R"({"city":"Seo"})");
 }
 
-BOOST_AUTO_TEST_CASE(arguments_that_are_no_object_make_an_invalid_call) {
+BOOST_AUTO_TEST_CASE(non_object_arguments_make_an_invalid_call) {
   auto sum = ai_chunk("");
   sum.call_chunks = {{"f", "nope", "c1", 0}};
   const auto m = to_message(sum);
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_are_no_object_make_an_invalid_call) {
   BOOST_TEST(m.invalid_tool_calls[0].args == "nope");
 }
 
-BOOST_AUTO_TEST_CASE(however_the_arguments_are_cut_the_calls_are_the_same) {
+BOOST_AUTO_TEST_CASE(calls_do_not_depend_on_piece_boundaries) {
   const auto args =
       std::string{R"({"location": "서울 \"강남\"", "days": [1, 2.5, null], "o": {}})"};
   auto luck = std::minstd_rand{31};
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(usage_adds_with_its_details) {
   BOOST_TEST((sum.part.usage == total));
 }
 
-BOOST_AUTO_TEST_CASE(the_id_of_the_provider_wins) {
+BOOST_AUTO_TEST_CASE(provider_id_takes_precedence) {
   auto sum = ai_chunk("");
   sum.part.id = "lc_run-1";
   auto more = ai_chunk("");
@@ -128,14 +129,14 @@ BOOST_AUTO_TEST_CASE(the_id_of_the_provider_wins) {
   BOOST_TEST(sum.part.id == "msg_1");
 }
 
-BOOST_AUTO_TEST_CASE(results_of_two_calls_do_not_add) {
+BOOST_AUTO_TEST_CASE(results_of_different_calls_do_not_merge) {
   auto sum = message_chunk{tool_message("a", "c1", ""), {}, false};
   const auto other = append(sum, message_chunk{tool_message("b", "c2", ""), {}, false});
   BOOST_REQUIRE(other.has_error());
   BOOST_TEST(other.error().text.find("\"c1\" and \"c2\"") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(members_of_two_kinds_do_not_add) {
+BOOST_AUTO_TEST_CASE(members_of_different_types_do_not_merge) {
   auto sum = ai_chunk("");
   sum.part.response_metadata["n"] = 1;
   auto more = ai_chunk("");
@@ -155,20 +156,20 @@ BOOST_AUTO_TEST_CASE(a_chunk_is_written_and_read_back) {
   BOOST_TEST((*again == chunk));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_provider_counts_beside_the_rest_adds_at_any_depth) {
+BOOST_AUTO_TEST_CASE(extra_token_counts_add_at_any_depth) {
   const auto sum = add_usage(usage(R"({"tools":1,"more":{"a":2}})"), usage(R"({"more":{"b":3}})"));
   BOOST_REQUIRE(sum.has_value());
   BOOST_TEST(to_text(sum->others) == R"({"tools":1,"more":{"a":2,"b":3}})");
   BOOST_TEST(add_usage(usage(R"({"tools":"many"})"), usage("{}")).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(of_two_indexes_the_later_counts) {
+BOOST_AUTO_TEST_CASE(later_index_replaces_the_earlier) {
   auto members = json::object{{"index", 1}, {"n", 1}};
   merge_members(members, {{"index", 2}, {"n", 2}}).value();
   BOOST_TEST(to_text(members) == R"({"index":2,"n":3})");
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_a_server_sent_in_pieces_keep_their_index) {
+BOOST_AUTO_TEST_CASE(calls_in_kwargs_keep_their_index) {
   auto sum = chunk_of(R"("additional_kwargs":{"tool_calls":[
       {"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":"}}]})");
   append(sum, chunk_of(R"("additional_kwargs":{"tool_calls":[
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(calls_that_a_server_sent_in_pieces_keep_their_index) {
   BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_chunk_stays_one_until_something_is_added) {
+BOOST_AUTO_TEST_CASE(invalid_call_of_chunk_stays_invalid_until_append) {
   auto chunk = chunk_of(R"("invalid_tool_calls":[{"name":"f","args":"{","id":"c","error":"e"}])");
   BOOST_TEST(chunk.part.tool_calls.empty());
   BOOST_TEST(chunk.part.invalid_tool_calls.size() == 1U);
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_chunk_stays_one_until_something_is_add
   BOOST_TEST(*chunk.call_chunks[0].args == "{");
 }
 
-BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_stored_chunk_is_no_call_of_its_message) {
+BOOST_AUTO_TEST_CASE(invalid_call_of_stored_chunk_stays_invalid) {
   const auto m = message_from_dict(*parse_json(
       R"({"type":"AIMessageChunk","data":{"content":"","invalid_tool_calls":[{"name":"f","args":"{","id":"c","error":"e"}]}})"));
   BOOST_REQUIRE(m.has_value());
@@ -197,7 +198,7 @@ BOOST_AUTO_TEST_CASE(an_invalid_call_of_a_stored_chunk_is_no_call_of_its_message
   BOOST_TEST(m->invalid_tool_calls[0].args == "{");
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_the_provider_ran_is_whole_at_the_end) {
+BOOST_AUTO_TEST_CASE(server_tool_call_is_completed_at_the_end) {
   auto chunk = block_chunk(
       {{"type", "server_tool_call_chunk"}, {"id", "s"}, {"args", R"({"q":)"}, {"index", 0}});
   chunk.part.response_metadata["output_version"] = "v1";

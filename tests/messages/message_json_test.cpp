@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reading messages in all supported forms, and writing them.
 #include <superstep/messages/message_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -16,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(messages_as_json)
 namespace {
 
 struct form_case {
-  std::string_view name, in, out; ///< any form; the message form, or a part of the error
+  std::string_view name, in, out; ///< input in any form; canonical JSON or part of the error
 };
 std::ostream& operator<<(std::ostream& out, const form_case& c) {
   return out << c.name;
@@ -56,7 +57,7 @@ const auto forms = std::vector<form_case>{
     {"counts that only one provider has",
      R"({"type":"ai","content":"x","usage_metadata":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"tool \"a\"":{"b":1}}})",
      R"({"type":"ai","content":"x","usage_metadata":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"tool \"a\"":{"b":1}}})"},
-    {"what servers do not know is kept aside",
+    {"unknown members go to additional_kwargs",
      R"({"role":"assistant","content":"x","usage_metadata":{"n":1},"invalid_tool_calls":[2]})",
      R"({"type":"ai","content":"x","additional_kwargs":{"usage_metadata":{"n":1},"invalid_tool_calls":[2]}})"},
     {"a server's empty list is no content", R"({"role":"user","content":[]})",
@@ -83,7 +84,7 @@ const auto forms = std::vector<form_case>{
     {"no arguments in a call that was kept",
      R"({"type":"ai","content":"","additional_kwargs":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"null"}}]}})",
      R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{},"id":"c","type":"tool_call"}],"additional_kwargs":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"null"}}]}})"},
-    {"a removal says nothing", R"({"type":"remove","id":"m1","content":[{"type":"text"}]})",
+    {"a remove message has no content", R"({"type":"remove","id":"m1","content":[{"type":"text"}]})",
      R"({"type":"remove","content":"","id":"m1"})"},
     {"removal", R"({"type":"remove","id":"m1","content":""})",
      R"({"type":"remove","content":"","id":"m1"})"},
@@ -126,7 +127,7 @@ const auto faults = std::vector<form_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(every_form_is_read_and_one_is_written, boost::unit_test::data::make(forms),
+BOOST_DATA_TEST_CASE(every_input_form_is_written_canonically, boost::unit_test::data::make(forms),
                      c) {
   const auto read = message_from_json(*parse_json(c.in));
   BOOST_TEST_INFO((read.has_error() ? read.error().text : ""));
@@ -140,7 +141,7 @@ BOOST_DATA_TEST_CASE(every_form_is_read_and_one_is_written, boost::unit_test::da
   BOOST_TEST((*again == *read));
 }
 
-BOOST_DATA_TEST_CASE(a_fault_is_named_with_its_path, boost::unit_test::data::make(faults), c) {
+BOOST_DATA_TEST_CASE(errors_name_the_path, boost::unit_test::data::make(faults), c) {
   const auto read = messages_from_json(*parse_json(c.in));
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST_INFO(read.error().text);
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_written_and_read_back) {
   BOOST_TEST((*again == list));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_stored_comes_back_equal_with_counts_and_ids_that_few_have) {
+BOOST_AUTO_TEST_CASE(stored_messages_round_trip_with_rare_members) {
   auto answer = ai_message("x", {{"c", "f", {}}});
   answer.usage = token_usage{1, 2, 3, {}, {}, {{"tools", 4}, {"\"", json::object{{"a", 5}}}}};
   const auto list = message_list{answer, tool_message("r", "", "f")};
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(what_is_stored_comes_back_equal_with_counts_and_ids_that_fe
   BOOST_TEST((again == list));
 }
 
-BOOST_AUTO_TEST_CASE(one_message_makes_a_list_of_one) {
+BOOST_AUTO_TEST_CASE(single_message_becomes_a_list) {
   const auto list = messages_from_json(*parse_json(R"("hi")"));
   BOOST_REQUIRE(list.has_value());
   BOOST_TEST(list->size() == 1U);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of messages: sharing, replacement, iteration.
 #include <superstep/messages/message_list.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -12,7 +13,7 @@ using namespace superstep;
 
 BOOST_AUTO_TEST_SUITE(message_lists)
 
-BOOST_AUTO_TEST_CASE(a_list_is_a_value) {
+BOOST_AUTO_TEST_CASE(message_list_has_value_semantics) {
   auto l = message_list{human_message("a"), ai_message("b")};
   const auto old = l;
   l.push_back(human_message("c"));
@@ -23,7 +24,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_a_value) {
   BOOST_TEST((old == message_list{human_message("a"), ai_message("b")}));
 }
 
-BOOST_AUTO_TEST_CASE(messages_are_shared_between_copies_and_not_copied) {
+BOOST_AUTO_TEST_CASE(list_copies_share_messages) {
   const auto l = message_list{human_message("a")};
   auto copy = l;
   copy.push_back(ai_message("b"));
@@ -31,7 +32,7 @@ BOOST_AUTO_TEST_CASE(messages_are_shared_between_copies_and_not_copied) {
   BOOST_TEST(l.at_ptr(0) == copy.at_ptr(0));
 }
 
-BOOST_AUTO_TEST_CASE(a_replaced_message_is_new_in_this_list_only) {
+BOOST_AUTO_TEST_CASE(replaced_message_does_not_affect_copies) {
   auto l = message_list{human_message("a"), ai_message("b")};
   const auto old = l;
   l.replace(0, std::make_shared<const message>(human_message("z")));
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_replaced_message_is_new_in_this_list_only) {
   BOOST_TEST(old[0].content == "a");
 }
 
-BOOST_AUTO_TEST_CASE(iteration_goes_over_the_messages_in_order) {
+BOOST_AUTO_TEST_CASE(iteration_visits_messages_in_order) {
   const auto l =
       message_list{std::vector<message>{human_message("a"), ai_message("b"), human_message("c")}};
   auto text = std::string{};
@@ -53,10 +54,10 @@ BOOST_AUTO_TEST_CASE(iteration_goes_over_the_messages_in_order) {
   BOOST_TEST(l.begin()[2].content == "c");
 }
 
-BOOST_AUTO_TEST_CASE(the_types_are_those_of_the_messages) {
+BOOST_AUTO_TEST_CASE(for_each_type_reports_types_in_order) {
   auto l = message_list{};
   auto expected = std::vector<message_type>{};
-  for (auto i = 0; i < 70; ++i) { // three rows of 32
+  for (auto i = 0; i < 70; ++i) { // three chunks of 32
     l.push_back(i % 3 == 0 ? human_message("a") : ai_message("b"));
     expected.push_back(l.back().type);
   }

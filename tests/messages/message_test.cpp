@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Message factories, text, and formatting.
 #include <superstep/messages/message.hpp>
 #include <superstep/messages/pretty_text.hpp>
 #include <superstep/messages/python_text.hpp>
@@ -9,7 +10,7 @@ using namespace superstep;
 
 BOOST_AUTO_TEST_SUITE(messages)
 
-BOOST_AUTO_TEST_CASE(a_factory_sets_the_type_and_what_it_is_given) {
+BOOST_AUTO_TEST_CASE(factories_set_type_and_arguments) {
   BOOST_TEST((human_message("h").type == message_type::human));
   BOOST_TEST((system_message("s").type == message_type::system));
   const auto ai = ai_message("a", {{"c1", "f", {}}});
@@ -23,7 +24,7 @@ BOOST_AUTO_TEST_CASE(a_factory_sets_the_type_and_what_it_is_given) {
   BOOST_TEST(remove_message("m1").id == "m1");
 }
 
-BOOST_AUTO_TEST_CASE(the_text_of_blocks_is_that_of_strings_and_text_blocks) {
+BOOST_AUTO_TEST_CASE(text_of_joins_strings_and_text_blocks) {
   auto m = ai_message("");
   m.blocks = json::array{"one ", json::object{{"type", "text"}, {"text", "two"}},
                          json::object{{"type", "image"}, {"text", "not this"}},
@@ -34,7 +35,7 @@ BOOST_AUTO_TEST_CASE(the_text_of_blocks_is_that_of_strings_and_text_blocks) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_CASE(a_message_is_printed_for_people) {
+BOOST_AUTO_TEST_CASE(pretty_text_formats_a_message) {
   BOOST_TEST(
       pretty_text(human_message("hi")) ==
       "================================ Human Message =================================\n\nhi");
@@ -54,6 +55,6 @@ BOOST_AUTO_TEST_CASE(a_message_is_printed_for_people) {
                             "=================================\n\nand?"));
 }
 
-BOOST_AUTO_TEST_CASE(what_python_does_not_print_it_escapes) {
+BOOST_AUTO_TEST_CASE(python_text_escapes_unprintable_characters) {
   BOOST_TEST(python_text("é \u00a0\u200b\U000e0001😀") == R"('é \xa0\u200b\U000e0001😀')");
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The chat-completions form of messages and tools, and parsing of tool arguments.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/openai_json.hpp>
 
@@ -27,7 +28,7 @@ const auto sent = std::vector<wire_case>{
     {"human", R"({"type":"human","content":"h","name":"n"})",
      R"({"role":"user","content":"h","name":"n"})"},
     {"developer", R"({"role":"developer","content":"d"})", R"({"role":"developer","content":"d"})"},
-    {"calls with empty content have none",
+    {"empty content beside calls is null",
      R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{"a":1},"id":"c"}]})",
      R"({"role":"assistant","content":null,"tool_calls":[{"type":"function","id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}]})"},
     {"invalid calls are sent as the model wrote them",
@@ -62,7 +63,7 @@ const auto received = std::vector<wire_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_message_is_sent_in_the_form_of_servers, boost::unit_test::data::make(sent),
+BOOST_DATA_TEST_CASE(messages_are_written_as_chat_completions, boost::unit_test::data::make(sent),
                      c) {
   const auto m = message_from_json(*parse_json(c.in));
   BOOST_REQUIRE(m.has_value());
@@ -76,7 +77,7 @@ BOOST_DATA_TEST_CASE(an_answer_becomes_a_message, boost::unit_test::data::make(r
   BOOST_TEST(to_text(to_json(*m)) == c.out);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_that_are_no_json_are_kept_with_what_is_wrong) {
+BOOST_AUTO_TEST_CASE(invalid_arguments_are_kept_with_the_error) {
   const auto from = parse_json(
       R"({"content":"","tool_calls":[{"id":"1","function":{"name":"a","arguments":"{oops"}},{"id":"2","function":{"name":"b","arguments":"{}"}}]})");
   const auto m = from_openai(from->get_object());
@@ -87,13 +88,13 @@ BOOST_AUTO_TEST_CASE(arguments_that_are_no_json_are_kept_with_what_is_wrong) {
   BOOST_TEST(m->invalid_tool_calls[0].error.starts_with("not valid JSON"));
 }
 
-BOOST_AUTO_TEST_CASE(arguments_of_nothing_but_space_are_no_json) {
+BOOST_AUTO_TEST_CASE(blank_arguments_are_invalid) {
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "  ")));
   BOOST_TEST(std::holds_alternative<tool_call>(parse_tool_call("c", "f", "")));
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "", "cut")));
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_answer_is_rejected) {
   for (const auto* text :
        {R"({"role":"user","content":"x"})", R"({"content":3})", R"({"content":"","tool_calls":{}})",
         R"({"content":"","tool_calls":[{"id":"1"}]})",
@@ -101,14 +102,14 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_refused) {
     BOOST_TEST(from_openai(parse_json(text)->get_object()).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_is_described_as_a_function) {
+BOOST_AUTO_TEST_CASE(tool_is_written_as_function) {
   const auto tool = tool_definition{"f", "does f", json::object{{"type", "object"}}};
   BOOST_TEST(
       to_text(to_openai(tool)) ==
       R"({"type":"function","function":{"name":"f","description":"does f","parameters":{"type":"object"}}})");
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_is_written_as_its_document_would_be) {
+BOOST_AUTO_TEST_CASE(tool_text_equals_its_json_tree) {
   const auto tool = tool_definition{"f\"", "line\n", json::object{{"type", "object"}, {"n", 1.0}}};
   auto text = std::string{};
   append_openai(text, tool);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of incomplete JSON, compared with a slow reference implementation.
 #include <superstep/messages/partial_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -17,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(partial_json)
 namespace {
 
 struct text_case {
-  std::string_view name, text, value; ///< the value as JSON; "" for an error
+  std::string_view name, text, value; ///< expected value as JSON; "" for an error
 };
 std::ostream& operator<<(std::ostream& out, const text_case& c) {
   return out << c.name;
@@ -27,20 +28,20 @@ const auto texts = std::vector<text_case>{
     {"whole", R"({"a": [1, "x"]})", R"({"a":[1,"x"]})"},
     {"an open string is closed", R"({"a": "x)", R"({"a":"x"})"},
     {"a backslash that escapes nothing is dropped", R"({"a": "x\)", R"({"a":"x"})"},
-    {"an escape that is not whole takes its member with it", R"({"a": 1, "b": "\u00)",
+    {"an incomplete escape removes its member", R"({"a": 1, "b": "\u00)",
      R"({"a":1})"},
     {"half a character is no text yet", R"({"a": "x\ud83d)", R"({"a":"x"})"},
     {"half a character and the beginning of its other half", R"({"a": "x\ud83d\)", R"({"a":"x"})"},
-    {"what only looks like half a character", R"({"a": "\\ud83d)", R"({"a":"\\ud83d"})"},
+    {"an escaped backslash is not a surrogate", R"({"a": "\\ud83d)", R"({"a":"\\ud83d"})"},
     {"a key alone is cut", R"({"a": 1, "b)", R"({"a":1})"},
     {"a colon without a value is cut", R"({"a": 1, "b":)", R"({"a":1})"},
-    {"a word that is not whole is cut", R"({"a": 1, "b": tru)", R"({"a":1})"},
+    {"an incomplete literal is removed", R"({"a": 1, "b": tru)", R"({"a":1})"},
     {"a number ends where it is one", R"({"a": 12.)", R"({"a":12})"},
-    {"a sign is no number", R"([-)", "[]"},
+    {"a lone sign is not a number", R"([-)", "[]"},
     {"line breaks in strings", "{\"a\": \"x\ny", R"({"a":"x\ny"})"},
-    {"what follows the value is cut", R"({"a": 1} x)", R"({"a":1})"},
-    {"brackets inside what was cut do not count", R"({"a": {"b": [1)", R"({"a":{"b":[1]}})"},
-    {"the brackets of an earlier part stand for those cut", R"({"a": [1], "b" [)", R"({"a":[1]})"},
+    {"text after the value is removed", R"({"a": 1} x)", R"({"a":1})"},
+    {"nested brackets are closed", R"({"a": {"b": [1)", R"({"a":{"b":[1]}})"},
+    {"brackets closed earlier complete a removed tail", R"({"a": [1], "b" [)", R"({"a":[1]})"},
     {"a bracket that closes another kind", "{]", "null"},
     {"a comma before a bracket", "[1,]", ""},
     {"a number beyond all numbers", R"({"a": 1e400})", ""},
@@ -48,8 +49,8 @@ const auto texts = std::vector<text_case>{
     {"nothing", "", ""},
 };
 
-/// The definition: characters are dropped from the end until the closed text is JSON. The fast way
-/// must agree with it.
+/// The definition of the result: characters are removed from the end until the closed text is JSON.
+/// The fast implementation must agree with it.
 std::optional<std::string> by_definition(std::string_view text) {
   auto open = std::string{};
   auto in_string = false;
@@ -78,14 +79,14 @@ std::optional<std::string> by_definition(std::string_view text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_text_says_what_it_says_so_far, boost::unit_test::data::make(texts), c) {
+BOOST_DATA_TEST_CASE(partial_text_is_completed, boost::unit_test::data::make(texts), c) {
   const auto read = parse_partial_json(c.text);
   BOOST_TEST(read.has_value() == !c.value.empty());
   if (read)
     BOOST_TEST(to_text(*read) == c.value);
 }
 
-BOOST_AUTO_TEST_CASE(every_beginning_reads_as_the_definition_says) {
+BOOST_AUTO_TEST_CASE(every_prefix_agrees_with_the_definition) {
   const auto texts_read = {
       R"({"loc": "x \"y\" z", "n": [1, 2.5e3, null, true], "o": {"p": {"q": []}}, "r": false})",
       R"([[], {}, [{"a": [[1], "b"]}], "c\n", -0.5, 10])"};
@@ -100,16 +101,16 @@ BOOST_AUTO_TEST_CASE(every_beginning_reads_as_the_definition_says) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_long_tail_that_is_cut_costs_no_more_than_reading_it) {
-  // Dropping one character at a time would read two megabytes a million times.
+BOOST_AUTO_TEST_CASE(long_incomplete_tail_takes_linear_time) {
+  // Removing one character at a time would read two megabytes a million times.
   const auto text = R"({"a": 1, "b": "\u00)" + std::string(2'000'000, ' ');
   const auto read = parse_partial_json(text);
   BOOST_REQUIRE(read.has_value());
   BOOST_TEST(to_text(*read) == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(nesting_is_bounded) {
-  // What is read can be written and read again, up to the bound itself.
+BOOST_AUTO_TEST_CASE(nesting_is_limited) {
+  // Values up to the nesting limit can be written and read again.
   for (auto depth = std::size_t{190}; depth < 210; ++depth)
     if (const auto read = parse_partial_json(std::string(depth, '[') + '1'))
       BOOST_TEST(parse_json(to_text(*read)).has_value());

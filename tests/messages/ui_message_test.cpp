@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// UI components: the reducer and the JSON form.
 #include <superstep/messages/ui_message.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +8,7 @@
 
 using namespace superstep;
 
-BOOST_AUTO_TEST_SUITE(parts_of_an_interface)
+BOOST_AUTO_TEST_SUITE(ui_messages)
 
 namespace {
 
@@ -20,7 +21,7 @@ ui_message part(std::string id, json::object props, bool merge = false) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_part_is_appended_replaced_or_merged_by_its_id) {
+BOOST_AUTO_TEST_CASE(component_is_appended_replaced_or_merged_by_id) {
   auto parts = std::vector<ui_message>{part("a", {{"x", 1}, {"y", 1}}), part("b", {{"x", 1}})};
   add_ui_messages{}(parts, {part("b", {{"y", 2}}), part("c", {}), part("a", {{"y", 2}}, true)});
   BOOST_REQUIRE(parts.size() == 3U);
@@ -29,19 +30,19 @@ BOOST_AUTO_TEST_CASE(a_part_is_appended_replaced_or_merged_by_its_id) {
   BOOST_TEST(parts[2].id == "c");
 }
 
-BOOST_AUTO_TEST_CASE(a_part_is_taken_away_and_one_that_there_is_not_is_refused) {
+BOOST_AUTO_TEST_CASE(unknown_component_cannot_be_removed) {
   auto parts = std::vector<ui_message>{part("a", {}), part("b", {})};
   add_ui_messages{}(parts, {remove_ui_message("a")});
   BOOST_REQUIRE(parts.size() == 1U);
   BOOST_TEST(parts[0].id == "b");
   add_ui_messages{}(parts, {remove_ui_message("b"), part("b", {{"x", 1}})});
-  BOOST_TEST(parts.size() == 1U); // it came back
+  BOOST_TEST(parts.size() == 1U); // the component was added again
   BOOST_CHECK_THROW(add_ui_messages{}(parts, {part("d", {}), remove_ui_message("a")}),
                     std::invalid_argument);
   BOOST_TEST(parts.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(interfaces_read_them_as_json) {
+BOOST_AUTO_TEST_CASE(components_are_written_as_json) {
   BOOST_TEST((to_json(part("a", {{"x", 1}})) == json::object{{"type", "ui"},
                                                              {"id", "a"},
                                                              {"name", "card"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on the calls of one answer, and the bytes that it holds meanwhile.
+// Limits on the tool calls of one answer and on the bytes it holds while it is received.
 #include "fed_streams.hpp"
 
 #include <superstep/models/model_error.hpp>
@@ -30,7 +30,7 @@ const auto calls_cases = std::vector<calls_case>{{provider_api::openai_chat, "ch
                                                  {provider_api::anthropic, "anthropic"},
                                                  {provider_api::ollama, "ollama"}};
 
-/// An answer that holds so many calls.
+/// Returns an answer with this many calls.
 std::string answer_of(provider_api api, std::size_t calls) {
   auto list = json::array{};
   for (auto i = std::size_t{0}; i < calls; ++i) {
@@ -62,7 +62,7 @@ std::string answer_of(provider_api api, std::size_t calls) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(whole_answers_have_a_limit_of_calls, boost::unit_test::data::make(calls_cases),
+BOOST_DATA_TEST_CASE(complete_answers_limit_tool_calls, boost::unit_test::data::make(calls_cases),
                      c) {
   const auto enough = read_answer(c.api, answer_of(c.api, 100), 100);
   BOOST_REQUIRE_MESSAGE(enough.has_value(), (enough ? "" : enough.error().text));
@@ -78,13 +78,13 @@ BOOST_DATA_TEST_CASE(whole_answers_have_a_limit_of_calls, boost::unit_test::data
 
 BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
                      boost::unit_test::data::make(calls_cases), c) {
-  // Faults after the calls are not found any more.
+  // Errors after the calls are not reported.
   auto text = answer_of(c.api, 20'000);
   text.insert(text.size() - 1, ",");
   const auto read = read_answer(c.api, text, 100);
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST(read.error().text.find("more than 100 tool calls") != std::string::npos);
-  // Other long texts are read as before.
+  // Other long texts are still accepted.
   BOOST_TEST(read_answer(c.api, answer_of(c.api, 20'000), 20'000).has_value());
   for (const auto* wrong : {R"({"choices":[)", R"({"message":7,"output":7,"content":7,"choices":7)"}) {
     const auto none = read_answer(c.api, wrong + std::string(1'000'000, ' '), 100);
@@ -93,7 +93,7 @@ BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
   }
 }
 
-BOOST_AUTO_TEST_CASE(one_event_has_the_limit_of_calls_too) {
+BOOST_AUTO_TEST_CASE(single_event_limits_tool_calls) {
   auto list = json::array{};
   for (auto i = 0; i < 101; ++i)
     list.push_back({{"index", i}, {"id", "c" + std::to_string(i)}, {"type", "function"},
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(one_event_has_the_limit_of_calls_too) {
   BOOST_TEST(wrong->text.find("more than 100 tool calls") != std::string::npos, wrong->text);
 }
 
-BOOST_AUTO_TEST_CASE(held_bytes_leave_out_the_frames_of_events) {
+BOOST_AUTO_TEST_CASE(held_bytes_exclude_event_framing) {
   auto stream = make_stream();
   const auto small = event(R"({"choices":[{"delta":{"content":"a"}}]})");
   for (auto i = 0; i < 1'000; ++i)

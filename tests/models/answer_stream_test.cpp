@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Answers of all providers, complete and streamed: content, calls, usage, errors.
 #include "fed_streams.hpp"
 #include "models/retry.hpp"
 
@@ -56,8 +57,8 @@ const auto nonsense = std::vector<std::string_view>{
 
 } // namespace
 
-// The document of an answer stands in memory that is gone when it has been read.
-BOOST_AUTO_TEST_CASE(what_is_kept_of_an_answer_stands_in_memory_of_its_own) {
+// The JSON tree of an answer uses memory that is released after reading.
+BOOST_AUTO_TEST_CASE(message_does_not_refer_to_response_memory) {
   const auto own = json::storage_ptr{};
   auto body = parse_json(whole)->as_object();
   body["service_tier"] = "flex";
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_is_kept_of_an_answer_stands_in_memory_of_its_own) {
   BOOST_TEST((told.at(0).part.blocks->storage() == own));
 }
 
-BOOST_AUTO_TEST_CASE(a_streamed_answer_says_the_same_as_a_whole_one) {
+BOOST_AUTO_TEST_CASE(streamed_answer_equals_complete_answer) {
   const auto once = read_answer(provider_api::openai_chat, whole);
   BOOST_REQUIRE(once.has_value());
   auto answer = make_stream();
@@ -103,13 +104,13 @@ BOOST_AUTO_TEST_CASE(a_streamed_answer_says_the_same_as_a_whole_one) {
     BOOST_TEST(m->response_metadata.at("finish_reason").as_string() == "tool_calls");
 }
 
-BOOST_DATA_TEST_CASE(nonsense_is_a_bad_answer, boost::unit_test::data::make(nonsense), body) {
+BOOST_DATA_TEST_CASE(malformed_response_is_a_bad_answer, boost::unit_test::data::make(nonsense), body) {
   const auto read = read_answer(provider_api::openai_chat, body);
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST((judge_answer(read.error().code).kind == model_errc::bad_answer));
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_that_ends_early_is_not_whole) {
+BOOST_AUTO_TEST_CASE(truncated_stream_is_an_error) {
   auto answer = make_stream();
   BOOST_TEST(!answer.feed(event(chunks[1])));
   BOOST_TEST(!answer.end());
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_streamed_refusal_is_kept) {
   BOOST_TEST(answer.finish()->additional_kwargs.at("refusal").as_string() == "I will not.");
 }
 
-BOOST_AUTO_TEST_CASE(an_error_in_the_stream_is_judged_by_its_code) {
+BOOST_AUTO_TEST_CASE(stream_error_is_classified_by_code) {
   const auto wrong = make_stream().feed(event(R"({"error":{"message":"overloaded"}})"));
   BOOST_REQUIRE(wrong);
   BOOST_TEST((wrong->why.next == next_step::try_again));
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(an_error_in_the_stream_is_judged_by_its_code) {
   BOOST_TEST(line->text.find("out of memory") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(nonsense_in_the_stream_is_an_error) {
+BOOST_AUTO_TEST_CASE(malformed_event_is_an_error) {
   for (const auto* data : {"{", "[]", R"({"choices":[{"delta":{"content":42}}]})"})
     BOOST_TEST(make_stream().feed(event(data)).has_value(), data);
   BOOST_TEST(make_stream().feed(event("\xff\xfe")).has_value());
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(an_answer_with_too_many_calls_is_refused) {
   BOOST_TEST((wrong->why.kind == model_errc::bad_answer));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_told_adds_up_to_the_message) {
+BOOST_AUTO_TEST_CASE(streamed_chunks_add_up_to_the_message) {
   for (const auto version : {output_version::v0, output_version::v1}) {
     auto sum = std::optional<message_chunk>{};
     auto answer = make_stream(
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(what_is_told_adds_up_to_the_message) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_server_says_about_its_failure_is_found) {
+BOOST_AUTO_TEST_CASE(server_error_text_is_extracted) {
   BOOST_TEST(read_fault(R"({"error":{"message":"no","code":"insufficient_quota"}})").code ==
              "insufficient_quota");
   BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
@@ -201,7 +202,7 @@ std::string recording(const std::string& name) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-BOOST_AUTO_TEST_CASE(llamacpp_stream_names_its_call_once) {
+BOOST_AUTO_TEST_CASE(repeated_call_name_of_llamacpp_is_dropped) {
   const auto body = recording("llamacpp_stream_tool.sse");
   BOOST_REQUIRE(!body.empty());
   auto names = std::string{};
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(llamacpp_stream_names_its_call_once) {
 struct named_pieces {
   std::string_view name;
   std::vector<std::string_view> calls; ///< `tool_calls` of each event
-  std::string wanted;                  ///< names and arguments of the calls
+  std::string wanted;                  ///< expected names and arguments of the calls
 };
 std::ostream& operator<<(std::ostream& out, const named_pieces& n) {
   return out << n.name;
@@ -254,11 +255,11 @@ const auto all_named = std::vector<named_pieces>{
      "f{} f{} "},
 };
 
-BOOST_DATA_TEST_CASE(repeated_names_are_one_name, boost::unit_test::data::make(all_named), n) {
+BOOST_DATA_TEST_CASE(repeated_call_names_are_reported_once, boost::unit_test::data::make(all_named), n) {
   auto body = std::string{};
   for (const auto call : n.calls)
     body += event(R"({"choices":[{"delta":{"tool_calls":[)" + std::string{call} + "]}}]}");
-  // Some servers repeat the reason, too.
+  // Some servers also repeat the finish reason.
   for (auto i = 0; i < 2; ++i)
     body += event(R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})");
   const auto m = message_of(provider_api::openai_chat, body, 40);
@@ -271,7 +272,7 @@ BOOST_DATA_TEST_CASE(repeated_names_are_one_name, boost::unit_test::data::make(a
 
 struct counted {
   std::string_view name;
-  std::string_view start; ///< usage of message_start
+  std::string_view start; ///< usage in message_start
   std::vector<std::string_view> ends;
   std::string_view wanted;
 };
@@ -301,7 +302,7 @@ const auto all_counted = std::vector<counted>{
      R"({"input_tokens":3,"output_tokens":9,"total_tokens":12})"},
 };
 
-BOOST_DATA_TEST_CASE(anthropic_usage_of_a_stream_is_whole,
+BOOST_DATA_TEST_CASE(anthropic_stream_usage_is_complete,
                      boost::unit_test::data::make(all_counted), c) {
   auto body = event(
       R"({"type":"message_start","message":{"id":"msg_7","model":"m","content":[],"usage":)" +
@@ -316,7 +317,7 @@ BOOST_DATA_TEST_CASE(anthropic_usage_of_a_stream_is_whole,
   BOOST_TEST(m.response_metadata.at("id").as_string() == "msg_7");
 }
 
-BOOST_AUTO_TEST_SUITE(what_providers_answer)
+BOOST_AUTO_TEST_SUITE(provider_answers)
 
 namespace {
 
@@ -324,7 +325,7 @@ json::object object_of(std::string_view text) {
   return parse_json(text).value().as_object();
 }
 
-/// The events of a stream, added up.
+/// Returns the sum of the events of a stream.
 template <class Reader>
 message added_up(Reader reader, std::initializer_list<std::string_view> events) {
   auto sum = std::optional<message_chunk>{};
@@ -343,7 +344,7 @@ constexpr auto text_begins = std::string_view{
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(two_citations_of_one_place_stay_two) {
+BOOST_AUTO_TEST_CASE(citations_with_equal_position_stay_separate) {
   constexpr auto cited = std::string_view{
       R"({"type":"response.output_text.annotation.added","item_id":"m","output_index":0,"content_index":0,)"
       R"("annotation":{"type":"file_citation","file_id":"f","filename":"n","index":3}})"};
@@ -372,7 +373,7 @@ BOOST_AUTO_TEST_CASE(encrypted_reasoning_of_a_stream_is_kept_once) {
   BOOST_TEST(m.blocks->at(0).at("id").as_string() == "r");
 }
 
-BOOST_AUTO_TEST_CASE(nothing_encrypted_adds_no_member) {
+BOOST_AUTO_TEST_CASE(missing_encrypted_content_adds_nothing) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r","summary":[],"encrypted_content":null}})"});
@@ -389,7 +390,7 @@ BOOST_AUTO_TEST_CASE(a_streamed_text_keeps_its_phase) {
   BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
 }
 
-BOOST_AUTO_TEST_CASE(an_item_that_is_counted_anew_at_its_end_stays_where_it_began) {
+BOOST_AUTO_TEST_CASE(first_output_index_of_an_item_counts) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"web_search_call","id":"w"}})",
@@ -400,7 +401,7 @@ BOOST_AUTO_TEST_CASE(an_item_that_is_counted_anew_at_its_end_stays_where_it_bega
   BOOST_TEST(m.blocks->at(1).at("text").as_string() == "a");
 }
 
-BOOST_AUTO_TEST_CASE(every_piece_of_an_answer_of_responses_has_a_list) {
+BOOST_AUTO_TEST_CASE(every_responses_chunk_has_block_content) {
   auto reader = openai_responses::event_reader{};
   for (
       const auto* event :
@@ -413,7 +414,7 @@ BOOST_AUTO_TEST_CASE(every_piece_of_an_answer_of_responses_has_a_list) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_text_of_a_free_tool_streams_as_its_arguments) {
+BOOST_AUTO_TEST_CASE(custom_tool_input_streams_as_arguments) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"custom_tool_call","id":"t","call_id":"c","name":"f","input":""}})",
@@ -432,7 +433,7 @@ BOOST_AUTO_TEST_CASE(a_streamed_compaction_is_kept) {
   BOOST_TEST(m.blocks->at(0).at("content").as_string() == "zip");
 }
 
-BOOST_AUTO_TEST_CASE(a_lone_text_without_citations_is_a_text) {
+BOOST_AUTO_TEST_CASE(single_text_without_citations_becomes_string) {
   for (const auto* citations : {"null", "[]"}) {
     const auto m = anthropic::read_response(object_of(
         R"({"content":[{"type":"text","text":"a","citations":)" + std::string{citations} + "}]}"));
@@ -441,14 +442,14 @@ BOOST_AUTO_TEST_CASE(a_lone_text_without_citations_is_a_text) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(tokens_of_thinking_are_counted) {
+BOOST_AUTO_TEST_CASE(thinking_tokens_are_counted) {
   const auto usage = anthropic::read_usage(object_of(
       R"({"input_tokens":3,"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}})"));
   BOOST_TEST(usage.output_tokens == 4);
   BOOST_TEST(usage.output_details.at("reasoning").as_int64() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(likelihoods_of_all_lines_add_up) {
+BOOST_AUTO_TEST_CASE(logprobs_of_all_lines_are_joined) {
   const auto m = added_up(ollama::line_reader{},
                           {R"({"message":{"content":"a"},"done":false,"logprobs":[{"token":"a"}]})",
                            R"({"message":{"content":"b"},"done":false,"logprobs":[{"token":"b"}]})",
@@ -469,7 +470,7 @@ BOOST_AUTO_TEST_CASE(arguments_other_than_objects_are_invalid_calls) {
   BOOST_TEST(read("{}")->tool_calls.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_that_come_at_the_end_only_are_read) {
+BOOST_AUTO_TEST_CASE(arguments_only_at_item_end_are_read) {
   const auto begun = std::string_view{
       R"({"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":""}})"};
   const auto delta = std::string_view{
@@ -487,7 +488,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_come_at_the_end_only_are_read) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_that_fails_says_what_it_knows) {
+BOOST_AUTO_TEST_CASE(failed_stream_reports_available_details) {
   const auto text_of_failure = [](std::string_view event) {
     return openai_responses::event_reader{}.read(object_of(event)).error().text;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limiter against simulated servers, in virtual time.
+// The adaptive limiter against simulated servers, in virtual time.
 #include "models/http/concurrency_control.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -22,22 +22,23 @@ namespace {
 
 using time_point = concurrency_control::time_point;
 
-constexpr auto seeds = 2U; // more take long in a debug build
+constexpr auto seeds = 2U; // more would take too long in a debug build
 
 struct server {
-  double capacity = std::numeric_limits<double>::infinity(); ///< calls it takes at once
+  double capacity = std::numeric_limits<double>::infinity(); ///< concurrent calls that it accepts
   double refused_at_random = 0;
   double answer_seconds = 0.1;  ///< mean
   double refusal_seconds = 0.1; ///< mean
 };
 
-/// A closed loop of `demand` clients around the limiter and one server.
+/// Simulates `demand` clients that call one server through the limiter, each waiting for its
+/// answer.
 class simulation {
 public:
   simulation(server s, concurrency_options options, std::size_t demand, unsigned seed)
       : server_{s}, control_{options}, demand_{demand}, random_{seed} {}
 
-  /// Accepted answers per second over the time.
+  /// Accepted answers per second.
   double run(double seconds) {
     const auto end = now_ + seconds;
     const auto good_before = good_;
@@ -68,7 +69,7 @@ private:
     bool operator<(const event& other) const { return at > other.at; }
   };
 
-  double draw(double mean) { // between 0.5 and 1.5 of it
+  double draw(double mean) { // uniform between 0.5 and 1.5 times the mean
     return mean * std::uniform_real_distribution<>{0.5, 1.5}(random_);
   }
   static time_point point(double seconds) {
@@ -116,7 +117,7 @@ struct random_case {
   double answer_seconds;
   double refusal_seconds;
   std::size_t limit;
-  double wanted; ///< of what the fault-free share allows
+  double wanted; ///< expected share of the fault-free throughput
 };
 std::ostream& operator<<(std::ostream& out, const random_case& c) {
   return out << c.share << " refused, " << c.answer_seconds << " s, refusal " << c.refusal_seconds
@@ -179,7 +180,7 @@ BOOST_DATA_TEST_CASE(finds_capacity_within_ten_percent,
     BOOST_TEST_MESSAGE(c << ": rate " << rate / (c.capacity / c.answer_seconds) << ", refused "
                          << run.refused_share());
     BOOST_TEST(rate >= 0.9 * c.capacity / c.answer_seconds, "seed " << seed << ": " << rate);
-    // The limit itself is looked at over some time: an attempt to rise may be under way.
+    // The limit is averaged over time, because an attempt to raise it may be in progress.
     auto sum = 0.0;
     for (auto i = 0; i < 50; ++i) {
       run.run(c.answer_seconds);
@@ -218,7 +219,7 @@ BOOST_AUTO_TEST_CASE(recovers_from_an_outage) {
 BOOST_AUTO_TEST_CASE(lowers_once_per_congestion_event) {
   auto control = concurrency_control{{.limit_max = 1'000}};
   const auto t = time_point{std::chrono::seconds{10}};
-  // A thousand calls refused at the same time are one event: one window, one change.
+  // A thousand simultaneous refusals are one congestion event and change the limit once.
   auto changes = 0;
   auto last = control.limit();
   for (auto i = 0; i < 1'000; ++i) {
@@ -248,10 +249,10 @@ BOOST_AUTO_TEST_CASE(keeps_its_floor_and_ceiling) {
   BOOST_TEST(run.limit() == 64u);
 }
 
-BOOST_AUTO_TEST_CASE(tells_isolated_refusals_from_a_shut_out) {
+BOOST_AUTO_TEST_CASE(distinguishes_isolated_refusals_from_outages) {
   auto control = concurrency_control{{.limit_max = 100}};
   auto t = time_point{std::chrono::seconds{10}};
-  for (auto i = 0; i < 1'000; ++i) { // one in four
+  for (auto i = 0; i < 1'000; ++i) { // one in four is refused
     t += std::chrono::milliseconds{1};
     if (i % 4 == 0)
       control.refused(t, t, 100);

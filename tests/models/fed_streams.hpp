@@ -24,7 +24,7 @@ inline std::string event(std::string_view data) {
   return "data: " + std::string{data} + "\n\n";
 }
 
-/// The message of a stream, fed in pieces of `bytes`.
+/// Returns the message of a stream that is fed in pieces of `bytes` bytes.
 inline message message_of(provider_api api, std::string_view body, std::size_t bytes,
                           chunk_handler on_chunk = nullptr) {
   auto answer = make_stream(api, std::move(on_chunk));

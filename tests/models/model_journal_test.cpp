@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recording and replaying of answers, and damaged or foreign journal files.
 #include "models/journal_format.hpp"
 #include "models/scripted_answers.hpp"
 
@@ -20,7 +21,7 @@ using test::scripted_answers;
 
 namespace {
 
-/// The name of a file that goes away with it.
+/// A temporary file path; the file is removed by the destructor.
 struct journal_path {
   std::string path = (std::filesystem::temp_directory_path() /
                       ("superstep_journal_" + std::to_string(::getpid()) + ".jsonl"))
@@ -53,7 +54,7 @@ chat_model_ptr replay(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_model_answered_is_answered_again) {
+BOOST_AUTO_TEST_CASE(recorded_answers_are_replayed) {
   const auto file = journal_path{};
   auto call = tool_call{"c", "f", {}};
   call.args["n"] = 1.5;
@@ -100,7 +101,7 @@ std::shared_ptr<const scripted_answers> answers(int count) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(secrets_split_over_pieces_are_not_recorded) {
+BOOST_AUTO_TEST_CASE(secrets_split_over_chunks_are_masked) {
   const auto key = std::string{"sk-0123456789abcdef"};
   const auto other = std::string{"9abcdef-and-then-this"}; // overlaps the end of the key
   const auto said = "a " + key + " b " + key + key + " c " + other + " sk-0 " +
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(secrets_split_over_pieces_are_not_recorded) {
       auto text = message_chunk{};
       text.part.content = said.substr(at, size);
       entry.chunks.emplace_back(1.0, std::move(text));
-      // Two calls by turns: the arguments of each are one text.
+      // Two interleaved calls: the arguments of each are one text.
       for (const auto index : {0, 1}) {
         auto call = message_chunk{};
         auto arguments = tool_call_chunk{};
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(secrets_split_over_pieces_are_not_recorded) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(torn_last_line_of_recording_is_removed) {
+BOOST_AUTO_TEST_CASE(incomplete_last_line_of_recording_is_removed) {
   const auto file = journal_path{};
   BOOST_TEST(ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
   const auto whole = read_all(file.path);
@@ -151,16 +152,16 @@ BOOST_AUTO_TEST_CASE(torn_last_line_of_recording_is_removed) {
     auto options = replayed_model_options{};
     options.path = file.path;
     options.note = &note;
-    BOOST_TEST(make_replayed_model(options).has_value()); // it only reads
-    BOOST_TEST(note.find(":2: the last line is torn") != std::string::npos, note);
+    BOOST_TEST(make_replayed_model(options).has_value()); // replaying does not modify the file
+    BOOST_TEST(note.find(":2: the last line is incomplete") != std::string::npos, note);
     const auto recorder = record_model(answers(1), file.path, &note);
     BOOST_REQUIRE(recorder.has_value());
-    BOOST_TEST(note.find("the last line was torn (" + std::to_string(size)) != std::string::npos);
+    BOOST_TEST(note.find("the last line was incomplete (" + std::to_string(size)) != std::string::npos);
     BOOST_TEST(read_all(file.path) == whole);
     BOOST_TEST(ask_model(*recorder, question("r", 1, "b")).has_value());
     BOOST_TEST(ask_model(replay(file.path), question("r", 1, "b")).has_value());
   }
-  write_all(file.path, whole.substr(0, 20)); // the first line
+  write_all(file.path, whole.substr(0, 20)); // only a part of the first line
   BOOST_TEST(record_model(answers(1), file.path).has_value());
   BOOST_TEST(read_all(file.path).empty());
 }
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
   BOOST_TEST(refused.error().text.find(file.path + ":2: ") == 0U, refused.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(recording_is_not_added_to_foreign_file) {
+BOOST_AUTO_TEST_CASE(recording_is_not_appended_to_other_files) {
   const auto file = journal_path{};
   for (const auto* content : {"mine\n", "mine", "{}\n", "{\"rows\":1}\n", "{\"id\":\"a\",\"turns\":[]}\n"}) {
     write_all(file.path, content);
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(recording_is_created_by_its_first_answer) {
   BOOST_TEST(ask_model(replay(file.path), question("s", 0, "a")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(foreign_file_made_meanwhile_is_not_added_to) {
+BOOST_AUTO_TEST_CASE(concurrently_created_other_file_is_rejected) {
   const auto file = journal_path{};
   const auto recorder = record_model(answers(2), file.path).value();
   std::ofstream{file.path} << "mine\n";
@@ -209,7 +210,7 @@ BOOST_AUTO_TEST_CASE(foreign_file_made_meanwhile_is_not_added_to) {
   BOOST_TEST(std::filesystem::file_size(file.path) == 5U);
 }
 
-BOOST_AUTO_TEST_CASE(recording_that_cannot_be_created_is_refused) {
+BOOST_AUTO_TEST_CASE(uncreatable_recording_is_rejected) {
   const auto file = journal_path{};
   std::ofstream{file.path} << '\n';
   for (const auto& path : {std::string{"/no/such/folder/a.jsonl"}, file.path + "/a.jsonl",
@@ -219,7 +220,7 @@ BOOST_AUTO_TEST_CASE(recording_that_cannot_be_created_is_refused) {
                path);
 }
 
-BOOST_AUTO_TEST_CASE(recording_on_full_disk_is_an_input_output_error) {
+BOOST_AUTO_TEST_CASE(recording_on_full_disk_fails_with_io_error) {
   const auto recorder = record_model(answers(1), "/dev/full");
   BOOST_REQUIRE(recorder.has_value());
   const auto failed = ask_model(*recorder, question("r", 0, "a"));
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(recording_on_full_disk_is_an_input_output_error) {
   BOOST_TEST(failed.error().text.find("No space left on device") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_is_told_again_piece_by_piece) {
+BOOST_AUTO_TEST_CASE(recorded_stream_is_replayed_chunk_by_chunk) {
   const auto file = journal_path{};
   const auto inner =
       std::make_shared<const scripted_answers>(std::vector<result<message>>{ai_message("hello")});
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_stream_is_told_again_piece_by_piece) {
   BOOST_TEST(heard.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_journal_may_end_in_the_middle_of_a_line_and_is_else_refused_by_its_line) {
+BOOST_AUTO_TEST_CASE(invalid_journal_line_is_rejected_unless_last) {
   const auto file = journal_path{};
   auto entry = models::journal_entry{};
   entry.run = "r";
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_journal_may_end_in_the_middle_of_a_line_and_is_else_refus
                  .has_error());
 }
 
-BOOST_AUTO_TEST_CASE(the_same_question_has_the_same_hash_whatever_the_ids) {
+BOOST_AUTO_TEST_CASE(request_hash_ignores_message_ids) {
   auto one = question("r", 0, "a");
   auto same = question("r", 0, "a");
   auto with_id = human_message("a");

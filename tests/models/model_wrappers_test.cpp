@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Wrappers: ask(), bound tools, structured answers, retries, fallbacks, choice of the provider.
 #include "models/scripted_answers.hpp"
 
 #include <superstep/base/sync_wait.hpp>
@@ -50,7 +51,7 @@ model_retry_options at_once(std::uint32_t attempts) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_model_takes_texts_messages_and_dictionaries) {
+BOOST_AUTO_TEST_CASE(model_input_accepts_text_messages_and_json) {
   const auto model = model_that_says({ai_message("hello")});
   auto inputs =
       std::vector<model_input>{"hi", human_message("hi"), message_list{human_message("hi")},
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_model_takes_texts_messages_and_dictionaries) {
   BOOST_TEST(sync_wait(ask(model, parse_json(R"([{"role": "nobody"}])").value())).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(bound_tools_are_those_of_a_request_that_has_none) {
+BOOST_AUTO_TEST_CASE(request_tools_override_bound_tools) {
   const auto model = model_that_says({ai_message("x")});
   auto binding = tool_binding{};
   binding.choice = "f";
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(bound_tools_are_those_of_a_request_that_has_none) {
   BOOST_TEST(bind_tools(model, tools_named("f"), binding).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(a_structured_answer_is_the_text_or_the_call_that_matches_the_schema) {
+BOOST_AUTO_TEST_CASE(structured_answer_comes_from_text_or_call) {
   auto call = tool_call{"c", "point", {}};
   call.args["x"] = 2;
   const auto texts = model_that_says(
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_structured_answer_is_the_text_or_the_call_that_matches_th
   BOOST_TEST(with_structured_output(calls, no_object).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(a_model_that_fails_is_asked_again_as_often_as_it_is_worth_it) {
+BOOST_AUTO_TEST_CASE(with_retry_repeats_only_retryable_errors) {
   const auto recovers = model_that_says({broken(), broken(), ai_message("at last")});
   BOOST_TEST(sync_wait(ask(with_retry(recovers, at_once(3)), "?"))->content == "at last");
   const auto late = model_that_says({broken(), broken(), ai_message("at last")});
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_fails_is_asked_again_as_often_as_it_is_worth_i
   BOOST_TEST(refuses->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(another_model_stands_in_for_one_that_fails) {
+BOOST_AUTO_TEST_CASE(with_fallbacks_uses_the_next_model) {
   const auto first = model_that_says({broken(model_errc::unauthorized)});
   const auto second = model_that_says({ai_message("I know")});
   const auto both = with_fallbacks(first, {second});
@@ -133,7 +134,7 @@ BOOST_AUTO_TEST_CASE(another_model_stands_in_for_one_that_fails) {
 
 namespace {
 
-/// Tells a piece and fails.
+/// Streams a piece and fails.
 class breaks_off final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -146,17 +147,17 @@ public:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_somebody_has_heard_is_not_said_again) {
+BOOST_AUTO_TEST_CASE(streamed_answer_is_not_repeated) {
   const auto second = model_that_says({ai_message("I know")});
   const auto model =
       with_fallbacks(with_retry(std::make_shared<const breaks_off>(), at_once(9)), {second});
   auto heard = 0;
   BOOST_TEST(sync_wait(ask(model, "?", [&](const message_chunk&) { ++heard; })).has_error());
   BOOST_TEST(heard == 1);
-  BOOST_TEST(sync_wait(ask(model, "?")).has_value()); // nobody listens
+  BOOST_TEST(sync_wait(ask(model, "?")).has_value()); // without on_chunk
 }
 
-BOOST_AUTO_TEST_CASE(a_name_chooses_the_provider) {
+BOOST_AUTO_TEST_CASE(model_name_selects_the_provider) {
   auto io = io_runtime{};
   auto options = provider_model_options{};
   options.api_key_env = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What servers send beyond clean JSON of their own form, keys that they repeat, and reasoning.
+// Answers that deviate from their API: malformed JSON, repeated keys, unusual types, reasoning.
 #include "fed_streams.hpp"
 #include "models/retry.hpp"
 
@@ -16,7 +16,7 @@
 using namespace superstep;
 using namespace superstep::models;
 
-BOOST_AUTO_TEST_SUITE(odd_answers_suite)
+BOOST_AUTO_TEST_SUITE(unusual_answers_suite)
 
 namespace {
 
@@ -24,8 +24,8 @@ struct odd_answer {
   std::string_view name;
   provider_api api;
   std::string body;
-  std::string_view content; ///< of the message
-  std::string_view args;    ///< of its call, if it is valid; "-": it is invalid
+  std::string_view content; ///< expected content of the message
+  std::string_view args;    ///< expected arguments of its call; "-" if it must be invalid
 };
 std::ostream& operator<<(std::ostream& out, const odd_answer& o) {
   return out << o.name;
@@ -80,7 +80,7 @@ const auto odd_answers = std::vector<odd_answer>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(odd_answers_are_read_or_told, boost::unit_test::data::make(odd_answers), o) {
+BOOST_DATA_TEST_CASE(unusual_answers_are_read_or_rejected, boost::unit_test::data::make(odd_answers), o) {
   const auto m = read_answer(o.api, o.body);
   BOOST_TEST_REQUIRE(m.has_value(), (m ? "" : m.error().text));
   BOOST_TEST(text_of(*m) == o.content);
@@ -92,7 +92,7 @@ BOOST_DATA_TEST_CASE(odd_answers_are_read_or_told, boost::unit_test::data::make(
     BOOST_REQUIRE(m->tool_calls.size() == 1U);
     BOOST_TEST(to_text(m->tool_calls[0].args) == o.args);
   }
-  if (o.api == provider_api::ollama) { // its stream has the same form
+  if (o.api == provider_api::ollama) { // its streams have the same form
     const auto streamed = message_of(o.api, o.body + "\n", 9);
     BOOST_TEST((streamed.tool_calls == m->tool_calls));
     BOOST_TEST(streamed.invalid_tool_calls.size() == m->invalid_tool_calls.size());
@@ -100,7 +100,7 @@ BOOST_DATA_TEST_CASE(odd_answers_are_read_or_told, boost::unit_test::data::make(
   }
 }
 
-BOOST_AUTO_TEST_CASE(halves_of_a_character_meet_across_pieces) {
+BOOST_AUTO_TEST_CASE(split_surrogate_pairs_are_joined) {
   const auto piece = [](std::string_view text) {
     return event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":")" +
                  std::string{text} + R"("}}]}}]})");
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(halves_of_a_character_meet_across_pieces) {
   BOOST_TEST(to_text(m.tool_calls[0].args) == "{\"n\":\"\xF0\x9F\x98\x80\"}");
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_answers_are_asked_for_again) {
+BOOST_AUTO_TEST_CASE(unreadable_answers_are_retried) {
   const auto judged = [](std::string_view body) {
     return judge_answer(read_answer(provider_api::openai_chat, body).error().code);
   };
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(unreadable_answers_are_asked_for_again) {
   BOOST_TEST(text.find("at byte 12") != std::string::npos, text);
 }
 
-/// Streams that are not one of the provider's, though they seem to end well.
+/// Streams in another provider's form that seem to end normally.
 BOOST_AUTO_TEST_CASE(streams_of_other_providers_are_errors) {
   const auto foreign = std::vector<std::pair<provider_api, std::string>>{
       {provider_api::anthropic, event(R"({"choices":[{"delta":{"content":"a"}}]})") +
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(streams_of_other_providers_are_errors) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(only_long_secrets_are_hidden) {
+BOOST_AUTO_TEST_CASE(only_long_secrets_are_masked) {
   constexpr auto key = std::string_view{"0123456789abcdef"};
   BOOST_TEST(without_secret("a 0123456789abcdef0123456789abcdef b", key) == "a ****** b");
   for (const auto* shorter : {"", "x", "ollama", "EMPTY", "null", "0123456789abcde"})
@@ -169,17 +169,17 @@ BOOST_AUTO_TEST_CASE(only_long_secrets_are_hidden) {
   auto many = std::string{};
   for (auto i = 0; i < 200'000; ++i)
     many += key;
-  BOOST_TEST(without_secret(many, key).size() == 600'000U); // in linear time
+  BOOST_TEST(without_secret(many, key).size() == 600'000U); // takes linear time
 }
 
-BOOST_AUTO_TEST_CASE(a_secret_in_a_stream_stays_in_content_only) {
+BOOST_AUTO_TEST_CASE(secrets_are_masked_in_stream_errors) {
   const auto key = std::string{"sk-0123456789abcdef"};
   auto answer = answer_stream{provider_api::openai_chat, wire_request{}, output_version::v0,
                               nullptr,                   {},             {key}};
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"content":")" + key + "\"}}]}")));
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})")));
   BOOST_TEST(answer.finish()->content == key);
-  // However much is quoted of an event, no part of the key is.
+  // No part of the key appears, whatever part of an event is quoted.
   for (auto before = std::size_t{0}; before < 520; ++before) {
     auto broken = answer_stream{provider_api::openai_chat, wire_request{}, output_version::v0,
                                 nullptr,                   {},             {key}};

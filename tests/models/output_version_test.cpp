@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Selection of the output version, and conversion of answers and streams.
 #include <superstep/messages/content_blocks.hpp>
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/output_version.hpp>
@@ -9,7 +10,7 @@
 
 using namespace superstep;
 
-BOOST_AUTO_TEST_CASE(the_environment_names_the_output_version) {
+BOOST_AUTO_TEST_CASE(environment_selects_the_output_version) {
   ::unsetenv("SUPERSTEP_OUTPUT_VERSION");
   ::unsetenv("LC_OUTPUT_VERSION");
   BOOST_TEST((default_output_version().value() == output_version::v0));
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_CASE(the_environment_names_the_output_version) {
   ::unsetenv("LC_OUTPUT_VERSION");
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_in_standard_blocks_says_so_and_stays_so) {
+BOOST_AUTO_TEST_CASE(standardized_answer_is_marked_and_stable) {
   auto call = tool_call{"c", "f", {}};
   auto answer = ai_message("hi", {call});
   const auto standard = standardized(answer);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The recorded model: lookup by row and turn, and errors in the file.
 #include "support/manual_execution.hpp"
 
 #include <superstep/models/model_error.hpp>
@@ -20,7 +21,7 @@ using namespace superstep;
 
 namespace {
 
-/// A file that goes away with the test.
+/// A temporary file that is removed by the destructor.
 class temporary_file {
 public:
   explicit temporary_file(std::string_view text)
@@ -67,14 +68,14 @@ std::ostream& operator<<(std::ostream& out, const bad_case& c) {
   return out << c.text;
 }
 const auto bad_cases = std::vector<bad_case>{
-    {"\n{\"custom_id\": 1", ":2: no usable JSON"},
-    {"[]", ":1: no usable JSON"},
+    {"\n{\"custom_id\": 1", ":2: invalid JSON"},
+    {"[]", ":1: invalid JSON"},
     {R"({"turns":[]})", ":1: a row needs"},
     {R"({"id":"a"})", ":1: a row needs"},
     {"{\"id\":\"a\",\"turns\":[]}\n{\"id\":\"a\",\"turns\":[]}",
-     ":2: row \"a\" is there already, in line 1"},
+     ":2: duplicate row \"a\", first in line 1"},
     {R"({"id":"a","turns":[{"role":"user","content":"x"}]})", "turn 0: a turn must have"},
-    {R"({"id":"a","turns":["x"]})", ":1: no usable JSON"},
+    {R"({"id":"a","turns":["x"]})", ":1: invalid JSON"},
 };
 
 } // namespace
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_missing_row_or_turn_is_an_error_that_names_it) {
   BOOST_TEST(turn.error().text.find("turn 0") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_takes_the_time_it_was_given) {
+BOOST_AUTO_TEST_CASE(answer_is_delayed_by_latency) {
   const auto file = temporary_file{good};
   const auto model = load(file, 300);
   auto run = test::manual_execution{};
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(an_answer_takes_the_time_it_was_given) {
   BOOST_TEST((took == std::chrono::milliseconds{300}));
 }
 
-BOOST_DATA_TEST_CASE(a_bad_line_is_named, boost::unit_test::data::make(bad_cases), c) {
+BOOST_DATA_TEST_CASE(errors_name_the_invalid_line, boost::unit_test::data::make(bad_cases), c) {
   const auto file = temporary_file{c.text};
   const auto model = load(file);
   BOOST_REQUIRE(model.has_error());
@@ -121,11 +122,11 @@ BOOST_DATA_TEST_CASE(a_bad_line_is_named, boost::unit_test::data::make(bad_cases
   BOOST_TEST((model.error().text.find(c.expected) != std::string::npos));
 }
 
-BOOST_AUTO_TEST_CASE(torn_last_line_is_ignored) {
+BOOST_AUTO_TEST_CASE(incomplete_last_line_is_ignored) {
   const auto whole = std::string{R"({"id":"r2","turns":[{"role":"assistant","content":"c"}]})"};
   for (auto size = std::size_t{1}; size < whole.size() - 1; ++size) {
     if (whole[size - 1] == '}')
-      continue; // damage
+      continue; // damaged in the middle, not at the end
     const auto file = temporary_file{std::string{good} + "\n" + whole.substr(0, size)};
     const auto model = load(file);
     BOOST_REQUIRE(model.has_value());
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(torn_last_line_is_ignored) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_file_is_named) {
+BOOST_AUTO_TEST_CASE(missing_file_is_reported) {
   auto options = recorded_model_options{};
   options.path = "/no/such/file.jsonl";
   const auto model = make_recorded_model(std::move(options));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Classification of failures, Retry-After, rate-limit headers, backoff.
 #include "models/retry.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -45,7 +46,7 @@ const auto status_cases = std::vector<status_case>{
 struct after_case {
   std::string_view name;
   http_headers headers;
-  long long expected; // -1: none
+  long long expected; // -1: none expected
 };
 std::ostream& operator<<(std::ostream& out, const after_case& c) {
   return out << c.name;
@@ -79,14 +80,14 @@ const auto duration_cases = std::vector<duration_case>{{"6m0s", 360'000}, {"1h2m
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(each_status_is_judged, boost::unit_test::data::make(status_cases), c) {
+BOOST_DATA_TEST_CASE(every_status_is_classified, boost::unit_test::data::make(status_cases), c) {
   const auto judged = judge(c.status, c.code);
   BOOST_TEST((judged.kind == c.kind));
   BOOST_TEST((judged.next == c.next));
   BOOST_TEST(judged.is_overload == c.is_overload);
 }
 
-BOOST_AUTO_TEST_CASE(broken_connections_and_time_outs_are_tried_again) {
+BOOST_AUTO_TEST_CASE(broken_connections_and_timeouts_are_retried) {
   BOOST_TEST((judge(make_error_code(errc::io_failed)).next == next_step::try_again));
   BOOST_TEST((judge(make_error_code(errc::timed_out)).kind == model_errc::timed_out));
   BOOST_TEST((judge(make_error_code(errc::too_large)).next == next_step::give_up));
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(exhausted_limits_are_read_from_the_headers) {
   BOOST_TEST(read_exhausted(anthropic, now)->count() == 3500);
 }
 
-BOOST_AUTO_TEST_CASE(errors_within_a_stream_are_judged_by_their_codes) {
+BOOST_AUTO_TEST_CASE(stream_errors_are_classified_by_code) {
   BOOST_TEST((judge_stream("overloaded_error").next == next_step::try_again));
   BOOST_TEST(judge_stream("overloaded_error").is_overload);
   BOOST_TEST((judge_stream("rate_limit_error").next == next_step::wait));
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(errors_within_a_stream_are_judged_by_their_codes) {
   BOOST_TEST((judge_stream("").kind == model_errc::server_error));
 }
 
-BOOST_AUTO_TEST_CASE(backoff_grows_has_a_bound_and_depends_on_its_seed_alone) {
+BOOST_AUTO_TEST_CASE(backoff_is_bounded_and_reproducible) {
   auto longest = 0ms;
   for (auto attempt = 1U; attempt < 50; ++attempt) {
     const auto time = backoff(500, 60'000, "row", 3, attempt);

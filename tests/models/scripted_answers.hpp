@@ -11,8 +11,8 @@
 
 namespace superstep::test {
 
-/// Gives these answers one after the other, the last one for ever, and keeps what it was asked.
-/// Who listens hears every answer, if it is one, as one piece.
+/// Returns the given answers in order, the last one repeatedly, and records the requests. For a
+/// streaming caller each successful answer is one piece.
 class scripted_answers final : public chat_model {
 public:
   explicit scripted_answers(std::vector<result<message>> answers) : answers_{std::move(answers)} {}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The scripted model: rules, substitution, timing, faults, streams, errors in scripts.
 #include "support/manual_execution.hpp"
 
 #include <superstep/models/model_error.hpp>
@@ -55,7 +56,7 @@ default: {text: 'You said: \0'}
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_first_rule_that_fits_answers) {
+BOOST_AUTO_TEST_CASE(first_matching_rule_answers) {
   const auto model = make(rules);
   BOOST_REQUIRE(model.has_value());
   BOOST_TEST(ask(*model, tool_message("= 42", "id", "calculator")).answer->content ==
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(the_first_rule_that_fits_answers) {
   BOOST_TEST(ask(*model, human_message("hm")).answer->content == "You said: hm");
 }
 
-BOOST_AUTO_TEST_CASE(groups_are_put_into_texts_and_arguments) {
+BOOST_AUTO_TEST_CASE(captures_are_substituted_in_text_and_arguments) {
   const auto model = make(rules);
   const auto said = ask(*model, human_message("Please add 1 and 23 for Ann and Bob"), 1).answer;
   BOOST_REQUIRE(said.has_value());
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(groups_are_put_into_texts_and_arguments) {
   BOOST_TEST(said->usage->total_tokens == 32);
 }
 
-BOOST_AUTO_TEST_CASE(too_many_calls_and_no_fitting_rule_are_bad_answers) {
+BOOST_AUTO_TEST_CASE(excess_calls_and_unmatched_messages_are_errors) {
   const auto model = make("rules: [{match: x, calls: [{name: f, for_each: x}]}]");
   const auto many = ask(*model, human_message(std::string(11, 'x'))).answer;
   BOOST_TEST((many.error().code == make_error_code(model_errc::bad_answer)));
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(too_many_calls_and_no_fitting_rule_are_bad_answers) {
   BOOST_TEST((none.error().code == make_error_code(model_errc::bad_answer)));
 }
 
-BOOST_AUTO_TEST_CASE(time_and_faults_depend_on_seed_key_and_turn_alone) {
+BOOST_AUTO_TEST_CASE(time_and_faults_are_reproducible) {
   constexpr auto text = "seed: 5\nlatency_ms: {lognormal: {median: 20, sigma: 0.5, max: 100}}\n"
                         "faults: {server_error: 0.3, rate_limited: 0.2}\ndefault: {text: ok}\n";
   const auto one = make(text);
@@ -109,12 +110,12 @@ BOOST_AUTO_TEST_CASE(time_and_faults_depend_on_seed_key_and_turn_alone) {
   BOOST_TEST(times.size() > 900u);
 }
 
-BOOST_AUTO_TEST_CASE(text_comes_at_the_pace_of_its_tokens) {
+BOOST_AUTO_TEST_CASE(text_is_delayed_by_its_tokens) {
   const auto model = make("{latency_ms: 10, tokens_per_second: 100, default: {text: 'eight by'}}");
   BOOST_TEST((ask(*model, human_message("x")).time == std::chrono::milliseconds{30}));
 }
 
-BOOST_AUTO_TEST_CASE(all_faults_of_a_file_are_told_with_their_lines) {
+BOOST_AUTO_TEST_CASE(all_script_errors_are_reported_with_lines) {
   const auto model = make("sed: 1\n"
                           "latency_ms: fast\n"
                           "faults: {server_error: 2}\n"
@@ -130,12 +131,12 @@ BOOST_AUTO_TEST_CASE(all_faults_of_a_file_are_told_with_their_lines) {
   BOOST_TEST_CONTEXT(text)
   for (const auto* expected :
        {"script:1: unknown key \"sed\"", "script:2: latency_ms", "script:3: server_error",
-        "script:5: match is no RE2", "script:6: type must be", "script:7: turn",
+        "script:5: match is not a valid RE2", "script:6: type must be", "script:7: turn",
         "script:8: an answer needs", "script:9: a call needs", "script:10: unknown key \"txt\""})
     BOOST_TEST((text.find(expected) != std::string::npos), expected << " is not in:\n" << text);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_yaml_or_no_map_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_yaml_is_rejected) {
   for (const auto* text : {"", "rules: [", "- 1", "rules: {}", "default: {}", "default: 3", "{}",
                            "{default: {text: a}, default: {text: b}}"})
     BOOST_TEST(make(text).has_error(), text);
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(streams_at_the_pace_of_its_tokens) {
   BOOST_TEST((told.told_at[2] == milliseconds{300}));
 }
 
-BOOST_AUTO_TEST_CASE(a_fault_streams_nothing) {
+BOOST_AUTO_TEST_CASE(injected_fault_streams_nothing) {
   const auto model = make("{faults: {server_error: 1}, default: {text: hello}}");
   BOOST_REQUIRE(model.has_value());
   const auto told = stream(*model, human_message("x"));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of server-sent events in pieces of any size.
 #include "models/sse_parser.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -45,7 +46,7 @@ BOOST_AUTO_TEST_CASE(any_split_of_the_bytes_gives_the_same_events) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_event_that_is_too_large_ends_the_stream) {
+BOOST_AUTO_TEST_CASE(oversized_event_ends_the_stream) {
   auto parser = sse_parser{10};
   auto events = std::vector<std::string>{};
   BOOST_TEST(parser.feed("data: 123\n\n", events).has_value());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tools in strict mode, in the form of each provider.
 #include "models/http/wire_request.hpp"
 
 #include <superstep/base/sync_wait.hpp>
@@ -16,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(strict_tools)
 
 namespace {
 
-/// A request with two tools that have an optional parameter and an object.
+/// Returns a request with two tools that have an optional parameter and an object parameter.
 model_request make_request() {
   auto tool = tool_definition{};
   tool.name = "f";
@@ -39,7 +40,7 @@ json::value body_of(provider_api api, const model_request& request) {
   return parse_json(written->body).value();
 }
 
-/// Keeps what it is asked.
+/// Records the request it receives.
 class heard_model final : public chat_model {
 public:
   explicit heard_model(model_request& into) : into_{into} {}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Requests as they are sent to each provider: parameters, tools, content, rejected input.
 #include "models/http/wire_request.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -47,7 +48,7 @@ json::value body_of(const provider_model_options& options, const model_request& 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(parameters_of_a_request_go_over_those_of_the_model) {
+BOOST_AUTO_TEST_CASE(request_parameters_override_model_parameters) {
   auto options = make_options();
   options.parameters["temperature"] = 0.5;
   options.parameters["max_tokens"] = 9;
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(parameters_of_a_request_go_over_those_of_the_model) {
              models::write_request(options, request)->body);
 }
 
-BOOST_AUTO_TEST_CASE(the_system_prompt_goes_where_the_provider_wants_it) {
+BOOST_AUTO_TEST_CASE(system_prompt_is_sent_in_provider_form) {
   auto request = make_request();
   request.system = std::make_shared<const message>(system_message("be brief"));
   const auto chat = body_of(make_options(), request);
@@ -77,12 +78,12 @@ BOOST_AUTO_TEST_CASE(the_system_prompt_goes_where_the_provider_wants_it) {
   BOOST_TEST(chat.at("messages").at(0).at("role").as_string() == "system");
   const auto anthropic = body_of(make_options(provider_api::anthropic), request);
   BOOST_TEST(anthropic.at("system").as_string() == "be brief");
-  BOOST_TEST(anthropic.at("max_tokens").as_int64() > 0); // the API asks for one
+  BOOST_TEST(anthropic.at("max_tokens").as_int64() > 0); // the API requires it
   const auto responses = body_of(make_options(provider_api::openai_responses), request);
   BOOST_TEST(responses.at("input").at(0).at("content").as_string() == "be brief");
 }
 
-BOOST_DATA_TEST_CASE(parameters_that_belong_to_the_agent_are_refused,
+BOOST_DATA_TEST_CASE(parameters_of_the_conversation_are_rejected,
                      boost::unit_test::data::make({0, 1, 2, 3}), api) {
   for (const auto* name : {"messages", "tools", "stream", "stream_options", "n", "input"}) {
     auto request = make_request();
@@ -92,7 +93,7 @@ BOOST_DATA_TEST_CASE(parameters_that_belong_to_the_agent_are_refused,
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_choice_of_a_tool_is_said_in_the_providers_words) {
+BOOST_AUTO_TEST_CASE(tool_choice_is_sent_in_provider_form) {
   auto request = make_request();
   request.parameters["tool_choice"] = "any";
   request.parameters["parallel_tool_calls"] = false;
@@ -110,17 +111,17 @@ BOOST_AUTO_TEST_CASE(the_choice_of_a_tool_is_said_in_the_providers_words) {
   BOOST_TEST(none.at("type").as_string() == "none");
 }
 
-BOOST_DATA_TEST_CASE(a_tool_of_the_agent_is_chosen_by_its_name,
+BOOST_DATA_TEST_CASE(agent_tool_is_chosen_by_name,
                      boost::unit_test::data::make({0, 1}), api) {
   auto request = make_request();
   request.parameters["tool_choice"] = "f";
   const auto options = make_options(apis[static_cast<std::size_t>(api)]);
   BOOST_TEST(body_of(options, request).at("tool_choice").at("type").as_string() == "function");
-  request.parameters["tool_choice"] = "g"; // no tool, so a word of the server's
+  request.parameters["tool_choice"] = "g"; // not a tool, so it is passed on as a keyword
   BOOST_TEST(body_of(options, request).at("tool_choice").as_string() == "g");
 }
 
-BOOST_AUTO_TEST_CASE(limit_of_an_answer_has_the_name_of_its_server) {
+BOOST_AUTO_TEST_CASE(max_tokens_uses_the_servers_name) {
   struct named {
     std::string base_url;
     std::optional<std::string> field;
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(limit_of_an_answer_has_the_name_of_its_server) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(content_beside_calls_is_text_for_other_servers) {
+BOOST_AUTO_TEST_CASE(content_beside_calls_is_never_null_elsewhere) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c", "f", {}}}));
   auto empty = ai_message("", {{"d", "f", {}}});
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(content_beside_calls_is_text_for_other_servers) {
     BOOST_TEST(body_of(options, request).at("messages").at(i).at("content").as_string() == "");
 }
 
-BOOST_AUTO_TEST_CASE(reasoning_goes_back_where_it_is_wanted) {
+BOOST_AUTO_TEST_CASE(reasoning_is_sent_back_if_configured) {
   auto request = make_request();
   auto answer = ai_message("a");
   answer.additional_kwargs["reasoning_content"] = "because";
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(reasoning_goes_back_where_it_is_wanted) {
              "because");
 }
 
-BOOST_AUTO_TEST_CASE(results_for_ollama_name_their_call) {
+BOOST_AUTO_TEST_CASE(ollama_results_name_their_call) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c1", "f", {}}, {"c2", "g", {}}}));
   request.messages.push_back(tool_message("2", "c2", ""));
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(results_for_ollama_name_their_call) {
   BOOST_TEST(messages.at(3).at("tool_name").as_string() == "f");
 }
 
-BOOST_AUTO_TEST_CASE(reasoning_of_others_does_not_go_to_ollama) {
+BOOST_AUTO_TEST_CASE(foreign_reasoning_is_not_sent_to_ollama) {
   for (const auto* block :
        {R"({"type":"thinking","thinking":"t","signature":"s"})", R"({"type":"redacted_thinking","data":"d"})",
         R"({"type":"reasoning","id":"r","summary":[]})", R"({"type":"function_call","name":"f"})"}) {
@@ -198,7 +199,7 @@ BOOST_AUTO_TEST_CASE(reasoning_of_others_does_not_go_to_ollama) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(items_of_responses_have_what_the_sdk_requires) {
+BOOST_AUTO_TEST_CASE(responses_items_have_required_members) {
   auto request = make_request();
   request.messages.push_back(ai_message("a"));
   auto known = ai_message("");
@@ -247,7 +248,7 @@ BOOST_AUTO_TEST_CASE(the_members_of_a_request_keep_their_order) {
              R"("parallel_tool_calls":true})");
 }
 
-BOOST_AUTO_TEST_CASE(extra_members_do_not_take_the_place_of_messages_and_tools) {
+BOOST_AUTO_TEST_CASE(extra_members_do_not_replace_messages_or_tools) {
   auto request = make_request();
   request.parameters["extra_body"] = json::object{{"messages", 3}, {"tools", nullptr}};
   const auto with_tools = body_of(make_options(), request);
@@ -257,13 +258,13 @@ BOOST_AUTO_TEST_CASE(extra_members_do_not_take_the_place_of_messages_and_tools) 
   BOOST_TEST(body_of(make_options(), request).at("tools").is_null());
 }
 
-BOOST_AUTO_TEST_CASE(a_document_of_what_is_no_text_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_utf8_in_request_is_rejected) {
   auto q = provider_question{};
   q.messages.push_back(human_message("\xff"));
   BOOST_TEST(openai_chat::make_request(q).error().code == model_errc::bad_request);
 }
 
-BOOST_AUTO_TEST_CASE(the_schema_of_an_answer_goes_where_the_provider_wants_it) {
+BOOST_AUTO_TEST_CASE(answer_schema_is_sent_in_provider_form) {
   auto format = answer_schema{};
   format.name = "point";
   format.schema["type"] = "object";
@@ -282,7 +283,7 @@ BOOST_AUTO_TEST_CASE(the_schema_of_an_answer_goes_where_the_provider_wants_it) {
   BOOST_TEST((at(provider_api::ollama).at("format") == schema));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_provider_cannot_take_is_refused_before_the_call) {
+BOOST_AUTO_TEST_CASE(unsupported_content_is_rejected_before_the_call) {
   auto sound = message{};
   sound.blocks = json::array{
       json::object{{"type", "audio"}, {"base64", "UklGRg=="}, {"mime_type", "audio/wav"}}};
@@ -298,7 +299,7 @@ BOOST_AUTO_TEST_CASE(what_a_provider_cannot_take_is_refused_before_the_call) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(who_listens_is_streamed_to) {
+BOOST_AUTO_TEST_CASE(on_chunk_enables_streaming) {
   auto request = make_request();
   BOOST_TEST(!body_of(make_options(), request).at("stream").as_bool());
   BOOST_TEST(
@@ -308,7 +309,7 @@ BOOST_AUTO_TEST_CASE(who_listens_is_streamed_to) {
     BOOST_TEST(body_of(make_options(api), request).at("stream").as_bool());
 }
 
-BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_when_the_model_is_made) {
+BOOST_AUTO_TEST_CASE(invalid_options_are_rejected_at_creation) {
   auto io = io_runtime{};
   const auto limits = std::make_shared<model_limits>(model_limits_options{});
   auto options = provider_model_options{};
@@ -324,7 +325,7 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_when_the_model_is_made
   BOOST_TEST(make_provider_model(options, io, limits).has_value());
 }
 
-BOOST_AUTO_TEST_SUITE(what_providers_are_sent)
+BOOST_AUTO_TEST_SUITE(provider_requests)
 
 namespace {
 
@@ -365,7 +366,7 @@ const auto standard = std::string_view{R"({"output_version":"v1","model_provider
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(two_calls_without_an_id_are_two) {
+BOOST_AUTO_TEST_CASE(calls_without_ids_are_kept_separate) {
   const auto m =
       message_of(R"({"type":"ai","content":"","tool_calls":[)"
                  R"({"name":"f","args":{},"id":null},{"name":"g","args":{},"id":null}]})");
@@ -375,7 +376,7 @@ BOOST_AUTO_TEST_CASE(two_calls_without_an_id_are_two) {
   BOOST_TEST(input.at(1).at("name").as_string() == "g");
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_stands_in_the_content_is_sent_once) {
+BOOST_AUTO_TEST_CASE(call_in_content_is_sent_once) {
   auto m = answer_in_blocks(R"([{"type":"tool_use","id":"a","name":"f","input":{}}])");
   m.tool_calls.push_back({"a", "f", {}});
   BOOST_TEST(content_sent(provider_api::anthropic, m).as_array().size() == 1U);
@@ -385,7 +386,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_stands_in_the_content_is_sent_once) {
   BOOST_TEST(sent(provider_api::openai_responses, m).at("input").as_array().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_document_of_plain_text_without_its_text_is_refused) {
+BOOST_AUTO_TEST_CASE(plain_text_document_without_text_is_rejected) {
   for (const auto* block : {R"({"type":"text-plain","url":"https://e.org/x.txt"})",
                             R"({"type":"text-plain","base64":"ZG9j","mime_type":"text/plain"})",
                             R"({"type":"text-plain","file_id":"f"})"}) {
@@ -408,7 +409,7 @@ BOOST_AUTO_TEST_CASE(a_file_in_openais_form_becomes_a_document) {
   BOOST_TEST(sent_file(R"({"file_id":"f"})").at("source").at("file_id").as_string() == "f");
 }
 
-BOOST_AUTO_TEST_CASE(sound_in_openais_form_is_refused_by_anthropic) {
+BOOST_AUTO_TEST_CASE(anthropic_rejects_openai_audio) {
   auto m = message{};
   m.blocks = parse_json(R"([{"type":"input_audio","input_audio":{"data":"UklG","format":"wav"}}])")
                  .value()
@@ -416,7 +417,7 @@ BOOST_AUTO_TEST_CASE(sound_in_openais_form_is_refused_by_anthropic) {
   BOOST_TEST(is_refused(provider_api::anthropic, m));
 }
 
-BOOST_AUTO_TEST_CASE(sound_of_an_answer_is_sent_by_its_id_or_as_its_data) {
+BOOST_AUTO_TEST_CASE(answer_audio_is_sent_by_id_or_data) {
   const auto with_id = sent(
       provider_api::openai_chat,
       answer_in_blocks(R"([{"type":"audio","id":"a","base64":"UklG","mime_type":"audio/wav"}])"));
@@ -428,13 +429,13 @@ BOOST_AUTO_TEST_CASE(sound_of_an_answer_is_sent_by_its_id_or_as_its_data) {
   BOOST_TEST(without.at(0).at("input_audio").at("format").as_string() == "wav");
 }
 
-BOOST_AUTO_TEST_CASE(sound_without_data_or_without_a_type_is_refused) {
+BOOST_AUTO_TEST_CASE(incomplete_audio_is_rejected) {
   for (const auto* block : {R"([{"type":"audio","url":"https://e.org/a.wav"}])",
                             R"([{"type":"audio","base64":"UklG"}])"})
     BOOST_TEST(is_refused(provider_api::openai_chat, answer_in_blocks(block)), block);
 }
 
-BOOST_AUTO_TEST_CASE(texts_of_a_tools_result_keep_nothing_beside_them) {
+BOOST_AUTO_TEST_CASE(tool_result_text_has_no_extra_members) {
   const auto m = message_of(R"({"type":"tool","tool_call_id":"c","content":[{"type":"text",)"
                             R"("text":"r","id":"i","cache_control":{"type":"ephemeral"}}]})");
   const auto part = content_sent(provider_api::openai_chat, m).at(0).as_object();
@@ -442,7 +443,7 @@ BOOST_AUTO_TEST_CASE(texts_of_a_tools_result_keep_nothing_beside_them) {
   BOOST_TEST(part.at("text").as_string() == "r");
 }
 
-BOOST_AUTO_TEST_CASE(a_result_that_responses_has_no_block_for_is_sent_as_its_text) {
+BOOST_AUTO_TEST_CASE(unsupported_result_block_is_sent_as_text) {
   const auto output = [](std::string_view blocks) {
     auto m = message{};
     m.type = message_type::tool;
@@ -457,7 +458,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_responses_has_no_block_for_is_sent_as_its_tex
              "input_text");
 }
 
-BOOST_AUTO_TEST_CASE(a_system_message_that_says_nothing_is_left_out) {
+BOOST_AUTO_TEST_CASE(empty_system_message_is_omitted) {
   auto m = system_message("");
   for (const auto* blocks : {"[]", R"([{"type":"text","text":" "}])"}) {
     m.blocks = parse_json(blocks).value().as_array();
@@ -465,20 +466,20 @@ BOOST_AUTO_TEST_CASE(a_system_message_that_says_nothing_is_left_out) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_picture_in_a_system_message_is_refused) {
+BOOST_AUTO_TEST_CASE(image_in_system_message_is_rejected) {
   auto m = system_message("");
   m.blocks = parse_json(R"([{"type":"image","url":"https://e.org/a.png"}])").value().as_array();
   BOOST_TEST(is_refused(provider_api::anthropic, m));
 }
 
-BOOST_AUTO_TEST_CASE(the_input_of_a_call_that_is_a_text_is_kept) {
+BOOST_AUTO_TEST_CASE(string_input_of_a_call_is_kept) {
   const auto m =
       answer_in_blocks(R"([{"type":"tool_use","id":"a","name":"f","input":"{\"x\":1}"}])");
   BOOST_TEST(content_sent(provider_api::anthropic, m).at(0).at("input").as_string() ==
              R"({"x":1})");
 }
 
-BOOST_AUTO_TEST_CASE(pieces_of_calls_in_the_standard_form_become_calls) {
+BOOST_AUTO_TEST_CASE(standard_tool_call_chunks_become_calls) {
   const auto content = content_sent(
       provider_api::anthropic,
       answer_in_blocks(R"([{"type":"tool_call_chunk","id":"a","name":"f","args":"{\"x\":1}"},)"
@@ -491,7 +492,7 @@ BOOST_AUTO_TEST_CASE(pieces_of_calls_in_the_standard_form_become_calls) {
   BOOST_TEST(content.at(0).at("input").at("x").as_int64() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_citation_that_has_no_standard_form_goes_back_to_who_gave_it) {
+BOOST_AUTO_TEST_CASE(non_standard_citation_returns_to_its_provider) {
   const auto blocks = std::string_view{
       R"([{"type":"text","text":"t","annotations":[{"type":"non_standard_annotation","value":{"a":1}}]}])"};
   const auto own = content_sent(provider_api::anthropic, answer_in_blocks(blocks, standard));
@@ -502,13 +503,13 @@ BOOST_AUTO_TEST_CASE(a_citation_that_has_no_standard_form_goes_back_to_who_gave_
   BOOST_TEST(!other.at(0).as_object().contains("citations"));
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_could_not_be_read_are_not_sent_as_content) {
+BOOST_AUTO_TEST_CASE(invalid_calls_are_not_sent_as_content) {
   const auto m = answer_in_blocks(
       R"([{"type":"text","text":"t"},{"type":"invalid_tool_call","id":"b","name":"f","args":"{"}])");
   BOOST_TEST(content_sent(provider_api::openai_chat, m).as_array().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_in_openais_form_gets_the_name_that_the_api_asks_for) {
+BOOST_AUTO_TEST_CASE(openai_file_gets_a_required_name) {
   for (const auto api : openai_apis) {
     auto m = message{};
     m.blocks =
@@ -520,10 +521,10 @@ BOOST_AUTO_TEST_CASE(a_file_in_openais_form_gets_the_name_that_the_api_asks_for)
   }
 }
 
-BOOST_AUTO_TEST_CASE(responses_is_sent_items_and_no_data_of_answers) {
+BOOST_AUTO_TEST_CASE(responses_request_has_items_without_answer_data) {
   const auto items = [](message m) {
     auto input = sent(provider_api::openai_responses, std::move(m)).at("input").as_array();
-    input.pop_back(); // the question
+    input.pop_back(); // removes the request
     return input;
   };
   const auto search = items(answer_in_blocks(R"([{"type":"tool_search_call","id":"ts"}])"));
@@ -536,7 +537,7 @@ BOOST_AUTO_TEST_CASE(responses_is_sent_items_and_no_data_of_answers) {
   BOOST_TEST(items(call).empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_place_of_a_file_citation_has_the_apis_name_again) {
+BOOST_AUTO_TEST_CASE(file_citation_index_is_restored) {
   const auto m = answer_in_blocks(
       R"([{"type":"text","text":"t","annotations":[{"type":"file_citation","file_index":3}]}])");
   const auto item = sent(provider_api::openai_responses, m).at("input").at(0);
@@ -545,7 +546,7 @@ BOOST_AUTO_TEST_CASE(the_place_of_a_file_citation_has_the_apis_name_again) {
   BOOST_TEST(!cited.contains("file_index"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_bound_has_the_providers_names) {
+BOOST_AUTO_TEST_CASE(bound_parameters_use_provider_names) {
   auto q = provider_question{};
   q.model = "m";
   q.binding =
@@ -562,7 +563,7 @@ BOOST_AUTO_TEST_CASE(what_is_bound_has_the_providers_names) {
   BOOST_TEST(!responses.contains("stop"));
 }
 
-BOOST_AUTO_TEST_CASE(the_form_of_an_answer_is_part_of_the_text_at_responses) {
+BOOST_AUTO_TEST_CASE(responses_answer_format_is_under_text) {
   auto q = provider_question{};
   q.parameters =
       parse_json(R"({"verbosity":"low","response_format":{"type":"json_schema",)"
@@ -578,7 +579,7 @@ BOOST_AUTO_TEST_CASE(the_form_of_an_answer_is_part_of_the_text_at_responses) {
   BOOST_TEST(text.at("format").at("name").as_string() == "n");
 }
 
-BOOST_AUTO_TEST_CASE(ollama_takes_tools_in_every_form) {
+BOOST_AUTO_TEST_CASE(ollama_accepts_tools_in_every_form) {
   auto q = provider_question{};
   q.tools = parse_json(R"([{"name":"f","parameters":{"type":"object"}},)"
                        R"({"name":"g","input_schema":{"type":"object"}}])")
@@ -589,7 +590,7 @@ BOOST_AUTO_TEST_CASE(ollama_takes_tools_in_every_form) {
   BOOST_TEST(tools.at(1).at("function").at("parameters").at("type").as_string() == "object");
 }
 
-BOOST_AUTO_TEST_CASE(of_an_answer_in_the_standard_form_ollama_is_sent_what_it_can_take) {
+BOOST_AUTO_TEST_CASE(ollama_receives_supported_standard_blocks) {
   const auto m = answer_in_blocks(R"([{"type":"file","file_id":"f"},{"type":"text","text":"t"},)"
                                   R"({"type":"non_standard","value":{"a":1}}])",
                                   standard);

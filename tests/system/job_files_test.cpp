@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(one_file_is_not_used_twice) {
   for (const auto* name : names) {
     const auto end = job.run({"--checkpoints", "--events", job.folder / name});
     BOOST_TEST(end.exit_code == 1, name);
-    BOOST_TEST(has(end.err, "are one file"), name << ": " << end.err);
+    BOOST_TEST(has(end.err, "are the same file"), name << ": " << end.err);
     BOOST_TEST(!fs::exists(job.output), name);
   }
   for (const auto* name : {"in.jsonl", "input-link", "input-hard", "trip.yaml", "rules.yaml"}) {
@@ -124,14 +124,14 @@ BOOST_AUTO_TEST_CASE(one_file_is_not_used_twice) {
     auto arguments = job.arguments();
     const auto end = job.shell("'" + superstep_program() + "' run trip.yaml -i in.jsonl -o " + name);
     BOOST_TEST(end.exit_code == 1, name);
-    BOOST_TEST(has(end.err, "are one file"), name << ": " << end.err);
+    BOOST_TEST(has(end.err, "are the same file"), name << ": " << end.err);
   }
   const auto piped = job.shell("'" + superstep_program() +
                                "' run trip.yaml -i - -o o.jsonl --events in.jsonl < in.jsonl");
-  BOOST_TEST(has(piped.err, "standard input and --events are one file"), piped.err);
+  BOOST_TEST(has(piped.err, "standard input and --events are the same file"), piped.err);
   const auto shown = job.shell("'" + superstep_program() +
                                "' run trip.yaml -i in.jsonl -o o.jsonl > o.jsonl");
-  BOOST_TEST(has(shown.err, "are one file"), shown.err);
+  BOOST_TEST(has(shown.err, "are the same file"), shown.err);
   BOOST_TEST(job.read("in.jsonl") == input);
   BOOST_TEST(has(job.read("trip.yaml"), "name: trip"));
   BOOST_TEST(has(job.read("rules.yaml"), "heard"));
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(refused_recording_is_not_created) {
                                name + "}\n");
     const auto end = job.run({"--checkpoints", "--events", job.folder / "events.jsonl"});
     BOOST_TEST(end.exit_code == 1, name);
-    BOOST_TEST(has(end.err, "are one file"), name << ": " << end.err);
+    BOOST_TEST(has(end.err, "are the same file"), name << ": " << end.err);
     BOOST_TEST(!fs::exists(job.folder / name), name);
   }
 }

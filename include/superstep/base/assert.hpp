@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A bug in superstep itself: prints the place and aborts. On in every build but plain release,
-/// where the expression is not evaluated. Never used for what a user can get wrong.
+/// Checks an invariant of superstep itself; prints the location and aborts if it does not hold.
+/// Active in all builds except plain release, where the expression is not evaluated. Errors of
+/// users are reported as `error` or exceptions instead.
 #if defined(SUPERSTEP_ASSERTIONS)
 #  define SUPERSTEP_ASSERT(condition)                                                              \
     ((condition) ? static_cast<void>(0)                                                            \

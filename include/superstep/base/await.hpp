@@ -16,11 +16,13 @@ namespace superstep {
 
 namespace detail {
 
+/// A wait that carries a result: the state shared by callback_awaiter and completer.
 template <class T>
 class callback_wait final : public wait {
 public:
   using wait::wait;
 
+  /// Stores the value and resumes the coroutine, unless the wait has ended or was abandoned.
   void complete(T value) {
     if (!claim())
       return;
@@ -28,6 +30,7 @@ public:
     publish();
   }
 
+  /// Sets the function that cancels the operation; calls it at once if the frame is already gone.
   void on_abandon(std::function<void()> stop) {
     {
       const auto lock = std::scoped_lock{mutex_};
@@ -46,6 +49,7 @@ public:
       wait::abandon();
       stop = std::exchange(stop_, nullptr);
     }
+    // Outside the lock: the function may call arbitrary code.
     if (stop)
       stop();
   }
@@ -53,25 +57,30 @@ public:
   T take() { return std::move(*value_); }
 
 private:
-  std::mutex mutex_; // on_abandon() may be called by the I/O thread while the frame goes away
+  std::mutex mutex_; // an I/O thread may call on_abandon() while the frame is destroyed
   std::function<void()> stop_;
   std::optional<T> value_;
 };
 
 } // namespace detail
 
-/// Ends the wait of the coroutine that awaits an await_callback(). Copyable; the first call wins,
-/// later ones and calls after the coroutine has gone do nothing. Any thread.
+/// Resumes the coroutine that awaits an await_callback(). Copyable. The first call wins; later
+/// calls, and calls after the coroutine was destroyed, have no effect.
+/// @par Threads
+/// May be called from any thread.
 template <class T>
 class completer {
 public:
   explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
       : wait_{std::move(wait)} {}
 
+  /// Passes the result to the coroutine and resumes it in its executor.
   void operator()(T value) const { wait_->complete(std::move(value)); }
+  /// Whether the coroutine was destroyed, so that the result is no longer needed.
   [[nodiscard]] bool abandoned() const noexcept { return wait_->abandoned(); }
-  /// Called at most once, if the coroutine goes away before the completer was called; at once if it
-  /// has gone already. Must be thread-safe and short (post the cancellation to its own thread).
+  /// Registers a function that cancels the operation. It is called at most once: when the coroutine
+  /// is destroyed before completion, or at once if that has already happened. It may run on any
+  /// thread and must be short, e.g. post the cancellation to the operation's own thread.
   void on_abandon(std::function<void()> stop) const { wait_->on_abandon(std::move(stop)); }
 
 private:
@@ -80,6 +89,7 @@ private:
 
 namespace detail {
 
+/// Awaiter of await_callback(); its destructor abandons the wait.
 template <class T, class Start>
 class callback_awaiter {
 public:
@@ -96,8 +106,8 @@ public:
     auto keep =
         boost::intrusive_ptr<callback_wait<T>>{new callback_wait<T>{frame, *frame.promise().at}};
     wait_ = keep;
-    // It may complete on another thread, and the frame, this awaiter in it, may be gone before the
-    // call returns: what is called lives on the stack.
+    // The callback may complete on another thread before begin() returns. That destroys the frame
+    // and this awaiter in it, so the function is moved to the stack first.
     auto begin = std::move(begin_);
     begin(completer<T>{std::move(keep)});
   }
@@ -110,14 +120,18 @@ private:
 
 } // namespace detail
 
-/// Suspends the coroutine, calls begin(completer<T>) and resumes it, in its home, with the value
-/// given to the completer. The one bridge from callbacks (Asio, threads) to our coroutines.
+/// Suspends the coroutine, calls `begin(completer<T>)`, and resumes the coroutine in its executor
+/// with the value passed to the completer. This is how callback-based code (Asio, threads) is
+/// awaited.
+///
+/// @param begin starts the operation; called once, on the coroutine's thread. It must not throw
+/// after it has started the operation.
 template <class T, class Start>
 [[nodiscard]] auto await_callback(Start begin) {
   return detail::callback_awaiter<T, Start>{std::move(begin)};
 }
 
-/// Suspends the coroutine until the time has come (1 ms precision). No thread sleeps.
+/// Suspends the coroutine until a point in time (1 ms precision). No thread is blocked.
 class [[nodiscard]] sleep_until {
 public:
   explicit sleep_until(execution::time_point when) noexcept : when_{when} {}
@@ -140,7 +154,7 @@ protected:
   wait_ptr wait_;
 };
 
-/// The same, counted from now.
+/// Suspends the coroutine for a duration (1 ms precision), measured from the co_await.
 class [[nodiscard]] sleep_for : public sleep_until {
 public:
   explicit sleep_for(std::chrono::nanoseconds length) noexcept : sleep_until{{}}, length_{length} {}
@@ -154,7 +168,7 @@ private:
   std::chrono::nanoseconds length_;
 };
 
-/// The home of the coroutine that awaits it: `auto& at = co_await this_home{};`
+/// Returns the execution context of the awaiting coroutine: `auto& at = co_await this_home{};`
 struct this_home {
   home* at = nullptr;
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -166,8 +180,8 @@ struct this_home {
   home& await_resume() const noexcept { return *at; }
 };
 
-/// What became of one call of when_all(): a value, or the exception it threw. Neither: it was
-/// killed.
+/// The outcome of one task of when_all(): a value, or the exception that it threw. Both are empty
+/// if the call was killed.
 template <class T>
 struct settled {
   std::optional<T> value;
@@ -176,8 +190,8 @@ struct settled {
 
 namespace detail {
 
-/// Where forked calls leave what became of them. A function that was killed may run on: what it
-/// brings after its parent has read is dropped.
+/// The outcomes of forked calls. A killed call may still be running on another thread; what it
+/// stores after the parent has called take() is dropped.
 template <class T>
 class outcomes {
 public:
@@ -198,6 +212,7 @@ private:
   std::vector<settled<T>> all_;
 };
 
+/// Runs one task of when_all() and stores its outcome.
 template <class T>
 task<void> run_one(std::shared_ptr<outcomes<T>> all, std::size_t index, task<T> body) {
   auto mine = settled<T>{};
@@ -209,6 +224,7 @@ task<void> run_one(std::shared_ptr<outcomes<T>> all, std::size_t index, task<T> 
   all->put(index, std::move(mine));
 }
 
+/// Suspends the parent until all forked calls have ended.
 struct join_awaiter {
   boost::intrusive_ptr<fork_join> join;
   wait_ptr wait{};
@@ -230,9 +246,12 @@ struct join_awaiter {
 
 } // namespace detail
 
-/// Runs every task as a call of its own, all in parallel, in an actor each; blocking bodies overlap
-/// too. Resumes when all have ended. Results stand in the order of the tasks. When the awaiting
-/// coroutine goes away its calls are cancelled.
+/// Runs all tasks in parallel, each as a call of its own. In the engine each call has an actor, so
+/// blocking bodies overlap as well. If the awaiting coroutine is destroyed, its calls are
+/// cancelled.
+///
+/// @return the outcomes in the order of the tasks, after all calls have ended. Exceptions of tasks
+/// are in the outcomes and are not rethrown.
 template <class T>
 task<std::vector<settled<T>>> when_all(std::vector<task<T>> bodies) {
   auto& at = co_await this_home{};

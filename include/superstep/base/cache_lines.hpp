@@ -5,17 +5,19 @@
 
 namespace superstep {
 
-/// Memory for the small blocks of a run: whole cache lines, reused by the thread that freed them
-/// last. With malloc, blocks of two lanes come to lie on one line, when whoever submitted the first
-/// runs got them in one go, and every run then costs both cores a third more.
+/// Allocates whole cache lines for the small objects of a run, reusing blocks that this thread has
+/// freed. malloc may place objects of two lanes on one cache line, for example when one thread
+/// allocated all of them while submitting runs. The false sharing makes every run about a third
+/// slower on both cores.
 ///
+/// @throws std::bad_alloc if there is no memory
 /// @par Threads
-/// A block may be freed on another thread than the one that took it. No locks.
+/// A block may be freed by another thread than the one that allocated it. Takes no lock.
 [[nodiscard]] void* take_cache_lines(std::size_t bytes);
-/// @param bytes as given to take_cache_lines()
+/// Frees a block. @param bytes the size passed to take_cache_lines()
 void free_cache_lines(void* block, std::size_t bytes) noexcept;
 
-/// For std::allocate_shared and containers.
+/// Allocator over take_cache_lines(), for std::allocate_shared and containers.
 template <class T>
 struct cache_line_allocator {
   using value_type = T;
@@ -31,7 +33,8 @@ struct cache_line_allocator {
   }
 };
 
-/// A base for types made by `new` once per run.
+/// Base class with an operator new over take_cache_lines(), for types that are created once per
+/// run.
 struct on_cache_lines {
   [[nodiscard]] static void* operator new(std::size_t bytes) { return take_cache_lines(bytes); }
   static void operator delete(void* at, std::size_t bytes) noexcept { free_cache_lines(at, bytes); }

@@ -5,15 +5,16 @@
 
 namespace superstep {
 
-/// Wall-clock time, injected wherever it can reach a state, an id or an event.
-/// Waiting uses execution::now(), which is monotonic.
+/// A source of wall-clock time. Injected wherever time can reach a state, an id or an event, so
+/// that tests are reproducible. Waiting uses execution::now() instead, which is monotonic.
 class clock {
 public:
   virtual ~clock() = default;
+  /// Returns the current time. May be called from any thread.
   [[nodiscard]] virtual std::chrono::system_clock::time_point now() const = 0;
 };
 
-/// The clock of the machine. Stateless; shared by everybody.
+/// Returns the system's clock; it lives until the program ends.
 [[nodiscard]] const clock& system_clock() noexcept;
 
 } // namespace superstep

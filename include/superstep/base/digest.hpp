@@ -7,7 +7,7 @@
 
 namespace superstep {
 
-/// SHA-256 over any number of pieces.
+/// Computes SHA-256 over data that is added in pieces.
 class digest {
 public:
   digest();
@@ -15,8 +15,9 @@ public:
   digest(const digest&) = delete;
   digest& operator=(const digest&) = delete;
 
+  /// Adds the next bytes.
   void add(std::string_view bytes);
-  /// Hexadecimal. The last call.
+  /// Returns the digest as 64 hexadecimal digits. No other member may be called afterwards.
   [[nodiscard]] std::string finish();
 
 private:
@@ -24,7 +25,7 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
-/// The digest of one text: 64 hexadecimal digits.
+/// Returns the SHA-256 of a text as 64 hexadecimal digits.
 [[nodiscard]] std::string digest_text(std::string_view text);
 
 } // namespace superstep

@@ -19,18 +19,20 @@ class task;
 class execution;
 class fork_join;
 
-/// Where one coroutine lives: who resumes it, and a word of that resumer's own about it.
-/// Outlives the coroutine's frame. Children awaited by it share it.
+/// Where a coroutine runs: its executor, and a pointer that the executor uses to identify the call.
+/// Must outlive the coroutine's frame. Coroutines that it awaits share it.
 struct home {
   execution* where = nullptr;
   void* owner = nullptr;
 };
 
-/// One suspension of one coroutine, shared by the frame that waits and by whoever ends the wait.
+/// One suspension of a coroutine, shared by the suspended frame and the party that ends the wait.
 ///
-/// The frame may be destroyed first (a cancelled call); ending the wait is then without effect.
+/// The frame may be destroyed first, when its call is cancelled. Ending the wait then has no
+/// effect.
 /// @par Threads
-/// claim() and publish(): any thread. abandon() and resumable(): only where the coroutine lives.
+/// claim() and publish() may be called from any thread; abandon() and resumable() only from the
+/// coroutine's executor.
 class wait : public boost::intrusive_ref_counter<wait, boost::thread_safe_counter> {
 public:
   wait(std::coroutine_handle<> frame, home& at);
@@ -38,28 +40,33 @@ public:
   wait& operator=(const wait&) = delete;
   virtual ~wait();
 
-  /// Claims the right to end the wait; true for one caller, and only while the frame is there.
+  /// Claims the right to end the wait. Returns true for exactly one caller, and only while the
+  /// frame exists.
   [[nodiscard]] bool claim() noexcept;
-  /// After claim(): makes the coroutine resume in its home, unless its frame has gone meanwhile.
+  /// After claim(): schedules the coroutine for resumption, unless its frame was destroyed
+  /// meanwhile.
   void publish() noexcept;
-  /// claim() and publish(). False when the wait was over or abandoned already.
+  /// Calls claim() and publish(). Returns false if the wait had already ended or was abandoned.
   bool end() noexcept;
-  /// end() by the execution itself, which resumes the coroutine without being told.
+  /// Ends the wait without scheduling: for the executor itself, which resumes the coroutine
+  /// directly.
   bool end_in_place() noexcept;
 
-  /// The frame goes away; called by the awaiter's destructor.
+  /// Marks the frame as destroyed; called by the awaiter's destructor.
   virtual void abandon() noexcept;
-  /// Whether a published wait still has its frame. Asked by the execution just before it resumes.
+  /// Whether a published wait still has its frame. The executor checks this just before it resumes.
   [[nodiscard]] bool resumable() const noexcept;
+  /// Whether the frame was destroyed before the wait ended.
   [[nodiscard]] bool abandoned() const noexcept;
 
+  /// The suspended coroutine. Valid only while resumable().
   [[nodiscard]] std::coroutine_handle<> frame() const noexcept { return frame_; }
-  /// home::owner of the coroutine. Valid only while resumable().
+  /// The coroutine's home::owner. Valid only while resumable().
   [[nodiscard]] void* owner() const noexcept { return owner_; }
 
-  // For the queue of the execution that holds it; in one queue at a time.
+  // For the executor's intrusive queues. A wait is in at most one queue at a time.
   wait* next = nullptr;
-  std::chrono::steady_clock::time_point due{}; ///< of an alarm; zero for anything else
+  std::chrono::steady_clock::time_point due{}; ///< of a timer; zero otherwise
 
 private:
   enum class state : std::uint8_t { waiting, claimed, ended, abandoned };
@@ -71,9 +78,9 @@ private:
 
 using wait_ptr = boost::intrusive_ptr<wait>;
 
-/// What resumes coroutines: a lane of the engine in production, a queue of its own in tests.
-/// A coroutine is only ever resumed by its execution, never by the thread that ended its wait,
-/// so a body is never run by two threads and needs no lock.
+/// Resumes coroutines: a lane of the engine in production, a simple queue in tests. A coroutine is
+/// resumed only by its executor, never by the thread that ended its wait. A body is therefore never
+/// run by two threads at the same time and needs no lock.
 class execution : public boost::intrusive_ref_counter<execution, boost::thread_safe_counter> {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -83,30 +90,33 @@ public:
   execution& operator=(const execution&) = delete;
   virtual ~execution();
 
-  /// Resumes the coroutine of an ended wait, later and elsewhere on the stack. Any thread.
+  /// Schedules the coroutine of an ended wait for resumption; never resumes it inside this call.
+  /// May be called from any thread.
   virtual void resume_soon(wait_ptr) noexcept = 0;
-  /// Ends the wait at the given time (1 ms precision). Only from where the coroutine lives.
+  /// Ends the wait at the given time (1 ms precision). Must be called from the coroutine's thread.
   virtual void wake_at(time_point, wait_ptr) noexcept = 0;
+  /// The current monotonic time.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
-  /// Runs `body` as a call of its own, beside its parent and its siblings and overlapping with
-  /// them even when it blocks. Reports to `join` exactly once, whatever becomes of it.
+  /// Starts `body` as a call of its own, in parallel with its parent and its siblings, even if it
+  /// blocks. Calls join->one_done() exactly once, whatever the outcome.
   virtual void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) = 0;
 
-  /// The coroutine that lives there is suspended and will never go on: its call ends when control
-  /// comes back, and its frame is destroyed. Called from where it lives. An execution without calls
-  /// has nobody who gives up.
+  /// Called by a coroutine that is suspended and will never be resumed. Its call ends when control
+  /// returns to the executor, which then destroys the frame. Must be called from the coroutine's
+  /// thread. Does nothing in executors without calls.
   virtual void give_up(home& /*at*/) noexcept {}
 };
 
-/// Counts forked calls down and ends the parent's wait at zero. One count for the parent itself.
+/// Counts forked calls and ends the parent's wait when all have ended. The parent itself counts as
+/// one, so that the wait cannot end before it has suspended.
 class fork_join final : public boost::intrusive_ref_counter<fork_join, boost::thread_safe_counter> {
 public:
   explicit fork_join(std::size_t calls) noexcept : pending_{calls + 1} {}
 
-  /// The parent suspended with this wait. Called once; may end the wait at once.
+  /// Called once, when the parent has suspended with this wait. May end the wait at once.
   void arm(wait_ptr parent) noexcept;
-  /// One call has ended. Any thread.
+  /// Reports the end of one call. May be called from any thread.
   void one_done() noexcept;
 
 private:

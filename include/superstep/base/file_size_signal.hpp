@@ -3,8 +3,8 @@
 
 namespace superstep::detail {
 
-/// While it lives, writing beyond the file-size limit is an error of write(2) on this thread
-/// instead of SIGXFSZ, which would kill the process with its runs in flight.
+/// Scope guard: while it exists, a write beyond the file-size limit (RLIMIT_FSIZE) fails with EFBIG
+/// on this thread. Without it, SIGXFSZ would kill the process and all its runs.
 class file_size_signal_blocked {
 public:
   file_size_signal_blocked() noexcept;

@@ -7,18 +7,20 @@
 
 namespace superstep {
 
-/// Makes ids that depend only on what was said and where: `<key>-<step>-<n>`, n counting the ids of
-/// one super-step. No clock and no random number, so a replayed run gets the same ids.
+/// Generates ids `<key>-<step>-<n>`, where n counts the ids of one super-step. They depend on
+/// nothing but the run, so a replayed run gets the same ids.
 /// @par Threads
-/// Owned by a run; asked only at its barrier.
+/// Owned by a run; called only at its barrier.
 class id_source {
 public:
   explicit id_source(std::string key) : key_{std::move(key)} {}
 
+  /// Starts a super-step; its ids count from 0.
   void begin_step(std::int64_t step) noexcept {
     step_ = step;
     count_ = 0;
   }
+  /// Returns the next id of the current super-step.
   [[nodiscard]] std::string next() {
     return key_ + '-' + std::to_string(step_) + '-' + std::to_string(count_++);
   }

@@ -7,11 +7,12 @@
 
 namespace superstep {
 
-/// A value or an `error`. Returned between components; never thrown between them.
+/// A value or an `error`; the return type of functions that can fail. Exceptions are not thrown
+/// across components.
 template <class T = void>
 using result = boost::system::result<T, error>;
 
-/// Found by result<T>::value(): throws std::system_error with the text of the error.
+/// Called by result<T>::value(): throws std::system_error with code and text of the error.
 [[noreturn]] void throw_exception_from_error(const error&, const boost::source_location&);
 
 } // namespace superstep

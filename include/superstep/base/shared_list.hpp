@@ -19,29 +19,30 @@
 
 namespace superstep {
 
-/// Whether a change of a shared_list went into the memory it shares with its older copies, as the
-/// next element of the one chain they all belong to, or started a chain of its own.
+/// Whether a change was made in memory shared with older copies, as the next element of their
+/// common chain (in_place), or started a new chain (forked).
 enum class list_change : unsigned char { in_place, forked };
 
-/// The tag of elements that have none.
+/// The tag type of lists without tags.
 struct no_tag {};
 
-/// A list that is persistent in the data-structure sense: a copy costs O(1) and never sees what
-/// happens to the original later, and still an append to the newest version costs O(1), amortised.
+/// A persistent list: a copy costs O(1) and never sees later changes of the original, and appending
+/// to the newest version costs O(1) amortised.
 ///
-/// Elements stand in chunks of 32, found through a spine of pointers. A list is a spine and a size;
-/// copies share both spine and chunks. The slots behind the size are free for whoever claims them
-/// first, with one compare-and-swap: that list appends in place. A second list that wants the same
-/// slot has lost its place in the chain; it copies the last chunk and the spine and goes on alone.
+/// Elements are stored in chunks of 32, which a spine (an array of pointers) refers to. A list
+/// consists of a spine and a size; copies share spine and chunks. The first list that claims the
+/// slot after its last element, with one compare-and-swap, appends in place. A second list that
+/// wants the same slot copies the last chunk and the spine and continues as a chain of its own.
 ///
-/// The rule behind it all: a slot is written once, by the list that claimed it, and read only by
-/// lists whose size covers it, which are that list and the copies made of it afterwards.
+/// Invariant: a slot is written once, by the list that claimed it. It is read only by lists whose
+/// size covers it: that list and copies made of it afterwards.
 ///
-/// An element may have a tag, a small value that stands in a row of its own: a pass over the tags
-/// reads nothing else, and so costs a fraction of one over elements that are pointers.
+/// An element may have a tag, a small value stored in a separate array. A pass over the tags does
+/// not touch the elements, which makes it much cheaper if elements are pointers.
 ///
 /// @par Threads
-/// Two copies may be used on two threads at once, appends included. One object may not.
+/// Two copies may be used by two threads at the same time, appends included. One object must not
+/// be.
 template <class T, class Tag = no_tag>
   requires std::is_nothrow_move_assignable_v<T> && std::is_default_constructible_v<T> &&
            std::is_trivially_copyable_v<Tag>
@@ -66,15 +67,15 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// Valid as long as any copy that holds the element, and until it is replaced in this list.
+  /// Returns an element. The result is valid while any list contains the element. @pre i < size()
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
     return spine_->chunks[i / chunk_size]->items[i % chunk_size];
   }
   [[nodiscard]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
-  /// The tags of the elements from `first` on, as far as they stand in one row: at least one, at
-  /// most chunk_size. Valid as the element is.
+  /// Returns the tags of consecutive elements starting at `first`, up to the end of its chunk: at
+  /// least 1, at most chunk_size. Valid as long as the element.
   [[nodiscard]] std::span<const Tag> tags_from(std::size_t first) const noexcept
     requires(!std::is_empty_v<Tag>)
   {
@@ -84,7 +85,7 @@ public:
     return {spine_->chunks[first / chunk_size]->tags.data() + in_chunk, n};
   }
 
-  /// Appends. Says whether this list is still the newest of its chain.
+  /// Appends an element. Returns whether this list is still part of its chain.
   list_change push_back(T item, Tag tag = {}) {
     const auto c = size_ / chunk_size;
     const auto change = size_ % chunk_size == 0 ? start_chunk(c) : claim_slot(c);
@@ -93,10 +94,12 @@ public:
     return change;
   }
 
-  /// Puts another element in the place of one; the copies of this list keep the old one.
+  /// Replaces an element; copies of this list keep the old one. Costs O(1) if nothing is shared,
+  /// else a copy of one chunk and the spine. @pre i < size()
   list_change replace(std::size_t i, T item, Tag tag = {}) {
     SUPERSTEP_ASSERT(i < size_);
     const auto c = i / chunk_size;
+    // A chunk that no other list can read may be changed in place.
     const auto unique = spine_->use_count() == 1 && spine_->chunks[c]->use_count() == 1;
     if (!unique) {
       auto changed = copy_of(*spine_->chunks[c], std::min(chunk_size, size_ - c * chunk_size));
@@ -111,21 +114,22 @@ public:
   [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, size_}; }
 
-  /// Same elements in the same order. O(1) for a list and its unchanged copy.
+  /// Whether both contain equal elements in the same order. O(1) for a list and its unchanged copy.
   friend bool operator==(const shared_list& a, const shared_list& b) {
     return a.size_ == b.size_ &&
            (a.spine_ == b.spine_ || std::equal(a.begin(), a.end(), b.begin()));
   }
 
-  /// How many elements from the front the two have in common; elements that are not the same object
-  /// are compared by `same`. Costs O(1) for a list and what was appended to a copy of it,
-  /// amortised.
+  /// Returns the number of leading elements that both lists have in common. Elements that are not
+  /// the same object are compared with `same`. O(1) amortised for a list and a copy of it that was
+  /// appended to.
   template <class Same>
   [[nodiscard]] static std::size_t common_prefix(const shared_list& a, const shared_list& b,
                                                  Same same) {
     const auto both = std::min(a.size_, b.size_);
     if (a.spine_ == b.spine_)
       return both;
+    // A shared chunk is equal as a whole.
     for (auto i = std::size_t{0}; i < both;) {
       if (i % chunk_size == 0 &&
           a.spine_->chunks[i / chunk_size] == b.spine_->chunks[i / chunk_size]) {
@@ -156,7 +160,7 @@ private:
 
   struct spine : boost::intrusive_ref_counter<spine, boost::thread_safe_counter> {
     explicit spine(std::size_t n) : capacity{n}, chunks{std::make_unique<chunk_ptr[]>(n)} {}
-    std::atomic<std::size_t> claimed{0}; // capacity + 1: a longer spine has taken its place
+    std::atomic<std::size_t> claimed{0}; // capacity + 1: a longer spine has replaced it
     std::size_t capacity;
     std::unique_ptr<chunk_ptr[]> chunks;
   };
@@ -166,8 +170,9 @@ private:
     return (size_ + chunk_size - 1) / chunk_size;
   }
 
-  /// True for the one caller that takes `from` to `from + 1`. Relaxed: what a claim guards is read
-  /// by copies of the claiming list alone, and whoever hands a copy to another thread synchronises.
+  /// Advances `claimed` from `from` to `from + 1`; true for exactly one caller. Relaxed ordering
+  /// suffices: the claimed slot is read only through copies of this list, and passing a copy to
+  /// another thread synchronises.
   static bool claim(std::atomic<std::size_t>& claimed, std::size_t from) noexcept {
     return claimed.compare_exchange_strong(from, from + 1, std::memory_order_relaxed);
   }
@@ -188,7 +193,7 @@ private:
     return to;
   }
 
-  /// Takes the next slot of the last chunk, or a copy of that chunk.
+  /// Claims the next slot of the last chunk, or copies that chunk if another list has claimed it.
   list_change claim_slot(std::size_t c) {
     const auto used = size_ % chunk_size;
     if (claim(spine_->chunks[c]->claimed, used))
@@ -202,14 +207,15 @@ private:
     return list_change::forked;
   }
 
-  /// All chunks are full: takes the next place in the spine, or in a copy of the spine.
+  /// Adds a chunk when all are full: claims the next place in the spine, or copies the spine.
   list_change start_chunk(std::size_t c) {
     auto fresh = chunk_ptr{new chunk};
     fresh->claimed.store(1, std::memory_order_relaxed);
     if (!spine_)
       spine_ = spine_ptr{new spine{2}};
     const auto full = c == spine_->capacity;
-    // Growing needs the claim as well: of two lists that outgrow one spine, one alone goes on.
+    // Growing needs the claim as well: if two lists outgrow the same spine, only one stays in the
+    // chain.
     const auto first = claim(spine_->claimed, c);
     if (!first || full) {
       auto longer = copy_of(*spine_, c, full ? c * 2 : spine_->capacity);

@@ -27,10 +27,12 @@
 
 namespace superstep {
 
-/// How objects of a type are kept in checkpoints: written as JSON and read back as they were.
+/// Defines how objects of a type are stored in checkpoints: as one JSON value that restores an
+/// equal object.
 ///
-/// Numbers, text, JSON, std::optional, std::vector, std::map<std::string, T>, pairs, tuples,
-/// variants, shared_list, enums and described structs are known. For any other type specialise it:
+/// Built in: numbers, strings, JSON, std::optional, std::vector, std::map<std::string, T>, pairs,
+/// tuples, variants, shared_list, enums, and structs described with Boost.Describe. Other types
+/// need a specialisation:
 ///
 ///     template <> struct superstep::stored_form<money> {
 ///       static std::string type() { return "money"; }        // the same in every build
@@ -38,7 +40,7 @@ namespace superstep {
 ///       static result<void> read(const json::value& from, money& into);
 ///     };
 ///
-/// A type without a form may be used in a state all the same; saving it is an error then.
+/// A type without a stored form may be used in a state, but saving that state fails.
 template <class T>
 struct stored_form;
 
@@ -93,11 +95,13 @@ struct stored_variant : std::false_type {};
 template <class... T>
 struct stored_variant<std::variant<T...>> : std::true_type {};
 
-/// An absent value is null; where null is a value of its own, a list of one or none.
+/// Whether an optional of T is stored as a list of zero or one elements. Normally an absent value
+/// is null; these types store null as a value of their own.
 template <class T>
 inline constexpr bool optional_in_list =
     stored_optional<T>::value || std::same_as<T, json::value> || std::same_as<T, std::monostate>;
 
+/// Recursively checks whether a type can be stored.
 template <class T, class... Seen>
 consteval bool is_storable();
 
@@ -114,7 +118,7 @@ consteval bool members_storable() {
   }(boost::mp11::mp_rename<stored_members<S>, boost::mp11::mp_list>{});
 }
 
-/// `Seen` are the types around it: one that holds itself is as storable as its other parts.
+/// `Seen` are the enclosing types. A type that contains itself is storable if its other parts are.
 template <class T, class... Seen>
 consteval bool is_storable() {
   if constexpr ((std::same_as<T, Seen> || ...))
@@ -140,20 +144,24 @@ consteval bool is_storable() {
 
 } // namespace detail
 
-/// Whether objects of the type can be kept in checkpoints.
+/// Satisfied by types whose objects can be stored in checkpoints.
 template <class T>
 concept storable = detail::is_storable<T>();
 
-/// What the type is called in checkpoints. Integers of all widths are one type, so are floats: a
-/// number that does not fit is an error when it is read.
+/// Returns the name by which checkpoints identify a type. Integers of all widths have one name, and
+/// so have floating-point types. A number that does not fit is an error when it is read.
 template <class T>
 [[nodiscard]] std::string stored_type();
 
-/// Appends the value as one JSON value.
+/// Appends a value as one JSON value.
 template <class T>
 void write_stored(std::string& out, const T& from);
 
-/// Reads what write_stored() wrote. `path` names the place in errors.
+/// Reads what write_stored() wrote.
+///
+/// @param path the location, for error texts
+/// @return errc::parse_failed with path, expected type and found value; `into` may then be partly
+/// read
 template <class T>
 [[nodiscard]] result<void> read_stored(const json::value& from, T& into, const std::string& path);
 
@@ -202,8 +210,8 @@ void write_stored_members(std::string& out, const T& from) {
   out += '}';
 }
 
-/// A member that is not written keeps what the struct starts with; one that the struct no longer
-/// has is dropped: structs may change as graphs do.
+/// Members are matched by name, so that structs can change with the graph: a missing one keeps its
+/// initial value, an unknown one is ignored.
 template <class T>
 result<void> read_stored_members(const json::value& from, T& into, const std::string& path) {
   if (!from.is_object())
@@ -314,7 +322,8 @@ result<void> read_stored_enum(const json::value& from, T& into, const std::strin
 
 template <class T>
 std::string stored_type() {
-  static_assert(storable<T>, "this type cannot be kept: describe it or specialise stored_form<T>");
+  static_assert(storable<T>,
+                "this type cannot be stored: describe it or specialise stored_form<T>");
   if constexpr (detail::has_stored_form<T>)
     return stored_form<T>::type();
   else if constexpr (std::same_as<T, bool>)
@@ -339,7 +348,7 @@ std::string stored_type() {
     return '(' + detail::stored_types_of<T>(", ") + ')';
   else if constexpr (detail::stored_variant<T>::value)
     return '(' + detail::stored_types_of<T>(" | ") + ')';
-  else // an enum or a struct: by its C++ name, which both compilers spell alike
+  else // an enum or a struct: its C++ name, which g++ and clang spell alike
     return boost::core::demangle(typeid(T).name());
 }
 
@@ -362,6 +371,7 @@ void write_stored(std::string& out, const T& from) {
   } else if constexpr (std::same_as<T, std::monostate>) {
     out += "null";
   } else if constexpr (detail::stored_optional<T>::value) {
+    // Brackets make an absent value different from a value that is null itself.
     constexpr auto listed = detail::optional_in_list<typename T::value_type>;
     if (listed)
       out += '[';

@@ -8,13 +8,17 @@
 namespace superstep {
 
 namespace detail {
-/// Runs `frame` (whose home is `at`) on this thread until done() says so.
+/// Resumes `frame`, whose execution context is `at`, and runs its executor until done(context).
 void drive(home& at, std::coroutine_handle<> frame, bool (*done)(void*), void* context);
+/// Creates the single-threaded executor of sync_wait().
 [[nodiscard]] boost::intrusive_ptr<execution> make_thread_execution();
 } // namespace detail
 
-/// Runs a coroutine to its end on this thread, sleeping while it waits: for programs and tests
-/// without an engine. Forked calls (when_all) run one after the other, interleaved at their waits.
+/// Runs a coroutine to its end on this thread, sleeping while it waits. For programs and tests
+/// without an engine. Forked calls (when_all) are interleaved at their suspension points.
+///
+/// @return the coroutine's result
+/// @throws what the coroutine throws
 template <class T>
 T sync_wait(task<T> body) {
   auto where = detail::make_thread_execution();

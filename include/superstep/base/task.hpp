@@ -16,12 +16,14 @@ class task;
 
 namespace detail {
 
-/// What every promise of ours has, whatever its result: awaiters reach their home through it.
+/// The part of a promise that does not depend on the result type. Awaiters find the execution
+/// context here.
 struct promise_base {
   home* at = nullptr;
   std::coroutine_handle<> continuation = std::noop_coroutine();
   std::exception_ptr failure;
 
+  /// Resumes the coroutine that awaits this one.
   struct final_awaiter {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <class Promise>
@@ -65,10 +67,13 @@ struct task_promise<void> : promise_base {
 
 } // namespace detail
 
-/// Lazy coroutine that a node or a tool may return instead of a plain value.
+/// A lazy coroutine. Nodes and tools may return one instead of a plain value.
 ///
-/// Starts when awaited (or when the engine starts it), resumes in the home it was started from,
-/// and is destroyed, not thrown through, when its call is cancelled.
+/// It starts when it is awaited, or when the engine starts it, and is resumed only in the executor
+/// it was started in. When its call is cancelled, the suspended frame is destroyed; no exception is
+/// thrown into it.
+/// @par Threads
+/// A task object is not thread-safe. It owns the frame and destroys it.
 template <class T>
 class [[nodiscard]] task {
 public:
@@ -87,9 +92,10 @@ public:
   }
   ~task() { reset(); }
 
+  /// Whether the task holds a coroutine.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(frame_); }
 
-  // Awaited by another task: the child runs at once in the parent's home.
+  // Awaiting from another task: the child starts at once, in the parent's execution context.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
     requires std::derived_from<Promise, detail::promise_base>
@@ -101,12 +107,13 @@ public:
   }
   T await_resume() { return frame_.promise().take(); }
 
-  // For whoever runs the outermost task (the engine, sync_wait).
-  /// Sets the home; must be called before the first resume().
+  /// Sets the execution context of an outermost task. Must be called before the first resume();
+  /// used by the engine and sync_wait().
   void start_in(home& at) noexcept { frame_.promise().at = &at; }
+  /// The coroutine, to resume it.
   [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
   [[nodiscard]] bool done() const noexcept { return frame_.done(); }
-  /// The result of a done() task; throws what the coroutine threw.
+  /// Returns the result of a task that is done(); throws what the coroutine threw.
   T take() { return frame_.promise().take(); }
 
 private:
@@ -128,7 +135,7 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
 }
 } // namespace detail
 
-/// A task that has its value already.
+/// Returns a task that already has its value.
 template <class T>
 task<T> ready(T value) {
   co_return value;

@@ -6,11 +6,11 @@
 
 namespace superstep {
 
-/// What is written as JSON must be UTF-8: a text that is not cannot be read again.
+/// Whether a text is valid UTF-8. Text that is written as JSON must be, or it cannot be read again.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
-/// The text with every byte that is no part of UTF-8 replaced by U+FFFD: what programs and servers
-/// put out enters messages, and from there files that must stay readable.
+/// Returns the text with every byte that is not part of a valid UTF-8 sequence replaced by U+FFFD.
+/// Applied to the output of programs and servers before it enters messages, and from there files.
 [[nodiscard]] std::string valid_utf8(std::string text);
 
 } // namespace superstep

@@ -7,11 +7,11 @@
 
 namespace superstep {
 
-/// Thrown by a typed accessor that is asked for another type than the object has. The text names
-/// the object and both types.
+/// Thrown by a typed accessor if the object has another type. what() names the object and both
+/// types.
 class wrong_type : public std::bad_cast {
 public:
-  /// @param is the type of the object; null: there is no object
+  /// @param is the type of the object; null if there is no object
   wrong_type(std::string_view object, const std::type_info* is, const std::type_info& asked_for);
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
@@ -21,11 +21,11 @@ private:
 
 namespace detail {
 
-/// Out of line, so that a checked accessor costs its caller a comparison and no more.
+/// Throws wrong_type. Out of line, so that a checked accessor costs its caller only a comparison.
 [[noreturn]] void throw_wrong_type(const char* object, const std::type_info* is,
                                    const std::type_info& asked_for);
 
-/// The name of a type as C++ spells it.
+/// Returns the demangled name of a type.
 [[nodiscard]] std::string type_name(const std::type_info&);
 
 } // namespace detail

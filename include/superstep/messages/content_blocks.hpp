@@ -7,23 +7,27 @@
 
 namespace superstep {
 
-/// The content of a message as standard blocks, whichever provider wrote it: text (with
+/// Converts the content of a message to standard blocks, whichever provider produced it: text (with
 /// annotations), reasoning, image, audio, video, file, text-plain, tool_call, tool_call_chunk,
-/// invalid_tool_call, server_tool_call, server_tool_call_chunk, server_tool_result; what has no
-/// standard form is `{type: "non_standard", value}`. Nothing is cached: ask once.
+/// invalid_tool_call, server_tool_call, server_tool_call_chunk, server_tool_result. A block without
+/// a standard form becomes `{type: "non_standard", value}`.
 ///
-/// Who wrote it is in response_metadata.model_provider (anthropic, openai; others are read by what
-/// the blocks look like). `output_version` "v1" there says that the content is standard already.
-/// Tool calls with an id that are no block yet come last; reasoning that servers send beside the
-/// text (additional_kwargs.reasoning_content) comes first. Blocks that need an id and have none get
-/// `lc_block_<position>`.
+/// `response_metadata.model_provider` selects the conversion (anthropic, openai); for other
+/// providers it is chosen by the shape of the blocks. If `response_metadata.output_version` is
+/// "v1", the content is already standard. Reasoning in `additional_kwargs.reasoning_content`
+/// becomes the first block. Tool calls that have an id but no block are appended at the end. A
+/// block that needs an id and has none gets `lc_block_<position>`.
 ///
-/// An error when a block has no standard form and cannot stand for itself.
+/// @return the blocks; an error if a block can be represented neither in a standard form nor as
+/// non_standard. The result is computed on each call and not cached.
+/// Source: `BaseMessage.content_blocks` in langchain-core 1.7.2, messages/block_translators.
 [[nodiscard]] result<json::array> content_blocks(const message&);
-/// Of a chunk of a stream that goes on, pieces of calls are tool_call_chunk blocks.
+/// Converts the content of a streamed piece. Unless the chunk is the last one, its pieces of tool
+/// calls become tool_call_chunk blocks, whose arguments are still text.
 [[nodiscard]] result<json::array> content_blocks(const message_chunk&);
 
-/// A message made of standard blocks. The tool_call blocks of an ai message are its calls as well.
+/// Returns a message with these standard blocks as content. For an ai message the tool_call blocks
+/// also become its `tool_calls`.
 [[nodiscard]] message message_of_blocks(message_type type, json::array blocks);
 
 } // namespace superstep

@@ -8,19 +8,22 @@
 
 namespace superstep {
 
-/// What a filter drops and keeps. Exclusions come first; then, when anything is to be included, a
-/// message must match one of those.
+/// Selects messages by name, id, type and tool call. A message that matches an exclusion is
+/// dropped. If any of the include lists is not empty, a message must also match one of them.
 struct message_filter {
   std::vector<std::string> include_names, exclude_names;
   std::vector<std::string> include_ids, exclude_ids;
   std::vector<message_type> include_types, exclude_types;
-  /// Drops results of tools and answers that call any.
+  /// Drops all tool messages, and all ai messages with tool calls.
   bool exclude_all_calls = false;
-  /// Drops the results of these calls, and the calls; an answer left without calls is dropped.
+  /// Ids of tool calls to remove, together with the tool messages that answer them. An ai message
+  /// left without tool calls is dropped.
   std::vector<std::string> exclude_calls;
 };
 
-/// The messages that pass. Those that stay as they are are shared with the list given.
+/// Returns the messages that pass the filter, in order. Unchanged messages are shared with the
+/// given list, not copied.
+/// Source: `filter_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] message_list filter_messages(const message_list&, const message_filter&);
 
 } // namespace superstep

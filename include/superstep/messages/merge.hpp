@@ -6,17 +6,27 @@
 
 namespace superstep {
 
-/// Adds the members of a later piece of a stream to those of the earlier ones. A side that is
-/// absent or null yields to the other. Strings concatenate, except equal `id`, `model_provider` and
-/// `output_version` and an `index` that begins with `lc_`; unequal integers add, but the later
-/// `index`, `created` or `timestamp` wins; objects are merged likewise, lists by merge_lists();
-/// equal values of other kinds stay. Values of different kinds, and unequal ones of other kinds,
-/// are an error that names the member; `into` must not be used after it.
+/// Merges the members of a later piece of a stream into those of the earlier pieces:
+/// - An absent or null member takes the value of the other side.
+/// - Strings are concatenated. Equal values of `id`, `model_provider` and `output_version` are kept
+///   once, and so are equal `index` values that begin with `lc_`.
+/// - Integers are added if they differ. For `index`, `created` and `timestamp` the later one
+///   replaces the earlier.
+/// - Objects are merged recursively, lists by merge_lists().
+/// - Other values must be equal.
+///
+/// @return an error that names the member if two values have different types or cannot be merged;
+/// `into` is then in an unspecified state
+/// Source: `merge_dicts` in langchain-core 1.7.2, utils/_merge.py.
 [[nodiscard]] result<> merge_members(json::object& into, const json::object& more);
 
-/// Adds the elements of a later piece. An object with an `index` (an integer, or text that begins
-/// with `lc_`) is merged into the first one with that index, unless both have an `id` and these
-/// differ; of its `type` the first one counts. Everything else is appended.
+/// Merges the elements of a later list into an earlier one. An object whose `index` is an integer,
+/// or a string that begins with `lc_`, is merged into the first object with the same index, unless
+/// both have an `id` and the ids differ. The first object's `type` is kept. All other elements are
+/// appended.
+///
+/// @return an error if two elements cannot be merged; `into` is then in an unspecified state
+/// Source: `merge_lists` in langchain-core 1.7.2, utils/_merge.py.
 [[nodiscard]] result<> merge_lists(json::array& into, const json::array& more);
 
 } // namespace superstep

@@ -11,59 +11,69 @@
 
 namespace superstep {
 
-/// A piece of a tool call. What a piece does not say is absent.
+/// A piece of a streamed tool call. Members that the piece does not contain are unset.
 struct tool_call_chunk {
   std::optional<std::string> name;
-  std::optional<std::string> args; ///< a piece of the JSON text
+  std::optional<std::string> args; ///< a fragment of the JSON text
   std::optional<std::string> id;
-  json::value index; ///< which call it belongs to: an integer, text, or null for one of its own
+  json::value index; ///< the call it belongs to (an integer or text); null: a call of its own
 
   friend bool operator==(const tool_call_chunk&, const tool_call_chunk&) = default;
 };
 
-/// A piece of a message that is being streamed, or several added up.
+/// A piece of a message that is being streamed, or the sum of several pieces.
 struct message_chunk {
-  /// What it says. Of ai chunks with `call_chunks` the calls are those read_calls() found there.
+  /// The content of the piece. The tool calls of an ai chunk with `call_chunks` are those that the
+  /// last read_calls() parsed.
   message part;
   std::vector<tool_call_chunk> call_chunks; ///< ai only
-  bool is_last = false;                     ///< ai only: nothing comes after it
+  bool is_last = false;                     ///< ai only: the final piece of the stream
 
   friend bool operator==(const message_chunk&, const message_chunk&) = default;
 };
 
-/// Adds the next piece; costs O(more) amortised, but for looking up indexed blocks and calls.
+/// Appends the next piece of a stream to the sum of the earlier ones.
 ///
-/// Content: strings concatenate; a string becomes the first element of a list that follows it,
-/// and joins one before it, unless it is empty; blocks of lists are merged as merge_lists() says.
-/// Pieces of calls with one index that is not null concatenate unless both have ids and these
-/// differ. Usage adds; metadata is merged as merge_members() says. Of ids the first one a provider
-/// gave wins over those given to a run (`lc_run-…`) and to a block
-/// (`lc_…`). Names are dropped. The calls of `into` are not read again: see read_calls().
+/// Content: strings are concatenated. A string before a list becomes the list's first element; a
+/// string after a list is appended to a trailing string, unless it is empty. Block lists are merged
+/// by merge_lists(). Pieces of tool calls with the same non-null index are joined unless both have
+/// an id and the ids differ. Usage is added, metadata merged by merge_members(). An id assigned by
+/// the provider takes precedence over a generated one (`lc_run-…` for a run, `lc_…` for a block).
+/// Names are dropped. The tool calls of `into` are not updated: call read_calls() for that.
 ///
-/// An error when two members do not add, or the chunks are of different types (chat chunks of
-/// different roles, tool chunks of different calls, …); `into` must not be used after it.
+/// @return an error if two members cannot be merged, or if the chunks differ in type, chat role or
+/// tool call id; `into` is then in an unspecified state
+/// @par Complexity
+/// O(size of `more`) amortised, plus the lookup of blocks and calls by index.
+/// Source: `add_ai_message_chunks` in langchain-core 1.7.2, messages/ai.py.
 [[nodiscard]] result<> append(message_chunk& into, message_chunk more);
 
-/// Reads the calls from the pieces there are. Arguments are read by parse_partial_json(), none as
-/// `{}`; what is no object becomes an invalid call. Costs O(all arguments); needed only by whoever
-/// wants to see calls before their end.
+/// Parses the pieces of tool calls received so far into `part.tool_calls`, with
+/// parse_partial_json() and `{}` for absent arguments. Arguments that are not an object make an
+/// invalid call. Costs O(size of all arguments); needed only to inspect calls before the stream
+/// ends.
 void read_calls(message_chunk&);
 
-/// The message that the pieces make, with its calls read.
+/// Returns the message that the pieces add up to, with its tool calls parsed as by read_calls().
 [[nodiscard]] message to_message(message_chunk);
 
-/// The message of an answer that has ended. Unlike to_message(), it reads no arguments that are cut
-/// off: they must be one whole JSON object (see parse_tool_call()), else the call is invalid and
-/// has the reason.
-/// @param cut why the model could not write to the end; empty if it could. Without arguments a call
-/// of an answer that was cut is invalid: they may be what is missing.
+/// Returns the message of a finished answer. Unlike to_message() it does not complete truncated
+/// arguments: they must be one whole JSON object (see parse_tool_call()). Otherwise the call
+/// becomes an invalid_tool_call with the reason.
+///
+/// @param cut why generation stopped early, e.g. "the answer was cut (length)"; empty if the model
+/// finished. A call without arguments in a truncated answer is invalid, because its arguments may
+/// be what is missing.
 [[nodiscard]] message to_answer(message_chunk, std::string_view cut = {});
 
-/// The message form with the type `AIMessageChunk` (`HumanMessageChunk`, …) and, where they hold
-/// something, `tool_call_chunks` [{name, args, id, index, type: "tool_call_chunk"}] and
-/// `chunk_position` "last".
+/// Returns the JSON form of a chunk: that of a message, with `AIMessageChunk` (`HumanMessageChunk`,
+/// …) as `type`. `tool_call_chunks` [{name, args, id, index, type: "tool_call_chunk"}] and
+/// `chunk_position` "last" appear only where they apply.
 [[nodiscard]] json::object to_json(const message_chunk&);
-/// Reads that form. Ai chunks that have calls but no pieces of calls get a piece for each.
+/// Reads the JSON form of a chunk. If an ai chunk has tool calls but no tool_call_chunks, a piece
+/// is created for each call, so that later pieces can be appended.
+///
+/// @param path the prefix of the location in error texts
 [[nodiscard]] result<message_chunk> chunk_from_json(const json::value&,
                                                     std::string_view path = "chunk");
 

@@ -9,12 +9,16 @@
 
 namespace superstep {
 
-/// The stored form of other frameworks: `{type, data}`, data holding every member of that type,
-/// empty ones as null, [] or {}.
+/// Returns the stored form of langchain-core, `{type, data}`. `data` contains every member of the
+/// message type; empty ones are null, [] or {}.
+///
+/// Source: `messages_to_dict` in langchain-core 1.7.2, messages/base.py.
 [[nodiscard]] json::object to_dict(const message&);
 [[nodiscard]] json::object to_dict(const message_chunk&);
 
-/// Reads that form. A chunk gives the message it makes.
+/// Reads the `{type, data}` form. A chunk is converted to the message it adds up to.
+///
+/// @param path the prefix of the location in error texts
 [[nodiscard]] result<message> message_from_dict(const json::value&,
                                                 std::string_view path = "message");
 

@@ -19,13 +19,15 @@ namespace detail {
 class message_index;
 } // namespace detail
 
+/// A shared, immutable message.
 using message_ptr = std::shared_ptr<const message>;
 
-/// A conversation: an immutable-by-sharing list. Copies cost O(1) and never see later appends;
-/// append costs O(1) amortised; replacing a message copies one chunk of 32 pointers.
+/// A conversation as a persistent list. Copying costs O(1), and a copy never sees changes of the
+/// original. Appending costs O(1) amortised; replacing a message copies one chunk of 32 pointers.
 ///
 /// @par Threads
-/// Two copies may be used on two threads at once, appends included. One object may not.
+/// Two copies may be used by two threads at the same time, appends included. One object must not
+/// be.
 class message_list {
 public:
   class const_iterator;
@@ -34,14 +36,17 @@ public:
   message_list(std::initializer_list<message> messages);
   explicit message_list(std::vector<message> messages);
 
+  /// Number of messages; O(1).
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
-  /// Valid as long as any copy of the list that holds the message.
+  /// Returns a message. @pre i < size(). The result is valid while any copy of the list contains
+  /// the message.
   [[nodiscard]] const message& operator[](std::size_t i) const { return *items_[i]; }
   [[nodiscard]] const message& back() const { return *items_.back(); }
   [[nodiscard]] message_ptr at_ptr(std::size_t i) const { return items_[i]; }
 
-  /// Calls f with the type of every message, in order. Reads no message: 32 types stand in a row.
+  /// Calls `f` with the type of every message, in order. Does not touch the messages themselves:
+  /// each chunk stores the types of its 32 messages contiguously.
   template <class F>
   void for_each_type(F f) const {
     for (auto i = std::size_t{0}; i < size();) {
@@ -55,33 +60,36 @@ public:
   void push_back(message m);
   /// @pre m is not null
   void push_back(message_ptr m);
-  /// @pre i < size() and m is not null
+  /// Replaces the message at `i`; copies of the list keep the old one. @pre i < size() and m is not
+  /// null
   void replace(std::size_t i, message_ptr m);
 
-  /// Iteration over const message&, random access.
+  /// Random-access iterators over `const message&`.
   [[nodiscard]] const_iterator begin() const noexcept;
   [[nodiscard]] const_iterator end() const noexcept;
 
-  /// Same messages in the same order, compared by value.
+  /// Whether both contain equal messages in the same order.
   friend bool operator==(const message_list&, const message_list&);
-  /// How many messages from the front the two have in common. O(1) for a list and what was appended
-  /// to a copy of it, amortised.
+  /// Returns the number of leading messages that both lists have in common. O(1) amortised for a
+  /// list and a copy of it that was appended to.
   [[nodiscard]] static std::size_t common_prefix(const message_list&, const message_list&);
 
 private:
   friend struct add_messages;
 
-  /// The last message with this id. O(1) amortised over the life of the conversation.
+  /// Returns the position of the last message with this id. O(1) amortised over the life of the
+  /// conversation.
   [[nodiscard]] std::optional<std::size_t> position_of(std::string_view id);
-  /// Gives ids to messages that were put in without one, and to their tool calls.
+  /// Assigns ids to messages, and to their tool calls, that have none.
   void complete(id_source& ids);
 
   using items = shared_list<message_ptr, message_type>;
   items items_;
-  std::shared_ptr<detail::message_index> index_; ///< made by the first look-up; see its comment
-  std::size_t completed_ = 0;                    ///< messages from the front known to have ids
+  std::shared_ptr<detail::message_index> index_; ///< created by the first lookup
+  std::size_t completed_ = 0;                    ///< leading messages known to have ids
 };
 
+/// Random-access iterator over the messages of a list; invalidated when the list is modified.
 class message_list::const_iterator {
 public:
   using iterator_category = std::random_access_iterator_tag;
@@ -129,26 +137,32 @@ inline message_list::const_iterator message_list::end() const noexcept {
   return const_iterator{items_.end()};
 }
 
-/// The reducer of a message channel. In the order of `more`:
-/// - a message whose id is not known yet is appended;
-/// - one whose id is known takes the place of the message that has it;
-/// - a `remove` message deletes the messages with its id, when all have been applied and unless a
-///   later message with that id came after it. With the id `remove_all_messages` it drops
-///   everything before it, `into` included; the last one counts.
-/// Messages without an id get the next one of `ids`; a tool call without an id gets
-/// `<message id>-call-<j>`, j being its index. Costs O(1) amortised per message of `more`, however
-/// long `into` is and however many copies of it are kept; a deletion costs O(size).
+/// The reducer of a message channel. Applies the messages of `more` in order:
+/// - A message with a new id is appended.
+/// - A message with a known id replaces the one that has it.
+/// - A `remove` message deletes the messages with its id after all others have been applied, unless
+///   a later message in `more` has the same id. With the id `remove_all_messages` it discards
+///   everything before it, including `into`; the last such message counts.
 ///
-/// Throws std::invalid_argument when a message to delete does not exist; `into` keeps its messages.
+/// A message without an id gets the next id of `ids`. A tool call without an id gets `<message
+/// id>-call-<j>`, where j is its index in the message.
+///
+/// @throws std::invalid_argument if a message to delete does not exist; the messages of `into` are
+/// then unchanged
+/// @par Complexity
+/// O(1) amortised per message of `more`, independent of the length of `into` and of the number of
+/// its copies; O(size) if anything is deleted.
+/// Source: `add_messages` in LangGraph 1.2.22, graph/message.py.
 struct add_messages {
-  static constexpr bool leaves_value_on_failure = true;
+  static constexpr bool leaves_value_on_failure = true; ///< see channels/rules.hpp
   void operator()(message_list& into, message_list&& more, id_source& ids) const;
 };
 
-/// A conversation in checkpoints: a list of messages in the message form.
+/// Stored form of a conversation: a list of messages as in message_json.hpp.
 template <>
 struct stored_form<message_list> {
   static std::string type() { return "messages"; }
+  /// @param first index of the first message to write
   static void write(std::string& out, const message_list& from, std::size_t first = 0);
   static result<void> read(const json::value& from, message_list& into);
 };

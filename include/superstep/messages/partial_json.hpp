@@ -7,12 +7,15 @@
 
 namespace superstep {
 
-/// What a JSON text says so far, for arguments that are still being streamed: open strings, arrays
-/// and objects are closed, and a tail that cannot be completed (`tru`, a key alone, a colon without
-/// a value) is cut back to the last point where the innermost open bracket could close. Strings may
-/// hold control characters as they are. Costs O(text).
+/// Parses a prefix of a JSON text, such as tool arguments that are still being streamed. Open
+/// strings, arrays and objects are closed. A tail that cannot be completed (`tru`, a key without a
+/// value) is removed back to the last point at which the innermost bracket could be closed. Strings
+/// may contain raw control characters.
 ///
-/// A text whose brackets do not match is null; one of which no beginning is JSON is an error.
+/// @return null if the brackets do not match; an error if no prefix of the text is JSON
+/// @par Complexity
+/// O(size of the text).
+/// Source: `parse_partial_json` in langchain-core 1.7.2, utils/json.py.
 [[nodiscard]] result<json::value> parse_partial_json(std::string_view text);
 
 } // namespace superstep

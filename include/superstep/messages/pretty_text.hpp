@@ -7,10 +7,13 @@
 
 namespace superstep {
 
-/// A message for people: a rule with who speaks, the text, and under it the calls with their
-/// arguments. Blocks that are no text are named by their type. Not meant to be read back.
+/// Formats a message for a terminal: a title line with the author, the text, and the tool calls
+/// with their arguments. A block that is not text appears as its type in brackets. The format is
+/// not meant to be parsed.
+///
+/// Source: `BaseMessage.pretty_repr` in langchain-core 1.7.2, messages/base.py.
 [[nodiscard]] std::string pretty_text(const message& m);
-/// All of them, an empty line between two.
+/// Formats a conversation, with an empty line between two messages.
 [[nodiscard]] std::string pretty_text(const message_list& messages);
 
 } // namespace superstep

@@ -8,12 +8,13 @@
 
 namespace superstep {
 
-/// The value as Python prints it: {'name': 'f', 'args': {'x': True}}. Texts of the reference hold
-/// calls, arguments and messages so, and models have learned to read them. @{
+/// Formats a value as Python's repr() does: `{'name': 'f', 'args': {'x': True}}`. langchain-core
+/// and LangGraph put tool calls, arguments and messages into prompts in this format. @{
 void append_python_literal(std::string& out, const json::value&);
 [[nodiscard]] std::string python_literal(const json::value&);
 /// @}
-/// A text alone: 'it', or "it's".
+/// Formats a text as a Python string literal: `'it'`, or `"it's"` if it contains a single quote and
+/// no double quote.
 [[nodiscard]] std::string python_text(std::string_view text);
 
 } // namespace superstep

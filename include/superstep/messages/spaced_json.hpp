@@ -8,12 +8,14 @@
 
 namespace superstep {
 
-/// Which characters beyond ASCII a text keeps.
+/// The characters that are written unescaped: ASCII only, or all of Unicode.
 enum class charset : std::uint8_t { ascii, unicode };
 
-/// JSON with a space after each comma and colon, as most models have seen it in training and as the
-/// arguments of calls are written into prompts. `ascii` escapes everything else as \uXXXX.
+/// Appends JSON with a space after each comma and colon, as Python's json.dumps() writes it. Models
+/// are trained on this format, so tool arguments in prompts use it. With charset::ascii all other
+/// characters are escaped as \uXXXX.
 void append_spaced_json(std::string& out, const json::value&, charset);
+/// Returns the text that append_spaced_json() appends.
 [[nodiscard]] std::string to_spaced_json(const json::value&, charset = charset::unicode);
 
 } // namespace superstep

@@ -9,7 +9,7 @@
 
 namespace superstep {
 
-/// What a model is told about a tool. `parameters` is a JSON Schema of type object.
+/// The description of a tool that is sent to a model. `parameters` is a JSON Schema of type object.
 struct tool_definition {
   std::string name;
   std::string description;
@@ -18,7 +18,7 @@ struct tool_definition {
   friend bool operator==(const tool_definition&, const tool_definition&) = default;
 };
 
-/// The tools of an agent, shared by every request it makes. Never null; may be empty.
+/// The tools of an agent, shared by all requests that it makes. Never null; may be empty.
 using tool_definitions = std::shared_ptr<const std::vector<tool_definition>>;
 
 } // namespace superstep

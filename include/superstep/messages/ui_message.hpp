@@ -10,26 +10,31 @@
 
 namespace superstep {
 
-/// A part of a user interface that a graph keeps up to date: a component by name, and what it
-/// shows. A body sends it at once with `rt.emit(to_json(part))`, and writes it to a field of its
-/// state under the rule add_ui_messages.
+/// A component of a user interface that a graph keeps up to date. A node sends it immediately with
+/// `rt.emit(to_json(component))` and stores it in a state field whose reducer is add_ui_messages.
+///
+/// Source: `UIMessage` in LangGraph 1.2.22, graph/ui.py.
 struct ui_message {
   std::string id;
-  std::string name; ///< of the component
+  std::string name; ///< name of the component
   json::object props;
   json::object metadata;
-  bool is_removal = false; ///< takes the part with this id away
+  bool is_removal = false; ///< whether this removes the component with this id
   friend bool operator==(const ui_message&, const ui_message&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ui_message, (), (id, name, props, metadata, is_removal))
 
+/// Returns a message that removes the component with this id.
 [[nodiscard]] ui_message remove_ui_message(std::string id);
-/// As interfaces read it: {"type": "ui", …} or {"type": "remove-ui", "id": …}.
+/// Returns the JSON form for user interfaces: {"type": "ui", …} or {"type": "remove-ui", "id": …}.
 [[nodiscard]] json::object to_json(const ui_message& part);
 
-/// A part whose id is known takes the place of the one that has it; with `merge` true in its
-/// metadata it keeps the properties that it does not name. Others are appended.
-/// Throws std::invalid_argument when a part to take away does not exist; `into` stays as it was.
+/// Reducer of a list of UI components. A component with a known id replaces the old one. If its
+/// metadata contains `"merge": true`, old properties that it does not contain are kept. Components
+/// with new ids are appended.
+///
+/// @throws std::invalid_argument if a component to remove does not exist; `into` is then unchanged
+/// Source: `ui_message_reducer` in LangGraph 1.2.22, graph/ui.py.
 struct add_ui_messages {
   void operator()(std::vector<ui_message>& into, std::vector<ui_message>&& more) const;
 };

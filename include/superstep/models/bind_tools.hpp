@@ -8,24 +8,33 @@
 
 namespace superstep {
 
-/// How tools are bound to a model. What is not set is left to the provider.
+/// Options for binding tools to a model. The provider's default applies to unset members.
 struct tool_binding {
-  std::string choice;           ///< a tool's name, "auto", "any" or "none"
-  std::optional<bool> parallel; ///< whether an answer may hold several calls
-  /// Whether arguments must match the schemas. For strict tools of OpenAI all parameters are
-  /// required. Ollama has no such member.
+  /// A tool's name, "auto", "any" or "none"; empty: the provider's default.
+  std::string choice;
+  std::optional<bool> parallel; ///< whether an answer may contain several calls
+  /// Whether arguments must match the schemas. OpenAI requires all parameters of strict tools to be
+  /// listed as required. Not sent to Ollama, whose API has no such member.
   std::optional<bool> strict;
 };
 
-/// The model with these tools. A request that brings tools of its own is asked with those, and
-/// parameters of a request go over the binding. A choice that names no tool is refused.
+/// Returns a model that offers these tools in every request. Tools and parameters of a request take
+/// precedence over the binding.
+///
+/// @param model shared by the returned model; must not be null
+/// @param tools must not be null
+/// @return model_errc::bad_configuration if `binding.choice` is neither a keyword nor the name of a
+/// tool
+/// Source: `BaseChatModel.bind_tools` in langchain-core 1.7.2, language_models/chat_models.py.
 [[nodiscard]] result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
                                                 tool_binding binding = {});
 
-/// The tools that bind_tools() gave this very model; null when it gave none.
+/// Returns the tools if `model` was returned by bind_tools(), else null. Does not look inside
+/// wrappers such as with_retry().
 [[nodiscard]] tool_definitions bound_tools(const chat_model& model) noexcept;
 
-/// The model with these parameters under those of each request.
+/// Returns a model that adds these parameters to every request. Parameters of a request take
+/// precedence.
 [[nodiscard]] chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters);
 
 } // namespace superstep

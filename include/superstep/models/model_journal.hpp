@@ -10,41 +10,50 @@
 
 namespace superstep {
 
-/// Writes down what a model answers, errors and streams with their timing included, to be played
-/// back by make_replayed_model().
+/// Returns a model that records every answer of `model` in a journal: messages, errors and streamed
+/// pieces, with their timing. make_replayed_model() plays the journal back.
 ///
-/// The journal holds one JSON object per answer, appended when it is complete:
+/// A journal contains one JSON object per answer, appended when the answer is complete:
 ///
 ///     {"run": "row-1", "turn": 0, "question": "8c1f…", "ms": 812.5,
 ///      "chunks": [[95.1, {piece}], [97.0, {piece}], …], "message": {…}}
 ///
-/// `question` is a hash of what was asked; the question itself is not written. `error` {kind, text}
-/// stands in place of `message` when there was none. Whether the answers are streamed is up to
-/// whoever asks.
+/// `question` is a hash of the request; the request itself is not recorded. Times are milliseconds
+/// since the request. A failed call has `error` {kind, text} instead of `message`. Only answers to
+/// requests that stream have `chunks`.
 ///
-/// The first answer creates the file when it does not exist, readable by its user alone; an existing
-/// one is added to, and a torn last line is removed first. A file with other content is refused. If
-/// an answer cannot be written, its call fails with errc::io_failed, or with errc::shortage if no
-/// descriptor was left to create the file.
-/// @param secrets what is kept out of the file, should a server repeat it; see secrets_of()
-/// @param note if not null, set to what was repaired, for the user; empty: nothing
+/// The file is created by the first answer, readable only by its owner. An existing journal is
+/// appended to, after an incomplete last line has been removed. If an answer cannot be recorded,
+/// its call fails: with errc::shortage if the file could not be created for lack of descriptors or
+/// memory, otherwise with errc::io_failed.
+///
+/// @param model must not be null
+/// @param note if not null, receives a description of a repair, or ""
+/// @param secrets texts to mask in the journal in case a server repeats them; see secrets_of()
+/// @return model_errc::bad_configuration if the path cannot be written, or is a file of another
+/// kind
+/// @par Threads
+/// The returned model may be used by any number of threads.
 [[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
                                                   std::string* note = nullptr,
                                                   std::vector<std::string> secrets = {});
 
+/// Options of make_replayed_model().
 struct replayed_model_options {
+  /// Path of the journal.
   std::string path;
-  bool with_timing = false; ///< answers and their pieces take the time they took
-  std::size_t file_bytes_max = std::size_t{1} << 30; ///< the file is held in memory
-  std::string* note = nullptr; ///< if not null, set to what was ignored, for the user
+  bool with_timing = false; ///< delay answers and pieces as in the recording
+  std::size_t file_bytes_max = std::size_t{1} << 30; ///< the file is kept in memory
+  std::string* note = nullptr; ///< if not null, receives a description of ignored content
 };
 
-/// Answers as the journal says, to the same question of the same turn of the same run; asked again,
-/// it goes on to the next such answer of the journal, and after the last it begins anew. Nothing
-/// that fits is model_errc::missing_turn.
+/// Creates a model that replays a journal. A request is answered by the recorded answer for the
+/// same run, turn and request. If it is repeated, it gets the next recorded answer, and after the
+/// last one the first again. A request without a recorded answer fails with
+/// model_errc::missing_turn.
 ///
-/// The last line of a journal may be cut off (the program was killed); any other that cannot be
-/// read is an error that names it.
+/// @return model_errc::bad_configuration with file and line if the journal cannot be read. An
+/// incomplete last line, left by a process that was killed, is ignored.
 [[nodiscard]] result<chat_model_ptr> make_replayed_model(replayed_model_options options);
 
 } // namespace superstep

@@ -9,23 +9,33 @@
 
 namespace superstep {
 
-/// Whether another attempt, or another model, may do better: not with a request, key, quota or
-/// configuration that is refused.
+/// Whether another attempt, or another model, may succeed. False for a rejected request, an invalid
+/// API key, an exhausted quota, an unknown model or recording, and an unusable configuration.
 [[nodiscard]] bool is_worth_another_try(const error& e);
 
+/// Options of with_retry().
 struct model_retry_options {
-  std::uint32_t attempts_max = 3;
-  std::uint32_t backoff_base_ms = 1'000; ///< first upper bound of the wait; doubled each time
+  std::uint32_t attempts_max = 3;        ///< including the first
+  std::uint32_t backoff_base_ms = 1'000; ///< upper bound of the first wait; then doubled
+  /// Limit of the upper bound.
   std::uint32_t backoff_max_ms = 60'000;
+  /// Whether to retry after this error.
   std::function<bool(const error&)> retry_on = is_worth_another_try;
 };
 
-/// The model, asked again when it fails: for models that do not do so by themselves (those behind
-/// HTTP do). An answer of which somebody was told a piece is not asked for again.
+/// Returns a model that repeats failed calls after a random wait (exponential backoff with full
+/// jitter). For models that do not retry by themselves; provider models do. A call is not repeated
+/// after a piece of its answer was streamed.
+///
+/// @param model must not be null; @pre options.attempts_max > 0
+/// Source: `Runnable.with_retry` in langchain-core 1.7.2, runnables/retry.py.
 [[nodiscard]] chat_model_ptr with_retry(chat_model_ptr model, model_retry_options options = {});
 
-/// The model, and when it fails those that stand in for it, in their order; the last error counts.
-/// An answer of which somebody was told a piece is final.
+/// Returns a model that tries `model` and then `others`, in order, until one succeeds. If all fail,
+/// the last error is returned. After a piece of an answer was streamed, no other model is tried.
+///
+/// @param fall_back_on whether to try the next model after this error
+/// Source: `Runnable.with_fallbacks` in langchain-core 1.7.2, runnables/fallbacks.py.
 [[nodiscard]] chat_model_ptr with_fallbacks(
     chat_model_ptr model, std::vector<chat_model_ptr> others,
     std::function<bool(const error&)> fall_back_on = [](const error&) { return true; });

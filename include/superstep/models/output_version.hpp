@@ -12,25 +12,28 @@
 
 namespace superstep {
 
-/// How the content of an answer is kept: as the provider wrote it (v0), or as standard blocks (v1).
+/// The form of an answer's content: as the provider sent it (v0), or standard blocks (v1). See
+/// content_blocks.hpp for the latter.
 enum class output_version : std::uint8_t { v0, v1 };
 
-/// "v0" or "v1".
+/// Parses "v0" or "v1"; other texts are errors.
 [[nodiscard]] result<output_version> read_output_version(std::string_view text);
 
-/// What the environment says: SUPERSTEP_OUTPUT_VERSION, or LC_OUTPUT_VERSION when that is not set;
-/// v0 without either. Anything but v0 and v1 is an error.
+/// Returns the version in the environment variable SUPERSTEP_OUTPUT_VERSION or, if that is not set,
+/// LC_OUTPUT_VERSION; v0 if neither is set. Other values than v0 and v1 are errors.
 [[nodiscard]] result<output_version> default_output_version();
 
-/// The answer with its content as standard blocks, marked as such in
-/// `response_metadata.output_version`. One that is marked already stays as it is.
+/// Converts the content of an answer to standard blocks and sets `response_metadata.output_version`
+/// to "v1". An answer that is already standard is returned unchanged. Errors as for
+/// content_blocks().
 [[nodiscard]] result<message> standardized(message answer);
 
-/// The same for the pieces of one stream, in their order: every block gets an index of its own, so
-/// that the pieces add up block by block. Indexes that the provider gave stay unless another block
-/// has them: in a chat completion the calls are counted, and the text beside them is not.
+/// Converts the pieces of one stream, in order, to standard blocks. Each block gets an index, so
+/// that the pieces add up block by block. Indexes of the provider are kept unless they collide: a
+/// chat completion counts its tool calls from 0, but not the text beside them.
 class chunk_standardizer {
 public:
+  /// Converts the next piece. Errors as for content_blocks().
   [[nodiscard]] result<message_chunk> standardize(message_chunk piece);
 
 private:
@@ -38,8 +41,8 @@ private:
   std::int64_t free_index(std::int64_t wanted);
 
   std::string last_type_;
-  std::int64_t index_ = -1;                    ///< of the last block that had none
-  std::map<std::int64_t, std::int64_t> given_; ///< the provider's indexes, and what they became
+  std::int64_t index_ = -1;                    ///< of the last block without one
+  std::map<std::int64_t, std::int64_t> given_; ///< the provider's index → the assigned one
   std::set<std::int64_t> taken_;
   bool is_first_ = true;
 };

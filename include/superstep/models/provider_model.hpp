@@ -19,84 +19,94 @@
 
 namespace superstep {
 
-/// The wire formats there are; see models/providers.
+/// The supported wire formats; see models/providers.
 enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropic, ollama };
 
-/// An attempt of a model call that failed and is followed by another.
+/// Describes a failed attempt that will be followed by another.
 struct model_attempt {
   std::uint32_t number = 1; ///< from 1
   std::uint32_t attempts_max = 1;
-  std::string why;
+  std::string why; ///< the error of the attempt
 };
 
+/// Options of make_provider_model().
 struct provider_model_options {
   provider_api api = provider_api::openai_chat;
-  std::string model;    ///< name the server knows it by; required
-  /// Address before the path of the API; empty: the provider's own. A query stays behind the path
-  /// (`?api-version=…`) and does not appear in errors.
+  std::string model; ///< the model's name on the server; required
+  /// Base address of the API, without the path of the endpoint; empty: the provider's own. A query
+  /// (`?api-version=…`) is kept behind the path and never appears in errors.
   std::string base_url;
-  /// Environment variable with the key, read once, when the model is made. Unset: the provider's
-  /// (OPENAI_API_KEY, ANTHROPIC_API_KEY, none for Ollama). Empty: no key is sent.
+  /// Environment variable that contains the API key; read once, when the model is created. Unset:
+  /// the provider's (OPENAI_API_KEY, ANTHROPIC_API_KEY; none for Ollama). Empty: no key is sent.
   std::optional<std::string> api_key_env;
-  /// temperature, max_tokens, stop, …: sent in the provider's form. `model_kwargs` holds more of
-  /// the provider's own.
+  /// temperature, max_tokens, stop, …, converted to the provider's form. The members of
+  /// `model_kwargs` are sent unchanged.
   json::object parameters;
-  /// Sent with each request, after the headers of the API and instead of one of the same name.
-  /// Values of 16 characters or more are kept out of errors.
+  /// Additional HTTP headers; they replace the API's own of the same name. Values of 16 characters
+  /// or more are masked in errors.
   http_headers headers;
-  /// More headers: their names, and the environment variables that hold their values.
+  /// Headers whose values come from the environment: header name and variable name.
   http_headers headers_env;
-  /// Chat completions: name of the limit of an answer that is given as `max_tokens`. Unset:
-  /// max_completion_tokens for OpenAI's own servers and Azure's, max_tokens for others.
+  /// Chat completions only: the request member for `max_tokens`. Unset: max_completion_tokens for
+  /// OpenAI's and Azure's servers, max_tokens for others.
   std::optional<std::string> max_tokens_field;
-  /// Chat completions: member in which the reasoning of earlier answers goes back to the server,
-  /// e.g. `reasoning_content`; empty: it does not.
+  /// Chat completions only: the request member that returns the reasoning of earlier answers to the
+  /// server, e.g. `reasoning_content`; empty: it is not sent.
   std::string reasoning_field;
-  bool stream = false; ///< ask for a stream even when nobody listens; Ollama always streams
+  bool stream = false; ///< request a stream even without on_chunk; Ollama always streams
   std::optional<superstep::output_version> version; ///< unset: default_output_version()
 
-  std::uint32_t attempts_max = 8;        ///< per call; a 429 does not count as one
-  std::uint32_t rate_limited_max = 100;  ///< 429s per call before it is given up
-  std::uint32_t backoff_base_ms = 500;   ///< first upper bound of the wait before another attempt
-  std::uint32_t backoff_max_ms = 60'000; ///< last upper bound; doubled from one to the other
-  std::uint32_t retry_after_max_ms = 600'000; ///< a server that asks for more gets this
+  std::uint32_t attempts_max = 8;        ///< per call; a 429 does not count
+  std::uint32_t rate_limited_max = 100;  ///< 429 responses per call before it fails
+  std::uint32_t backoff_base_ms = 500;   ///< upper bound of the first wait between attempts
+  std::uint32_t backoff_max_ms = 60'000; ///< limit of that bound, which doubles with each attempt
+  std::uint32_t retry_after_max_ms = 600'000; ///< limit of the wait that a server may request
 
   std::uint32_t connect_timeout_ms = 10'000;
-  std::uint32_t idle_timeout_ms = 120'000;  ///< silence of the server, thinking included
-  std::uint32_t total_timeout_ms = 600'000; ///< of one attempt
+  std::uint32_t idle_timeout_ms = 120'000;  ///< maximum silence of the server, thinking included
+  std::uint32_t total_timeout_ms = 600'000; ///< per attempt
+  /// Size limit of one answer.
   std::size_t answer_bytes_max = 16 * 1024 * 1024;
-  std::size_t tool_calls_max = 1'000; ///< in one answer, streamed or not; 0 = no limit
-  std::string ca_file; ///< PEM with the trusted roots; empty: the system's
+  std::size_t tool_calls_max = 1'000; ///< per answer, streamed or not; 0: no limit
+  std::string ca_file; ///< PEM file of trusted root certificates; empty: the system's
 
-  /// Called before each wait for another attempt, on the thread of the call. Empty: not called.
+  /// Called before each wait for another attempt, on the thread of the call. May be empty.
   std::function<void(const model_attempt&)> on_retry{};
 
-  const superstep::clock* time =
-      &system_clock(); ///< to read dates of the server with; outlives the model
+  /// The clock for dates in HTTP headers; must outlive the model.
+  const superstep::clock* time = &system_clock();
 };
 
-/// Returns the key and the values of headers that such a model sends, as far as the environment has
-/// them: what logs and recordings should not hold.
+/// Returns the API key and the header values that such a model sends, as far as the environment
+/// contains them. Logs and recordings must mask them.
 [[nodiscard]] std::vector<std::string> secrets_of(const provider_model_options&);
 
-/// Returns what is dangerous about the options: a key or header that goes over plain http to
-/// another host than this one.
+/// Returns warnings about unsafe options: a key or header that is sent over plain HTTP to another
+/// host.
 [[nodiscard]] std::vector<std::string> warnings_of(const provider_model_options&);
 
-/// A model behind HTTP: OpenAI's chat completions (or any server that speaks like it), OpenAI's
+/// Creates a model that calls an HTTP API: OpenAI chat completions (or a compatible server), OpenAI
 /// Responses, Anthropic or Ollama.
 ///
-/// Tried again, after an exponential back-off with full jitter (seeded from run key, turn and
-/// attempt): 5xx, 408, 409, broken connections, half-sent answers, time-outs, and 429 for as long
-/// as the server says so. Other 4xx are final, and so is a 429 that says the quota is used up.
-/// A call is not made again before the time that a 429 names; see model_limits::overloaded() for
-/// when all calls wait. What a provider cannot take (a modality, a role) is an error before
-/// anything goes out. An answer that is not JSON is retried like a 5xx, an unusable one once, if no
-/// piece was streamed. The key is not in errors nor in the fingerprint. model_request::parameters
-/// go over the options' own; those that belong to the conversation (`messages`, `tools`, `stream`,
-/// `n`, …) are refused.
+/// Retried, with exponential backoff and full jitter seeded by run key, turn and attempt: HTTP 5xx,
+/// 408 and 409, broken connections, incomplete answers and timeouts. HTTP 429 is retried up to
+/// `rate_limited_max` times, not before the time that the server names; model_limits::overloaded()
+/// describes when it delays other calls too. An answer that is not JSON is retried like a 5xx. Any
+/// other unusable answer is retried once. After a piece was streamed, nothing is retried. Other 4xx
+/// are final, and so is a 429 that reports an exhausted quota.
 ///
-/// `limits` is shared by all models of one provider and key; `io` outlives the model.
+/// Content that a provider does not support (a modality, a role) is an error before anything is
+/// sent. Errors and the fingerprint never contain the key. model_request::parameters override the
+/// options' parameters; names that belong to the conversation (`messages`, `tools`, `stream`, `n`,
+/// …) are rejected.
+///
+/// @param io runs the connections; must outlive the model
+/// @param limits shared by all models of one provider and key; must not be null
+/// @return model_errc::bad_configuration if an option is invalid or the environment lacks the key
+/// Source: https://platform.openai.com/docs/api-reference,
+/// https://docs.anthropic.com/en/api/messages and
+/// https://github.com/ollama/ollama/blob/main/docs/api.md; retries as in the openai and anthropic
+/// Python SDKs.
 [[nodiscard]] result<chat_model_ptr> make_provider_model(provider_model_options options,
                                                          io_runtime& io,
                                                          std::shared_ptr<model_limits> limits);

@@ -12,7 +12,9 @@
 
 namespace superstep {
 
-/// A model that follows rules: for load tests, fault drills and demonstrations without a server.
+/// Options of make_scripted_model(). A scripted model follows rules, for load tests, fault
+/// injection and demonstrations without a server.
+///
 ///
 /// @par The file (YAML)
 ///
@@ -34,31 +36,32 @@ namespace superstep {
 ///         usage: {input_tokens: 20, output_tokens: 12}
 ///     default: {text: I do not know.}   # when no rule fits; without it that is a bad_answer
 ///
-/// Every key may be left out, but there must be a rule or a default, and each gives `text`, `calls`
-/// or both. Conditions left out hold for everything. In `text`, and in all texts within `args`,
-/// `\0` is what the pattern found (the whole text of the message without a pattern), `\1` to `\9`
-/// are its groups, and `\\` is a backslash; in a call with `for_each` they are those of its own
-/// pattern. An unquoted value in `args` that is a number, true, false or null *after* the groups
-/// have been put in becomes one: `\1` gives the number 12, `'\1'` the text "12". Ids of calls are
-/// `call_<turn>_<n>`. Kinds of faults are the names of model_errc; they are final, like all errors
-/// of a model. Unknown keys and unusable values are errors; all of them are reported, each with its
-/// line.
+/// Every key is optional, but there must be a rule or a default, and each of them needs `text`,
+/// `calls` or both. An omitted condition always holds. In `text` and in all texts within `args`,
+/// `\0` is replaced by the match (without a pattern: the whole text of the message), `\1` to `\9`
+/// by its groups, and `\\` by a backslash. A call with `for_each` uses the match of its own
+/// pattern. An unquoted value in `args` that is a number, true, false or null *after* this
+/// substitution is converted: `\1` gives the number 12, `'\1'` the text "12". Ids of calls are
+/// `call_<turn>_<n>`. Kinds of faults are the names of model_errc. Unknown keys and invalid values
+/// are errors; all of them are reported, each with its line.
 ///
 /// @par Streams
-/// When a caller streams, the text comes in pieces of about four bytes at the pace of
-/// tokens_per_second, then each call in pieces of its own. The answer and its time are the same.
+/// For a streaming caller the text is split into pieces of about four bytes, delivered at the pace
+/// of tokens_per_second, followed by the pieces of each call. The answer and its duration are the
+/// same as without streaming.
 ///
 /// @par Determinism
-/// An answer, its time and its faults depend on the file, model_request::run_key, turn and the last
-/// message, and on nothing else.
+/// An answer, its duration and its faults depend only on the file, model_request::run_key, the turn
+/// and the last message.
 struct scripted_model_options {
-  std::string path; ///< of the file; or
-  std::string text; ///< its content, when `path` is empty
+  std::string path; ///< path of the script, or
+  std::string text; ///< its content, if `path` is empty
   std::size_t file_bytes_max = 4 * 1024 * 1024;
-  std::size_t calls_max = 1'000; ///< calls of one answer; more make it a bad_answer
+  std::size_t calls_max = 1'000; ///< calls per answer; more make it a bad_answer
 };
 
-/// All faults of the file are in the error's text, one to a line.
+/// Reads a script. The error is model_errc::bad_configuration and lists all errors of the file, one
+/// per line.
 [[nodiscard]] result<chat_model_ptr> make_scripted_model(scripted_model_options options);
 
 } // namespace superstep

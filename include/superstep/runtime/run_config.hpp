@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/boxed.hpp>
 #include <superstep/base/json.hpp>
+#include <superstep/base/optional_box.hpp>
 #include <superstep/checkpoint/fwd.hpp>
 #include <superstep/runtime/run_context.hpp>
 
@@ -52,7 +52,7 @@ struct run_config {
   std::vector<std::string> tags{};
   json::object metadata{};
   json::object configurable{};
-  boxed<thread_options> thread{};
+  optional_box<thread_options> thread{};
   run_context context{}; ///< read by bodies with runtime::context<T>()
 };
 

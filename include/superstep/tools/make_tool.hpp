@@ -134,7 +134,7 @@ public:
 
 private:
   /// What the model reads when its arguments do not fit, or null.
-  boxed<tool_output> read(const tool_call& call, Args& args) const {
+  optional_box<tool_output> read(const tool_call& call, Args& args) const {
     auto reader = argument_reader{};
     reader.read_members(call.args, args, {});
     if (reader.faults().empty())

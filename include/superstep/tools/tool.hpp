@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/boxed.hpp>
 #include <superstep/base/clock.hpp>
+#include <superstep/base/optional_box.hpp>
 #include <superstep/base/task.hpp>
 #include <superstep/messages/message.hpp>
 #include <superstep/messages/tool_definition.hpp>
@@ -27,8 +27,8 @@ struct tool_output {
   std::string content;
   bool is_error = false;
   json::value artifact;
-  boxed<json::array> blocks{}; ///< of content, instead of a text; `content` is empty then
-  boxed<tool_reply> reply{};   ///< instead of all that
+  optional_box<json::array> blocks{}; ///< of content, instead of a text; `content` is empty then
+  optional_box<tool_reply> reply{};   ///< instead of all that
 };
 
 /// A value as the content of a result: text as it is, a list of content blocks (also the empty one)

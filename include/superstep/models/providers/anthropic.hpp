@@ -5,26 +5,34 @@
 
 #include <string>
 
-/// Anthropic's messages.
+/// Anthropic's Messages API: https://docs.anthropic.com/en/api/messages
 namespace superstep::anthropic {
 
-/// `POST /v1/messages`. System messages become `system`; adjacent human and tool messages one turn;
-/// results of tools tool_result blocks, calls tool_use blocks. Answers that say nothing are left
-/// out, unless they are last. Sound and video cannot be sent, nor chat and function messages.
+/// Builds the body for `POST /v1/messages`. System messages become `system`. Adjacent human and
+/// tool messages become one user turn, in which tool results are tool_result blocks. Tool calls
+/// become tool_use blocks. Empty answers are omitted unless they are last.
+///
+/// @return model_errc::bad_request for audio and video, and for messages of type chat, function and
+/// remove, which the API does not support
+/// Source: `ChatAnthropic._get_request_payload` in langchain-anthropic, chat_models.py.
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
-/// A lone text becomes the text of the message; anything else stays the list of blocks it is.
+/// Reads a complete answer. A single text block becomes the text of the message; other content
+/// stays a list of blocks. Returns model_errc::bad_answer if the answer reports an error or lacks
+/// `content`.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
+/// Converts token counts. Input tokens include those read from and written to the cache.
 [[nodiscard]] token_usage read_usage(const json::object& usage);
 
-/// Reads the events of one stream in their order.
+/// Converts the events of one stream to message chunks; they must be read in order.
 class event_reader {
 public:
-  /// Text comes as strings when the request had neither tools, thinking nor documents; otherwise
-  /// as blocks with an index.
+  /// @param text_only whether text is delivered as strings, for requests without tools, thinking
+  /// and documents; otherwise as blocks with an index
   explicit event_reader(bool text_only) noexcept : text_only_{text_only} {}
 
+  /// Reads one event. Returns nullopt for an event without content, such as `ping`.
   [[nodiscard]] chunk_result read(const json::object& event);
 
 private:
@@ -37,9 +45,9 @@ private:
   [[nodiscard]] message_chunk empty_chunk() const;
 
   bool text_only_;
-  std::string block_type_; ///< of the block that is being streamed
-  json::object usage_;     ///< counts so far: the first event has those that the last may leave out
-  boxed<token_usage> told_; ///< usage of earlier pieces, which is not to be added again
+  std::string block_type_; ///< type of the block that is being streamed
+  json::object usage_;     ///< latest counts; the last event may omit those of the first
+  optional_box<token_usage> reported_; ///< usage in earlier chunks, which must not be added again
 };
 
 } // namespace superstep::anthropic

@@ -6,33 +6,40 @@
 #include <cstddef>
 #include <string>
 
-/// Ollama's chat.
+/// Ollama's chat API: https://github.com/ollama/ollama/blob/main/docs/api.md
 namespace superstep::ollama {
 
-/// `POST /api/chat`, streamed. Parameters become `options`, but for `format`, `keep_alive`,
-/// `logprobs`, `top_logprobs` and `reasoning`, which is sent as `think`. Images are split out of
-/// content and must be base64.
-/// Reasoning and calls of other providers' blocks are left out of content.
+/// Builds the body for `POST /api/chat`, with streaming. Parameters become `options`, except
+/// `format`, `keep_alive`, `logprobs` and `top_logprobs`, which stay top-level, and `reasoning`,
+/// which is sent as `think`. Images are moved from the content to `images`. Reasoning and tool
+/// blocks of other providers are omitted.
+///
+/// @return model_errc::bad_request for images that are not base64 data, and for messages that the
+/// API does not support
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
-/// Adds to a request what Ollama 0.17's API takes beyond it: the ids of calls, and in results the
-/// `tool_name` and `tool_call_id` of their call, without which parallel results differ by
-/// their order only.
+/// Adds the ids that Ollama 0.17 and later accept: the ids of tool calls, and `tool_name` and
+/// `tool_call_id` of tool messages. Without them, results of parallel calls are distinguished only
+/// by their order.
+///
+/// @param messages the messages that `request` was built from
 void add_call_ids(provider_request& request, const message_list& messages);
 
-/// Reads the lines of one answer in their order.
+/// Converts the lines of one answer to message chunks; they must be read in order.
 class line_reader {
 public:
-  /// Whether the model's thinking is kept, as additional_kwargs.reasoning_content.
+  /// @param with_reasoning whether to keep the model's thinking, as
+  /// additional_kwargs.reasoning_content
   explicit line_reader(bool with_reasoning = false) noexcept : with_reasoning_{with_reasoning} {}
 
+  /// Reads one line. Returns nullopt for a line without content.
   [[nodiscard]] chunk_result read(const json::object& line);
 
 private:
   [[nodiscard]] std::string next_id(const json::object& line);
 
   bool with_reasoning_;
-  std::size_t calls_ = 0; ///< so far without an id of the server's
+  std::size_t calls_ = 0; ///< calls so far for which the server sent no id
 };
 
 } // namespace superstep::ollama

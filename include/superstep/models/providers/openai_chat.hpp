@@ -6,33 +6,37 @@
 #include <string>
 #include <vector>
 
-/// OpenAI's chat completions, and those of the many servers that copy them.
+/// OpenAI's chat completions, also used by many compatible servers:
+/// https://platform.openai.com/docs/api-reference/chat
 namespace superstep::openai_chat {
 
-/// `POST /v1/chat/completions`. `max_tokens` becomes max_completion_tokens. Calls that could
-/// not be read are sent with the text the model wrote. Reasoning and tool blocks of other providers
-/// are left out of content; a block the API cannot take is an error (see to_openai_data_block()),
-/// and so is what JSON cannot hold: text that is no UTF-8.
+/// Builds the body for `POST /v1/chat/completions`. `max_tokens` is sent as max_completion_tokens.
+/// Invalid tool calls are sent with the text that the model wrote. Reasoning and tool blocks of
+/// other providers are omitted.
+///
+/// @return model_errc::bad_request for a block that the API does not support (see
+/// to_openai_data_block()), and for text that is not UTF-8
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
-/// The message of the first choice, with nothing in it that stands in the answer's memory.
-/// Arguments that are not one whole JSON object make invalid calls. An error body and an answer
-/// without choices are errors.
+/// Reads a complete answer: the message of its first choice. The returned message owns its memory.
+/// Arguments that are not one JSON object make invalid tool calls. Returns model_errc::bad_answer
+/// if the answer reports an error or has no choices.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
-/// Keeps in additional_kwargs what the message of an answer, or a piece of one, holds beyond what
-/// LangChain keeps: the refusal, and as `reasoning_content` the reasoning of DeepSeek, vLLM,
-/// OpenRouter and others, who send it as `reasoning_content` or `reasoning`.
-void keep_extras(json::object& kwargs, const json::object& said);
+/// Stores in `kwargs` the members of an answer, or of a streamed piece, that LangChain drops: the
+/// refusal, and the reasoning of DeepSeek, vLLM, OpenRouter and others. Reasoning is read from
+/// `reasoning_content` or `reasoning` and stored as `reasoning_content`.
+void keep_extras(json::object& kwargs, const json::object& answer);
 
-/// Reads one event of a stream as it is.
+/// Converts one event of a stream, independent of other events.
 [[nodiscard]] chunk_result read_event(const json::object& event);
 
-/// Reads the events of one stream in their order. What servers repeat with every piece (the name of
-/// a call, the finish reason) is reported once. The refusal and the reasoning of servers that send
-/// one are kept in additional_kwargs.
+/// Converts the events of one stream to message chunks; they must be read in order. Values that
+/// some servers repeat in every event (the name of a call, the finish reason) are reported once.
+/// Refusals and reasoning are kept in additional_kwargs.
 class event_reader {
 public:
+  /// Reads one event. Returns nullopt for an event without content.
   [[nodiscard]] chunk_result read(const json::object& event);
 
 private:
@@ -44,12 +48,12 @@ private:
   void drop_repeated_name(tool_call_chunk& piece);
 
   std::vector<named_call> calls_;
-  std::string function_name_; ///< of the older form, function_call
+  std::string function_name_; ///< name in the older `function_call` form
   bool has_ended_ = false;    ///< a finish reason was read
 };
 
-/// Counts as superstep names them. Those of the service tiers flex and priority are named after
-/// their tier, because they have prices of their own.
+/// Converts token counts. Counts of the service tiers flex and priority get the tier as a prefix,
+/// because their prices differ.
 [[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view service_tier);
 
 } // namespace superstep::openai_chat

@@ -12,29 +12,31 @@
 
 namespace superstep {
 
-/// What a provider is to be asked, in nobody's form yet. The functions that put it into a
-/// provider's form, and read its answers, are pure: no network, no clock, no random number.
+/// A request in provider-independent form. The functions in models/providers that convert it and
+/// read answers are pure: they use no network, clock or random numbers.
 struct provider_question {
   std::string model;
   message_list messages;
-  /// In the form of chat completions ({type: "function", function: {name, description,
-  /// parameters}}) or the provider's own, which then goes out as it is.
+  /// Tools as JSON, in the form of chat completions ({type: "function", function: {name,
+  /// description, parameters}}) or in the provider's own form, which is sent unchanged.
   json::array tools;
-  /// How the tools are bound: `tool_choice` (a tool's name, "any", "auto", true, or the provider's
-  /// form), `parallel_tool_calls`; other members go into the request as they are.
+  /// Tool options: `tool_choice` (a tool's name, "any", "auto", true, or the provider's form) and
+  /// `parallel_tool_calls`. Other members are sent unchanged.
   json::object binding;
-  /// temperature, max_tokens, stop, …; `model_kwargs` holds more of the provider's own.
+  /// temperature, max_tokens, stop, …. The members of `model_kwargs` are sent unchanged.
   json::object parameters;
-  /// The tools of an agent, shared with it; they go out after `tools`. Null: none.
+  /// The tools of an agent, shared with it and sent after `tools`; null: none.
   tool_definitions definitions = {};
 };
 
+/// A request in the provider's form: the path after the base URL and the JSON body.
 struct provider_request {
   std::string path;
   json::object body;
 };
 
-/// What an event of a stream adds; none for those that only keep time.
+/// The result of reading one stream event: a chunk, nullopt for an event without content, or an
+/// error.
 using chunk_result = result<std::optional<message_chunk>>;
 
 } // namespace superstep

@@ -9,27 +9,27 @@
 
 namespace superstep {
 
-/// An optional value of its own that costs one pointer where there is none: for members that most
-/// objects of a type leave unset. Copies deeply; used like std::optional.
+/// An optional that stores its value on the heap, so that an empty one costs only a pointer. For
+/// members that most objects leave unset. Copies are deep; the interface is that of std::optional.
 template <class T>
-class boxed {
+class optional_box {
 public:
-  boxed() noexcept = default;
-  boxed(std::nullopt_t) noexcept {}
-  boxed(T v) : at_{std::make_unique<T>(std::move(v))} {}
-  boxed(std::optional<T> v) {
+  optional_box() noexcept = default;
+  optional_box(std::nullopt_t) noexcept {}
+  optional_box(T v) : at_{std::make_unique<T>(std::move(v))} {}
+  optional_box(std::optional<T> v) {
     if (v)
       at_ = std::make_unique<T>(std::move(*v));
   }
-  boxed(const boxed& other) { *this = other; }
-  boxed(boxed&&) noexcept = default;
-  boxed& operator=(const boxed& other) {
+  optional_box(const optional_box& other) { *this = other; }
+  optional_box(optional_box&&) noexcept = default;
+  optional_box& operator=(const optional_box& other) {
     if (this != &other)
       at_ = other.at_ ? std::make_unique<T>(*other.at_) : nullptr;
     return *this;
   }
-  boxed& operator=(boxed&&) noexcept = default;
-  ~boxed() = default;
+  optional_box& operator=(optional_box&&) noexcept = default;
+  ~optional_box() = default;
 
   [[nodiscard]] bool has_value() const noexcept { return at_ != nullptr; }
   explicit operator bool() const noexcept { return has_value(); }
@@ -47,7 +47,7 @@ public:
     SUPERSTEP_ASSERT(at_ != nullptr);
     return *at_;
   }
-  [[nodiscard]] T value_or(T otherwise) const { return at_ ? *at_ : std::move(otherwise); }
+  [[nodiscard]] T value_or(T default_value) const { return at_ ? *at_ : std::move(default_value); }
   template <class... Args>
   T& emplace(Args&&... args) {
     at_ = std::make_unique<T>(std::forward<Args>(args)...);
@@ -55,7 +55,7 @@ public:
   }
   void reset() noexcept { at_.reset(); }
 
-  friend bool operator==(const boxed& a, const boxed& b) {
+  friend bool operator==(const optional_box& a, const optional_box& b) {
     return a.has_value() == b.has_value() && (!a || *a == *b);
   }
 

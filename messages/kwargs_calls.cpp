@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kept_calls.hpp"
+// Tool calls that are stored only in additional_kwargs.tool_calls, in the chat-completions form.
+// Messages saved by older versions of langchain-core contain them. Used by message_reader.cpp and
+// chunk_json.cpp.
+#include "kwargs_calls.hpp"
 
 #include "blocks/block_parts.hpp"
 
@@ -12,8 +15,9 @@ namespace {
 
 using namespace blocks;
 
-/// Arguments that say there are none: a tool without parameters is called with `null` or `[]`.
-bool says_none(const json::value& args) {
+/// Whether arguments mean "no arguments": models call a tool without parameters with `null` or
+/// `[]`.
+bool means_none(const json::value& args) {
   const auto* list = args.if_array();
   return args.is_null() || args == "" || (list && list->empty());
 }
@@ -25,7 +29,7 @@ void add_call(message& to, const json::object& call, const json::object& functio
   auto args = parse_json(text);
   if (args && args->is_object())
     to.tool_calls.push_back({std::move(id), std::move(name), std::move(args->get_object())});
-  else if (args && says_none(*args))
+  else if (args && means_none(*args))
     to.tool_calls.push_back({std::move(id), std::move(name), {}});
   else
     to.invalid_tool_calls.push_back({std::move(id), std::move(name), std::string{text}, {}});
@@ -33,9 +37,10 @@ void add_call(message& to, const json::object& call, const json::object& functio
 
 } // namespace
 
-void read_kept_calls(message& m) {
+void read_kwargs_calls(message& m) {
   const auto* kept = m.additional_kwargs.if_contains("tool_calls");
   const auto* list = kept ? kept->if_array() : nullptr;
+  // Calls of the message itself take precedence.
   if (!list || !m.tool_calls.empty() || !m.invalid_tool_calls.empty())
     return;
   for (const auto& item : *list) {
@@ -45,7 +50,7 @@ void read_kept_calls(message& m) {
   }
 }
 
-std::vector<tool_call_chunk> pieces_of_kept_calls(const json::object& kwargs) {
+std::vector<tool_call_chunk> chunks_of_kwargs_calls(const json::object& kwargs) {
   const auto text = [](const json::object& from, std::string_view key) {
     const auto* value = member(from, key);
     return value && value->is_string() ? std::optional{std::string{value->get_string()}}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/hide_in_pieces.hpp"
+// Masks secrets in recorded streams. A secret may be split over several pieces, so the texts at one
+// place of all pieces are searched as one text. Used by journal_format.cpp.
+#include "models/mask_secrets.hpp"
 
 #include "models/http/faults.hpp"
 
@@ -13,20 +15,23 @@ namespace superstep::models {
 
 namespace {
 
-/// The texts of all pieces, by their place in a piece.
+/// The texts of all pieces, by their path inside a piece.
 using texts_by_place = std::map<std::string, std::vector<json::string*>>;
 
+/// A range of bytes in the concatenated text.
 struct span {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-/// Recursion is bounded: pieces are as deep as what parse_json() reads.
+/// Collects the texts below `from`. The recursion is bounded by the nesting that parse_json()
+/// accepts.
 void collect(json::value& from, std::string& place, texts_by_place& into) {
   const auto length = place.size();
   if (auto* text = from.if_string()) {
     into[place].push_back(text);
   } else if (auto* list = from.if_array()) {
+    // Elements with an `index` belong together across pieces, whatever their positions are.
     for (auto i = std::size_t{0}; i < list->size(); ++i) {
       auto& element = (*list)[i];
       const auto* object = element.if_object();
@@ -44,7 +49,7 @@ void collect(json::value& from, std::string& place, texts_by_place& into) {
   }
 }
 
-/// Returns the places of secrets in a text, in order; those that touch are one.
+/// Returns the positions of secrets in a text, in order. Adjacent and overlapping ones are joined.
 std::vector<span> find_all(std::string_view text, const std::vector<std::string>& secrets) {
   auto found = std::vector<span>{};
   for (const auto& secret : secrets) {
@@ -64,12 +69,13 @@ std::vector<span> find_all(std::string_view text, const std::vector<std::string>
   return out;
 }
 
-void hide(const std::vector<json::string*>& texts, const std::vector<std::string>& secrets) {
+/// Masks the secrets in the concatenation of `texts`, and splits the result back into the texts.
+void mask(const std::vector<json::string*>& texts, const std::vector<std::string>& secrets) {
   auto all = std::string{};
   for (const auto* text : texts)
     all += std::string_view{*text};
   const auto hidden = find_all(all, secrets);
-  auto next = hidden.begin(); // the first that does not end before `begin`
+  auto next = hidden.begin(); // the first match that does not end before `begin`
   auto begin = std::size_t{0};
   for (auto* text : texts) {
     const auto end = begin + text->size();
@@ -82,7 +88,7 @@ void hide(const std::vector<json::string*>& texts, const std::vector<std::string
       }
       at = std::min(next->end, end);
       if (next->end > end)
-        break; // its rest is in the next piece
+        break; // the rest is in the next text
     }
     shown.append(all, at, end - at);
     if (shown != std::string_view{*text})
@@ -93,7 +99,7 @@ void hide(const std::vector<json::string*>& texts, const std::vector<std::string
 
 } // namespace
 
-void hide_in_pieces(const std::vector<json::value*>& pieces,
+void mask_secrets(const std::vector<json::value*>& pieces,
                     const std::vector<std::string>& secrets) {
   const auto is_long = [](const auto& secret) { return secret.size() >= secret_bytes_min; };
   if (std::ranges::none_of(secrets, is_long))
@@ -103,7 +109,7 @@ void hide_in_pieces(const std::vector<json::value*>& pieces,
   for (auto* piece : pieces)
     collect(*piece, place, texts);
   for (const auto& [_, list] : texts)
-    hide(list, secrets);
+    mask(list, secrets);
 }
 
 } // namespace superstep::models

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/messages/message_chunk.hpp>
+
+#include <vector>
+
+namespace superstep {
+
+/// Parses the calls in additional_kwargs.tool_calls into the message's calls, unless it has calls
+/// already. Arguments that are not a JSON object make an invalid call.
+void read_kwargs_calls(message&);
+
+/// Returns these calls as pieces of a stream: with unparsed arguments, and with the index by which
+/// pieces of one call are joined.
+[[nodiscard]] std::vector<tool_call_chunk> chunks_of_kwargs_calls(const json::object& kwargs);
+
+} // namespace superstep
