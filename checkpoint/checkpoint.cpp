@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The parts of the checkpoint interface that all implementations share: defaults of saver, merging
+// of task records, and the index over them.
 #include <superstep/checkpoint/saver.hpp>
 
 #include <algorithm>
@@ -28,20 +30,20 @@ bool has_entries(const json::object* metadata, const json::object& wanted) noexc
   });
 }
 
-std::optional<effect_note> saver::find_effect(std::string_view /*thread_id*/,
-                                              std::string_view /*key*/) {
+std::optional<effect_record> saver::find_effect(std::string_view /*thread_id*/,
+                                                std::string_view /*key*/) {
   return std::nullopt;
 }
 
 void saver::put_effect(std::string_view thread_id, std::string_view /*key*/,
-                       std::optional<effect_note> /*note*/) {
+                       std::optional<effect_record> /*record*/) {
   throw saver_error{make_error_code(saver_errc::failed),
                     "thread '" + std::string{thread_id} +
-                        "': its saver keeps no notes of effects; use one that does, or tools that "
-                        "are not journaled"};
+                        "': this checkpointer does not store effect records; use one that does, or "
+                        "tools without journaled() and idempotent()"};
 }
 
-task_record kept_part(const task_record& of, const graph_layout& layout) {
+task_record storable_part(const task_record& of, const graph_layout& layout) {
   auto out = of;
   if (out.output)
     std::erase_if(out.output->writes,
@@ -54,7 +56,7 @@ namespace {
 void merge_into(task_record& old, const task_record& more) {
   if (more.output && !old.output) {
     old.output = more.output;
-  } else if (more.output && old.task.empty()) { // what the caller says adds up
+  } else if (more.output && old.task.empty()) { // the caller may send several commands: add them up
     const auto add = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
@@ -82,6 +84,7 @@ const task_record* record_index::find(const std::vector<task_record>& known,
     const auto found = std::ranges::find(known, task, &task_record::task);
     return found == known.end() ? nullptr : &*found;
   }
+  // Index the records that were appended since the last call.
   SUPERSTEP_ASSERT(indexed_ <= known.size());
   for (; indexed_ < known.size(); ++indexed_)
     by_task_.try_emplace(known[indexed_].task, indexed_);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "point_codec.hpp"
+// The in-memory cache of task outputs. Entries are found by scope and key, and dropped in the order
+// of their numbers, which count puts. sqlite_cache.cpp implements the same interface with a file.
+#include "checkpoint_codec.hpp"
 #include "store_labels.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -26,7 +28,8 @@ std::optional<task_output> memory_cache::find(std::string_view scope, std::strin
     entries_.erase(found);
     return std::nullopt;
   }
-  const auto& of = found->second.layout; // a graph compiled once more has another, of the same text
+  // A graph that was compiled again has another layout object; equal texts mean equal numbers.
+  const auto& of = found->second.layout;
   const auto fits =
       of == as || (of && as && detail::write_layout(*of) == detail::write_layout(*as));
   return fits ? std::optional{found->second.output} : std::nullopt;
@@ -37,7 +40,7 @@ void memory_cache::put(std::string_view scope, std::string_view key, task_output
   const auto lock = std::scoped_lock{mutex_};
   auto until = std::optional<std::chrono::steady_clock::time_point>{};
   if (ttl)
-    until = detail::later_by(now_(), *ttl);
+    until = detail::add_saturated(now_(), *ttl);
   const auto [at, is_new] = entries_.try_emplace(place{scope, key});
   if (!is_new)
     by_age_.erase(at->second.number);

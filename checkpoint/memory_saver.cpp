@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "belonging.hpp"
-#include "point_codec.hpp"
-#include "thread_desk.hpp"
-#include "thread_text.hpp"
+// The checkpointer in memory. It stores the checkpoint objects of the runs, without converting them
+// to JSON. JSON is involved in two cases only: a thread is exported or imported
+// (exported_thread.cpp), or loaded for another layout than it was written with
+// (checkpoint_reader.cpp).
+#include "checkpoint_codec.hpp"
+#include "exported_thread.hpp"
+#include "lease_queue.hpp"
+#include "ownership.hpp"
 
 #include <superstep/base/assert.hpp>
 #include <superstep/checkpoint/memory_saver.hpp>
@@ -15,11 +19,11 @@ namespace superstep {
 
 using namespace detail;
 
-struct memory_saver::raw_point {
+struct memory_saver::imported_checkpoint {
   std::shared_ptr<const stored_layout> layout;
   std::string layout_text;
-  point_head head;
-  held_point held;
+  checkpoint_header header;
+  folded_checkpoint held;
   struct task {
     std::shared_ptr<const stored_layout> layout;
     std::string layout_text;
@@ -30,8 +34,9 @@ struct memory_saver::raw_point {
 
 namespace {
 
-/// A checkpoint without the values of channels that no checkpoint keeps.
-checkpoint_ptr without_unkept(checkpoint_ptr point) {
+/// Returns the checkpoint without the values of untracked channels. Copies it only if there are
+/// any.
+checkpoint_ptr without_untracked(checkpoint_ptr point) {
   const auto is_left_out = [&](const auto& channel) {
     return !channel->is_kept() && channel->is_available(*point->state);
   };
@@ -47,23 +52,23 @@ checkpoint_ptr without_unkept(checkpoint_ptr point) {
 
 } // namespace
 
-memory_saver::memory_saver() : desk_{std::make_shared<thread_desk>()} {}
+memory_saver::memory_saver() : queue_{std::make_shared<lease_queue>()} {}
 
 memory_saver::~memory_saver() = default;
 
 void memory_saver::take(const std::string& thread_id, when_in_use choice,
                         std::function<void(result<lease_ptr>)> done) {
-  desk_->take(thread_id, choice, std::move(done));
+  queue_->take(thread_id, choice, std::move(done));
 }
 
 saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const thread_key& key) {
   if (!e.raw)
     return for_layout(e.typed, as, key);
-  const auto reader = point_reader{*e.raw->layout, as, key};
-  auto out = saved_checkpoint{reader.read(e.raw->head, e.raw->held), {}};
+  const auto reader = checkpoint_reader{*e.raw->layout, as, key};
+  auto out = saved_checkpoint{reader.read(e.raw->header, e.raw->held), {}};
   auto index = record_index{};
   for (const auto& t : e.raw->tasks)
-    index.add(out.tasks, point_reader{*t.layout, as, key}.read_task(t.row));
+    index.add(out.tasks, checkpoint_reader{*t.layout, as, key}.read_task(t.row));
   for (const auto& record : e.typed.tasks)
     index.add(out.tasks, record);
   return out;
@@ -79,7 +84,9 @@ std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::s
   const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
   if (found == points.end())
     return std::nullopt;
-  if (found->second.raw) // from now on it is one of this layout: so is what is told of its tasks
+  // An imported checkpoint takes the layout of the first graph that loads it. The records that its
+  // run adds afterwards have the same layout.
+  if (found->second.raw)
     found->second = {read(found->second, as, key), {}};
   return for_layout(found->second.typed, as, key);
 }
@@ -93,8 +100,8 @@ memory_saver::list(const thread_key& key, const checkpoint_query& query, const l
     return out;
   for (auto i = thread->second.rbegin(); i != thread->second.rend(); ++i) {
     const auto& e = i->second;
-    const auto source = e.raw ? e.raw->head.source : e.typed.point->source;
-    const auto step = e.raw ? e.raw->head.step : e.typed.point->step;
+    const auto source = e.raw ? e.raw->header.source : e.typed.point->source;
+    const auto step = e.raw ? e.raw->header.step : e.typed.point->step;
     if ((!query.before.empty() && i->first >= query.before) ||
         (query.source && source != *query.source) || (query.step && step != *query.step))
       continue;
@@ -119,24 +126,25 @@ std::string memory_saver::head(const thread_key& key) {
 void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
-  if (key.ns.empty())
+  if (key.ns.empty()) // the outputs of the tasks that had these effects are stored now
     effects_.erase(key.thread_id);
   auto id = point->id;
-  threads_[key].insert_or_assign(std::move(id), entry{{without_unkept(std::move(point)), {}}, {}});
+  threads_[key].insert_or_assign(std::move(id),
+                                 entry{{without_untracked(std::move(point)), {}}, {}});
 }
 
-void memory_saver::put_task(const thread_key& key, const checkpoint& of, task_record record) {
+void memory_saver::put_task(const thread_key& key, const checkpoint& parent, task_record record) {
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end())
     return;
-  const auto found = thread->second.find(of.id);
+  const auto found = thread->second.find(parent.id);
   if (found != thread->second.end())
     found->second.index.add(found->second.typed.tasks, std::move(record));
 }
 
-std::optional<effect_note> memory_saver::find_effect(std::string_view thread_id,
-                                                     std::string_view key) {
+std::optional<effect_record> memory_saver::find_effect(std::string_view thread_id,
+                                                       std::string_view key) {
   const auto lock = std::scoped_lock{mutex_};
   const auto of = effects_.find(thread_id);
   if (of == effects_.end())
@@ -146,21 +154,21 @@ std::optional<effect_note> memory_saver::find_effect(std::string_view thread_id,
 }
 
 void memory_saver::put_effect(std::string_view thread_id, std::string_view key,
-                              std::optional<effect_note> note) {
+                              std::optional<effect_record> record) {
   const auto lock = std::scoped_lock{mutex_};
-  auto& notes = effects_[std::string{thread_id}];
-  const auto known = notes.find(key);
-  if (!note) {
-    if (known != notes.end())
-      notes.erase(known);
+  auto& records = effects_[std::string{thread_id}];
+  const auto known = records.find(key);
+  if (!record) {
+    if (known != records.end())
+      records.erase(known);
     return;
   }
-  if (known == notes.end())
-    notes.emplace(key, std::move(*note));
-  else if (note->has_ended)
-    known->second = std::move(*note);
+  if (known == records.end())
+    records.emplace(key, std::move(*record));
+  else if (record->has_ended)
+    known->second = std::move(*record);
   else
-    throw effect_begun_twice(thread_id);
+    throw effect_already_started(thread_id);
 }
 
 void memory_saver::delete_thread(std::string_view thread_id) {
@@ -176,6 +184,7 @@ std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
     return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.point->metadata.get(),
                       run_ids);
   };
+  // The leases are acquired without holding the lock, because granting one may run callbacks.
   auto names = std::set<std::string>{};
   {
     const auto lock = std::scoped_lock{mutex_};
@@ -183,11 +192,13 @@ std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
       if (std::ranges::any_of(points, is_going))
         names.insert(key.thread_id);
   }
-  const auto leases = take_all(*desk_, names);
+  const auto leases = acquire_all(*queue_, names);
   const auto lock = std::scoped_lock{mutex_};
   auto gone = std::map<thread_key, std::set<std::string, std::less<>>>{};
   auto count = std::size_t{0};
-  for (auto& [key, points] : threads_) { // a parent's name is a prefix: it comes first
+  // A parent's namespace is a prefix of its subgraphs' and sorts first, so `gone` already contains
+  // what was deleted from the parent.
+  for (auto& [key, points] : threads_) {
     if (!names.contains(key.thread_id))
       continue;
     const auto owner = owner_of(key.ns);
@@ -209,6 +220,7 @@ std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
 std::string memory_saver::export_thread(std::string_view thread_id) {
   const auto lock = std::scoped_lock{mutex_};
   auto out = exported_thread{};
+  // Returns the number of a layout in the export; each distinct layout is written once.
   const auto layout_number = [&](const std::string& text) {
     const auto found = std::ranges::find(out.layouts, text);
     if (found == out.layouts.end())
@@ -223,20 +235,20 @@ std::string memory_saver::export_thread(std::string_view thread_id) {
       auto& to = out.points.emplace_back();
       to.ns = key.ns;
       if (e.raw) {
-        to.head = e.raw->head;
+        to.header = e.raw->header;
         to.layout = layout_number(e.raw->layout_text);
         to.row = to_text(e.raw->held.whole_row());
         for (const auto& t : e.raw->tasks)
           to.tasks.push_back({layout_number(t.layout_text), to_text(t.row)});
-        base.reset();
+        base.reset(); // the next one cannot be a delta to JSON of another layout
         continue;
       }
       const auto& point = *e.typed.point;
       const auto is_delta = base && base->layout == point.layout && base->id == point.parent;
-      to.head = {point.id, point.parent, point.source, point.step};
+      to.header = {point.id, point.parent, point.source, point.step};
       to.base = is_delta ? base->id : std::string{};
       to.layout = layout_number(write_layout(*point.layout));
-      write_point(to.row, point, is_delta ? base.get() : nullptr);
+      write_checkpoint(to.row, point, is_delta ? base.get() : nullptr);
       for (const auto& record : e.typed.tasks) {
         to.tasks.push_back({to.layout, {}});
         write_task(to.tasks.back().row, record, *point.layout);
@@ -246,7 +258,8 @@ std::string memory_saver::export_thread(std::string_view thread_id) {
   }
   if (out.points.empty())
     throw saver_error{make_error_code(saver_errc::failed),
-                      "there is no thread '" + std::string{thread_id} + "' to export"};
+                      "thread '" + std::string{thread_id} +
+                          "' does not exist, so it cannot be exported"};
   return write_thread(thread_id, out);
 }
 
@@ -257,22 +270,23 @@ void memory_saver::import_thread(std::string_view thread_id, std::string_view by
     layouts.push_back(std::make_shared<const stored_layout>(read_layout(text)));
   auto made = std::map<thread_key, line>{};
   for (const auto& p : thread.points) {
-    auto raw = std::make_shared<raw_point>();
+    auto raw = std::make_shared<imported_checkpoint>();
     raw->layout = layouts[p.layout];
     raw->layout_text = thread.layouts[p.layout];
-    raw->head = p.head;
+    raw->header = p.header;
     auto& points = made[{std::string{thread_id}, p.ns}];
     if (!p.base.empty())
       raw->held = points.at(p.base).raw->held;
     raw->held.fold(std::move(parse_row(p.row).as_object()));
     for (const auto& t : p.tasks)
       raw->tasks.push_back({layouts[t.layout], thread.layouts[t.layout], parse_row(t.row)});
-    points.emplace(p.head.id, entry{{}, std::move(raw)});
+    points.emplace(p.header.id, entry{{}, std::move(raw)});
   }
   const auto lock = std::scoped_lock{mutex_};
   if (std::ranges::any_of(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; }))
     throw saver_error{make_error_code(saver_errc::failed),
-                      "there is a thread '" + std::string{thread_id} + "' already"};
+                      "thread '" + std::string{thread_id} +
+                          "' already exists; import under another name, or delete it first"};
   threads_.merge(made);
 }
 

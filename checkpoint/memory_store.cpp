@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The long-term store in memory. Filters are in store_filter.cpp, the extraction of indexed texts
+// in store_index.cpp, checks of namespaces in store_labels.cpp; sqlite_store.cpp shares them.
 #include "store_index.hpp"
 #include "store_labels.hpp"
 
@@ -17,23 +19,24 @@ namespace {
 using detail::vectors;
 using time_point = std::chrono::system_clock::time_point;
 
-struct kept_item {
+struct stored_item {
   std::string key;
   json::object value;
-  vectors meaning{};                ///< empty: not searched by meaning
-  std::chrono::milliseconds ttl{0}; ///< 0: for ever
-  time_point end{};                 ///< when it expires, if it does
+  vectors meaning{};                ///< embedding vectors; empty if the item is not indexed
+  std::chrono::milliseconds ttl{0}; ///< lifetime; 0 means forever
+  time_point end{};                 ///< expiry time, if ttl is not 0
 
   [[nodiscard]] bool is_there(time_point now) const { return ttl.count() == 0 || now < end; }
 };
 
-/// The items of one namespace, in the order of the first use of their keys.
-struct kept_namespace {
-  std::uint64_t number = 0; ///< namespaces are searched in the order of their first use
-  std::map<std::uint64_t, kept_item> items{};
+/// The items of one namespace, ordered by the first use of their keys. LangGraph's InMemoryStore
+/// returns items in this order, because Python's dicts keep insertion order.
+struct stored_namespace {
+  std::uint64_t number = 0; ///< position of the namespace in searches: order of first use
+  std::map<std::uint64_t, stored_item> items{};
   std::map<std::string, std::uint64_t, std::less<>> numbers{};
 
-  kept_item* find(std::string_view key) {
+  stored_item* find(std::string_view key) {
     const auto found = numbers.find(key);
     return found == numbers.end() ? nullptr : &items.at(found->second);
   }
@@ -46,7 +49,7 @@ struct kept_namespace {
   }
 };
 
-using kept_namespaces = std::map<store_namespace, kept_namespace>;
+using stored_namespaces = std::map<store_namespace, stored_namespace>;
 
 } // namespace
 
@@ -55,23 +58,23 @@ struct memory_store::impl {
 
   const memory_store_options options;
   std::mutex mutex{};
-  kept_namespaces spaces{};
+  stored_namespaces spaces{};
   std::uint64_t last_number = 0;
 
-  void renew(kept_item& item, time_point now) const {
-    if (options.reading_renews && item.ttl.count() > 0)
-      item.end = detail::later_by(now, item.ttl);
+  void renew(stored_item& item, time_point now) const {
+    if (options.renew_on_read && item.ttl.count() > 0)
+      item.end = detail::add_saturated(now, item.ttl);
   }
 
   struct found_item {
     const store_namespace* ns;
-    kept_item* item;
+    stored_item* item;
     std::optional<double> score{};
   };
 
-  /// What fits, in the order of first use. Under the lock.
+  /// Returns the matching items in the order of first use. @pre the lock is held
   std::vector<found_item> matching(const store_query& query, time_point now) {
-    auto below = std::vector<kept_namespaces::value_type*>{};
+    auto below = std::vector<stored_namespaces::value_type*>{};
     for (auto space = spaces.lower_bound(query.prefix); space != spaces.end(); ++space) {
       const auto& ns = space->first;
       if (ns.size() < query.prefix.size() ||
@@ -83,7 +86,7 @@ struct memory_store::impl {
     auto out = std::vector<found_item>{};
     for (auto* space : below)
       for (auto& [number, item] : space->second.items)
-        if (item.is_there(now) && fits(query.filter, item.value))
+        if (item.is_there(now) && matches(query.filter, item.value))
           out.push_back({&space->first, &item, {}});
     return out;
   }
@@ -108,14 +111,14 @@ std::optional<json::object> memory_store::get(const store_namespace& ns, std::st
 
 void memory_store::put(const store_namespace& ns, std::string_view key, json::object value,
                        const store_put_options& options) {
-  detail::check_target(ns);
+  detail::check_writable(ns);
   const auto ttl = options.ttl.value_or(impl_->options.ttl);
   detail::check_item(ns, key, value, ttl);
-  auto item = kept_item{std::string{key}, std::move(value)};
+  auto item = stored_item{std::string{key}, std::move(value)};
   item.meaning =
-      detail::meaning_of(impl_->options.embed, impl_->options.fields, item.value, options);
+      detail::embed_item(impl_->options.embed, impl_->options.fields, item.value, options);
   item.ttl = ttl;
-  item.end = detail::later_by(impl_->options.time->now(), ttl);
+  item.end = detail::add_saturated(impl_->options.time->now(), ttl);
   const auto lock = std::scoped_lock{impl_->mutex};
   auto& space = impl_->spaces[ns];
   if (space.number == 0)
@@ -138,14 +141,15 @@ void memory_store::erase(const store_namespace& ns, std::string_view key) {
 
 std::vector<store_item> memory_store::search(const store_query& query) {
   detail::check_labels(query.prefix);
-  const auto is_by_meaning = impl_->options.embed && !query.text.empty();
+  // The embedding may be slow: call it before the lock is taken.
+  const auto is_semantic = impl_->options.embed && !query.text.empty();
   auto wanted = vectors{};
-  if (is_by_meaning)
+  if (is_semantic)
     wanted = detail::embedded(impl_->options.embed, {query.text});
   const auto now = impl_->options.time->now();
   const auto lock = std::scoped_lock{impl_->mutex};
   auto found = impl_->matching(query, now);
-  if (is_by_meaning) {
+  if (is_semantic) {
     for (auto& f : found)
       f.score = detail::score_of(wanted.front(), f.item->meaning);
     found = detail::nearest(std::move(found), query);
@@ -169,7 +173,7 @@ std::vector<store_namespace> memory_store::list(const namespace_query& query) {
     for (const auto& space : impl_->spaces)
       all.push_back(space.first);
   }
-  return detail::listed(std::move(all), query);
+  return detail::select_namespaces(std::move(all), query);
 }
 
 std::size_t memory_store::sweep() {

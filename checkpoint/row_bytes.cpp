@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compresses rows with zlib and computes their checksums. sqlite_db.cpp applies this to every row,
+// then encrypts the result (row_cipher.cpp).
 #include "row_bytes.hpp"
 
-#include "point_codec.hpp"
+#include "checkpoint_codec.hpp"
 
 #include <array>
 
@@ -13,11 +15,12 @@ namespace {
 
 constexpr auto header_size = std::size_t{5};
 constexpr auto short_row = std::size_t{8} << 10U;
-constexpr auto few_tables = 5; // 8 KB of them instead of 64
+constexpr auto few_tables = 5; // zlib memory level with 8 KB of tables instead of 64 KB
 constexpr auto usual_tables = 8;
 
-/// A stream for all rows of a thread: its tables cost more to make than a row to compress. They are
-/// cleared for every row, so that short ones have a stream with short ones.
+/// A zlib stream that is reused for all rows of an operating-system thread. Allocating its tables
+/// costs more than compressing a row. They are also cleared before each row, so short rows use a
+/// stream with smaller tables.
 class deflater {
 public:
   explicit deflater(int memory_level) {
@@ -31,7 +34,7 @@ public:
       deflateEnd(&stream_);
   }
 
-  /// Empty: it would have more bytes.
+  /// Returns the compressed form with its header; empty if it would exceed `bytes_max`.
   std::string pack(std::string_view text, std::size_t bytes_max) {
     auto out = std::string(bytes_max, '\0');
     if (!is_ready_ || deflateReset(&stream_) != Z_OK)
@@ -57,7 +60,8 @@ private:
 } // namespace
 
 std::string pack_row(std::string text) {
-  // What is no JSON may begin as a packed row does, and is packed whatever its length.
+  // The result of an effect is arbitrary text. If it starts with the marker of compressed rows, it
+  // is always compressed, so that the first letter stays unambiguous.
   constexpr auto room = std::size_t{64};
   const auto must_be = text.starts_with('z');
   if (text.size() < packed_min && !must_be)
@@ -76,21 +80,21 @@ result<std::string> unpack_row(std::string_view bytes) {
   for (auto i = std::size_t{0}; i < 4 && bytes.size() >= header_size; ++i)
     size |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[1 + i])) << (8 * i);
   if (size == 0 || size > row_bytes_max)
-    return error{errc::parse_failed, "the length of a compressed row is wrong"};
+    return error{errc::parse_failed, "the header of a compressed row has an invalid length"};
   auto out = std::string(size, '\0');
   auto length = static_cast<uLongf>(size);
   const auto code = uncompress(reinterpret_cast<Bytef*>(out.data()), &length,
                                reinterpret_cast<const Bytef*>(bytes.data()) + header_size,
                                static_cast<uLong>(bytes.size() - header_size));
   if (code != Z_OK || length != size)
-    return error{errc::parse_failed, "a compressed row cannot be unpacked"};
+    return error{errc::parse_failed, "a compressed row cannot be decompressed"};
   return out;
 }
 
 std::uint32_t checksum_of(std::initializer_list<std::string_view> parts) noexcept {
   auto sum = crc32(0, nullptr, 0);
   for (const auto part : parts) {
-    if (!part.empty()) // a null pointer would start the sum anew
+    if (!part.empty()) // crc32() with a null pointer would reset the sum
       sum = crc32(sum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(part.size()));
     sum = crc32(sum, reinterpret_cast<const Bytef*>("\0"), 1);
   }

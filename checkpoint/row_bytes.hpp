@@ -7,16 +7,18 @@
 #include <string>
 #include <string_view>
 
-// A row on disk: its JSON text, or `z`, its length in four bytes (little end first) and the text
-// compressed by zlib, where that is shorter.
+// Compression and checksums of rows. A row on disk is its JSON text or, where that is shorter, the
+// letter `z`, the length of the text in four bytes (little-endian) and a zlib stream.
 namespace superstep::detail {
 
-/// Below this length compressing does not pay.
+/// Shorter texts are not compressed, because the gain does not justify the time.
 inline constexpr std::size_t packed_min = 256;
 
+/// Returns the form of a row on disk.
 [[nodiscard]] std::string pack_row(std::string text);
+/// Returns the text of a row; an error if the compressed form is damaged.
 [[nodiscard]] result<std::string> unpack_row(std::string_view bytes);
-/// CRC-32 over the parts, each followed by a zero byte.
+/// Returns the CRC-32 over the parts, each followed by a zero byte.
 [[nodiscard]] std::uint32_t checksum_of(std::initializer_list<std::string_view> parts) noexcept;
 
 } // namespace superstep::detail

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encrypts rows with OpenSSL, and reads the key from the environment. AES-256-GCM as in NIST
+// SP 800-38D: 96-bit random nonce, 128-bit tag, the row's place as additional authenticated data.
 #include "row_cipher.hpp"
 
 #include <superstep/checkpoint/encryption.hpp>
@@ -35,8 +37,9 @@ std::string encryption_key_from_environment(const char* name) {
   const auto text = std::string_view{set};
   if (text.size() != 2 * encryption_key_bytes ||
       !std::ranges::all_of(text, [](char c) { return digit_of(c) >= 0; }))
-    throw bad_key(std::string{name} + " is no key: it must be 64 hexadecimal digits, as `openssl "
-                                      "rand -hex 32` prints them");
+    throw bad_key("environment variable " + std::string{name} +
+                  " is not a valid key: it must be 64 hexadecimal digits, as printed by `openssl "
+                  "rand -hex 32`");
   auto key = std::string{};
   for (auto i = std::size_t{0}; i < text.size(); i += 2)
     key += static_cast<char>(digit_of(text[i]) * 16 + digit_of(text[i + 1]));
@@ -49,8 +52,8 @@ namespace {
 
 constexpr auto nonce_size = std::size_t{12};
 constexpr auto tag_size = std::size_t{16};
-constexpr auto sealed_today = 'f';
-constexpr auto sealed_before = 'e';
+constexpr auto seal_marker = 'f';
+constexpr auto legacy_seal_marker = 'e'; // format versions 1 and 2
 constexpr auto sealed_header_size = 1 + nonce_size;
 
 using context_ptr = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
@@ -61,15 +64,15 @@ const unsigned char* bytes_of(std::string_view text) noexcept {
 
 [[noreturn]] void throw_failed() {
   throw saver_error{make_error_code(saver_errc::failed),
-                    "OpenSSL cannot encrypt a row; nothing of it was saved"};
+                    "OpenSSL failed to encrypt a row; the row was not saved"};
 }
 
 } // namespace
 
 row_cipher::row_cipher(std::string_view key) : key_{key} {
   if (!key.empty() && key.size() != encryption_key_bytes)
-    throw bad_key("an encryption key has " + std::to_string(encryption_key_bytes) +
-                  " bytes, this one " + std::to_string(key.size()));
+    throw bad_key("an encryption key must have " + std::to_string(encryption_key_bytes) +
+                  " bytes, but this one has " + std::to_string(key.size()));
 }
 
 std::string row_place::text() const {
@@ -82,9 +85,9 @@ std::string row_place::text() const {
   return out;
 }
 
-std::string row_place::text_of_before() const {
+std::string row_place::legacy_text() const {
   auto out = std::string{kind} + '/' + std::string{first};
-  if (!had_first_only)
+  if (!legacy_first_only)
     out += '/' + std::string{second};
   return out;
 }
@@ -95,9 +98,11 @@ std::string row_cipher::seal(std::string text, const row_place& at_place) const 
   const auto place = at_place.text();
   auto out = std::string(sealed_header_size + text.size() + tag_size, '\0');
   auto* const to = reinterpret_cast<unsigned char*>(out.data());
-  out[0] = sealed_today;
+  out[0] = seal_marker;
   auto length = 0;
   const auto at = context_ptr{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
+  // An update without an output buffer adds authenticated data; GCM has no padding, so the
+  // encrypted text has the length of the text.
   if (!at || RAND_bytes(to + 1, static_cast<int>(nonce_size)) != 1 ||
       EVP_EncryptInit_ex(at.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key_), to + 1) != 1 ||
       EVP_EncryptUpdate(at.get(), nullptr, &length, bytes_of(place),
@@ -114,11 +119,11 @@ std::string row_cipher::seal(std::string text, const row_place& at_place) const 
 result<std::string> row_cipher::open(std::string_view bytes, const row_place& at_place) const {
   if (!is_on())
     return std::string{bytes};
-  const auto is_of_before = bytes.starts_with(sealed_before);
-  if ((!is_of_before && !bytes.starts_with(sealed_today)) ||
+  const auto is_legacy = bytes.starts_with(legacy_seal_marker);
+  if ((!is_legacy && !bytes.starts_with(seal_marker)) ||
       bytes.size() < sealed_header_size + tag_size)
     return error{errc::parse_failed, "a row is not encrypted"};
-  const auto place = is_of_before ? at_place.text_of_before() : at_place.text();
+  const auto place = is_legacy ? at_place.legacy_text() : at_place.text();
   const auto size = bytes.size() - sealed_header_size - tag_size;
   auto out = std::string(size, '\0');
   auto tag = std::string{bytes.substr(bytes.size() - tag_size)};
@@ -136,7 +141,7 @@ result<std::string> row_cipher::open(std::string_view bytes, const row_place& at
           1 ||
       EVP_DecryptFinal_ex(at.get(), to + size, &length) != 1)
     return error{errc::parse_failed,
-                 "an encrypted row is damaged, of another place or of another key"};
+                 "an encrypted row is damaged, was copied from another place, or has another key"};
   return out;
 }
 

@@ -7,33 +7,37 @@
 #include <string>
 #include <string_view>
 
-// Encryption of rows: AES-256-GCM, a random nonce for each. What is sealed for one place of the
-// database cannot be read at another.
+// Encryption of rows with AES-256-GCM and a random nonce per row. The row's place in the database
+// is the additional authenticated data, so a row copied to another place cannot be decrypted there.
 namespace superstep::detail {
 
-/// Where a row stands. Its parts must stay while it is used.
+/// The place of a row in the database. Refers to the strings of the caller.
 struct row_place {
   std::string_view kind;
   std::string_view first;
   std::string_view second{};
   std::string_view third{};
-  bool had_first_only = false; ///< up to version 2 rows were not bound to the other parts
+  bool legacy_first_only = false; ///< whether format versions 1 and 2 bound only kind and first
 
-  /// What rows are bound to: each part with its length, so that no two places are one text.
+  /// Returns the authenticated data: each part after its length, so that different places never
+  /// have the same text.
   [[nodiscard]] std::string text() const;
-  /// What those of up to version 2 are.
-  [[nodiscard]] std::string text_of_before() const;
+  /// Returns the authenticated data of format versions 1 and 2.
+  [[nodiscard]] std::string legacy_text() const;
 };
 
+/// Encrypts and decrypts rows with one key, or passes them through if there is no key.
 class row_cipher {
 public:
-  /// Without a key rows are as they are. Throws saver_error{wrong_key}: it has another length.
+  /// @param key 32 bytes, or empty for no encryption
+  /// @throws saver_error{wrong_key} for any other length
   explicit row_cipher(std::string_view key = {});
 
   [[nodiscard]] bool is_on() const noexcept { return !key_.empty(); }
-  /// `f`, 12 bytes of nonce, the text encrypted, 16 bytes of tag; without a key the text.
+  /// Returns `f`, 12 bytes of nonce, the encrypted text and 16 bytes of tag; without a key the text
+  /// itself.
   [[nodiscard]] std::string seal(std::string text, const row_place& place) const;
-  /// Also of rows of up to version 2, which begin with `e`.
+  /// Decrypts a row. Also reads rows of format versions 1 and 2, which start with `e`.
   [[nodiscard]] result<std::string> open(std::string_view bytes, const row_place& place) const;
 
 private:

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The error category "checkpoint". Its messages are general; the exception's what() has the
+// details.
 #include <superstep/checkpoint/saver_error.hpp>
 
 namespace superstep {
@@ -11,25 +13,25 @@ public:
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<saver_errc>(code)) {
     case saver_errc::not_storable:
-      return "a value cannot be kept in a checkpoint";
+      return "a value cannot be stored in a checkpoint";
     case saver_errc::type_changed:
-      return "a channel has another type than its checkpoint";
+      return "the type of a channel differs from the stored type";
     case saver_errc::node_gone:
-      return "the thread stands before a node that is gone";
+      return "the thread's next node no longer exists";
     case saver_errc::corrupt:
-      return "what was read is not what was written";
+      return "stored data is damaged";
     case saver_errc::newer_format:
-      return "written by a later superstep";
+      return "written by a newer version of superstep";
     case saver_errc::failed:
-      return "the database refused";
+      return "the disk or the database reported an error";
     case saver_errc::conflict:
-      return "somebody else has written to the thread";
+      return "another run has written to the thread";
     case saver_errc::in_use:
-      return "another run has the thread";
+      return "another run holds the thread";
     case saver_errc::wrong_key:
-      return "the key is not that of the file";
+      return "wrong encryption key";
     case saver_errc::wrong_owner:
-      return "the file belongs to another job";
+      return "the file belongs to a different job";
     }
     return "unknown checkpoint error";
   }

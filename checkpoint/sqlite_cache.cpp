@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "point_codec.hpp"
+// The cache of task outputs in an SQLite file: table `outputs`. An output is stored as a task
+// record (checkpoint_writer.cpp) with the layout that it refers to, and read for the layout of the
+// graph that asks. memory_cache.cpp implements the same interface in memory.
+#include "checkpoint_codec.hpp"
+#include "exported_thread.hpp"
 #include "sqlite_db.hpp"
 #include "store_labels.hpp"
-#include "thread_text.hpp"
 
 #include <superstep/checkpoint/sqlite_cache.hpp>
 
@@ -16,13 +19,13 @@ using namespace detail;
 
 namespace {
 
-row_place place_of_output(std::string_view scope, std::string_view key) {
+row_place output_place(std::string_view scope, std::string_view key) {
   return {"output", scope, key};
 }
 
 } // namespace
 
-/// One connection, used by one thread at a time: each call is a transaction of its own.
+/// One connection, protected by a mutex. Each call is a separate transaction.
 class sqlite_cache::impl {
 public:
   impl(const std::string& path, const sqlite_cache_options& options)
@@ -50,22 +53,22 @@ public:
       s->bind(3, now());
       if (!s->step())
         return;
-      const auto row = db_.from_row(s->bytes(0), place_of_output(scope, key));
+      const auto row = db_.from_row(s->bytes(0), output_place(scope, key));
       if (!row)
         throw saver_error{make_error_code(saver_errc::corrupt), row.error().text};
       const auto from = read_layout(s->text(1));
       const auto whose = thread_key{std::string{scope}, {}};
-      out = point_reader{from, as, whose}.read_task(parse_row(*row)).output;
+      out = checkpoint_reader{from, as, whose}.read_task(parse_row(*row)).output;
     });
     return out;
   }
 
   void put(std::string_view scope, std::string_view key, task_output&& output,
            std::optional<std::chrono::milliseconds> ttl, const graph_layout& of) {
-    // What must not be stored cannot be left out either: a hit would lose it.
-    if (std::ranges::any_of(output.writes, [&](const write& w) {
-          return !of.channels[w.channel]->is_kept();
-        }))
+    // A write to an untracked channel must not be stored. Without it the cached output would be
+    // incomplete, so such an output is not cached at all.
+    if (std::ranges::any_of(output.writes,
+                            [&](const write& w) { return !of.channels[w.channel]->is_kept(); }))
       return;
     const auto lock = std::scoped_lock{mutex_};
     attempt([&] {
@@ -73,7 +76,7 @@ public:
       record.output = std::move(output);
       auto text = std::string{};
       write_task(text, record, of);
-      const auto row = db_.to_row(std::move(text), place_of_output(scope, key));
+      const auto row = db_.to_row(std::move(text), output_place(scope, key));
       const auto layout = write_layout(of);
       db_.exec("BEGIN IMMEDIATE");
       add_layout_.bind_text(1, layout);
@@ -81,7 +84,7 @@ public:
       put_.bind_text(1, scope);
       put_.bind_text(2, key);
       put_.bind_text(3, layout);
-      put_.bind(4, ttl ? later_by(now(), ttl->count()) : 0);
+      put_.bind(4, ttl ? add_saturated(now(), ttl->count()) : 0);
       put_.bind_bytes(5, row);
       put_.run();
       shrink_.bind(1, static_cast<std::int64_t>(options_.entries_max));
@@ -121,6 +124,8 @@ private:
         .count();
   }
 
+  /// Runs a call and remembers its error instead of passing it on: a run does not fail because of
+  /// its cache.
   template <class Call>
   void attempt(Call call) {
     try {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Connections and statements: the only file besides sqlite_schema.cpp that deals with SQLite's
+// error codes. Every failure becomes a saver_error that names the file, SQLite's message and what
+// to do.
 #include "sqlite_db.hpp"
 
 #include "row_bytes.hpp"
@@ -26,44 +29,45 @@ saver_errc code_of(int code) noexcept {
   }
 }
 
-/// Whether there is no room. Only of the disk itself does SQLite say so; of a quota or a limit it
-/// says that the disk failed, and loses the system's number for it (sqlite3_system_errno() is not
-/// set when a commit fails). So that is taken from errno, which is cleared before each step.
+/// Whether the failure means that there is no space. SQLite reports SQLITE_FULL only if the disk
+/// itself is full. For an exceeded quota or file-size limit it reports an I/O error, and
+/// sqlite3_system_errno() is not set if a commit fails. The cause is therefore taken from errno,
+/// which is cleared before each step.
 bool is_full(int code) noexcept {
   return (code & 0xff) == SQLITE_FULL ||
          ((code & 0xff) == SQLITE_IOERR && (errno == EFBIG || errno == EDQUOT || errno == ENOSPC));
 }
 
-/// What to do about it; what was committed before is safe in every case.
+/// Returns what the user can do. Committed transactions are safe in every case.
 const char* advice(int code) noexcept {
   if (is_full(code))
-    return "the disk, its quota or the size that a file may have is used up: make room; what was "
-           "saved before is safe, and threads go on from there";
+    return "the disk is full, or a quota or file-size limit is reached: make room, then run again "
+           "to "
+           "resume; what was saved before is safe";
   switch (code & 0xff) {
   case SQLITE_READONLY:
   case SQLITE_PERM:
   case SQLITE_CANTOPEN:
-    return "the file, those beside it (-wal, -shm) or their folder cannot be written, or are not "
-           "there: check path and permissions of each; what was saved before is safe, nothing was "
+    return "the file, its -wal and -shm files or their folder do not exist or cannot be written: "
+           "check the path and the permissions of each; what was saved before is safe, nothing was "
            "written";
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
-    return "the file is damaged or no database: keep a copy, export the threads that can still be "
-           "read, and start a new file; nothing was overwritten";
+    return "the file is damaged or not a database: keep a copy, export the threads that can still "
+           "be read, and start a new file; nothing was overwritten";
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
-    return "another process has held the file for longer than the busy timeout: run again; what "
+    return "another process has locked the file for longer than the busy timeout: run again; what "
            "was saved before is safe";
   case SQLITE_IOERR:
-    return "the disk failed to read or write: see to it, then run again; what was saved before is "
-           "safe";
+    return "disk I/O error: check the disk, then run again; what was saved before is safe";
   default:
-    return "nothing of this was saved; what was saved before is safe";
+    return "this transaction was not saved; what was saved before is safe";
   }
 }
 
 [[noreturn]] void throw_failed(sqlite3* db, int code, const std::string& path) {
-  const auto* what_to_do = advice(code); // before errno is another's
+  const auto* what_to_do = advice(code); // first: the calls below may change errno
   const auto* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
   throw saver_error{make_error_code(code_of(code)),
                     "checkpoints in '" + path + "': " + text + " (" + what_to_do + ")"};
@@ -159,7 +163,9 @@ std::string_view statement::bytes(int column) const noexcept {
 }
 
 void database::close(sqlite3* db) noexcept {
-  const auto is_an_error = file_size_signal_blocked{}; // the last one moves the log into the file
+  // The last connection to close moves the log into the file. If that exceeds the file-size limit,
+  // it must fail with an error instead of killing the process with SIGXFSZ.
+  const auto is_an_error = file_size_signal_blocked{};
   sqlite3_close_v2(db);
 }
 
@@ -167,6 +173,7 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
                    row_cipher cipher)
     : path_{std::move(path)}, busy_timeout_{busy_timeout}, cipher_{std::move(cipher)},
       at_{nullptr, &close} {
+  // NOMUTEX: each connection is used by one thread at a time, so SQLite needs no locks of its own.
   const auto flags =
       how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   auto* db = static_cast<sqlite3*>(nullptr);
@@ -183,7 +190,7 @@ void database::exec(const char* sql) {
     throw_failed(at_.get(), code, path_);
 }
 
-void database::exec_patiently(const char* sql) {
+void database::exec_with_retry(const char* sql) {
   const auto end = std::chrono::steady_clock::now() + busy_timeout_;
   auto code = execute(at_.get(), sql);
   while ((code & 0xff) == SQLITE_BUSY && std::chrono::steady_clock::now() < end) {

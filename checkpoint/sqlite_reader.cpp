@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads checkpoints from the database: finds the chain of delta rows, applies it, adds the task
+// records, and checks everything that can be checked. sqlite_saver.cpp calls it for loads and
+// listings; show() and history() are in sqlite_views.cpp; sqlite_writer.cpp writes the tables.
 #include "sqlite_reader.hpp"
 
-#include "belonging.hpp"
+#include "ownership.hpp"
 #include "row_bytes.hpp"
 
 #include <superstep/base/utf8.hpp>
@@ -21,11 +24,11 @@ saver_error damaged(const database& db, const thread_key& key, std::string_view 
   return {make_error_code(saver_errc::corrupt),
           "checkpoints in '" + db.path() + "': thread '" + key.thread_id + "': checkpoint " +
               std::string{id} + " is damaged (" + std::string{why} +
-              "); nothing was overwritten, older and other threads' checkpoints can be read: go on "
-              "from an older one, or begin a new thread"};
+              "); nothing was overwritten, and older checkpoints and other threads can still be "
+              "read: resume from an older checkpoint, or start a new thread"};
 }
 
-/// The same of an error that says only what is wrong with the text of a row.
+/// Calls `act` and adds file, thread and checkpoint to its errors about the text of a row.
 template <class Act>
 auto naming(const database& db, const thread_key& key, std::string_view id, const Act& act) {
   try {
@@ -42,9 +45,8 @@ auto naming(const database& db, const thread_key& key, std::string_view id, cons
 saver_error layout_damaged(const database& db) {
   return {make_error_code(saver_errc::corrupt),
           "checkpoints in '" + db.path() +
-              "': the list of channels and nodes that checkpoints belong to is damaged: keep a "
-              "copy, export the threads that can still be read, and start a new file; nothing was "
-              "overwritten"};
+              "': the table of graph layouts is damaged: keep a copy, export the threads that can "
+              "still be read, and start a new file; nothing was overwritten"};
 }
 
 namespace {
@@ -53,8 +55,8 @@ saver_error threads_damaged(const database& db, std::string_view why) {
   return {make_error_code(saver_errc::corrupt),
           "checkpoints in '" + db.path() + "': the list of threads is damaged (" +
               std::string{why} +
-              "), so it is not known what is missing: keep a copy, and repair the file with "
-              "'sqlite3 FILE REINDEX'; nothing was overwritten"};
+              "), so checkpoints may be missing: keep a copy, and repair the file with 'sqlite3 "
+              "FILE REINDEX'; nothing was overwritten"};
 }
 
 std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
@@ -86,21 +88,21 @@ sqlite_reader::sqlite_reader(const std::string& path, std::chrono::milliseconds 
       layout_{db_.prepare(layout_sql)}, find_layout_{db_.prepare(find_layout_sql)},
       effect_{db_.prepare("SELECT ended, sum, row FROM effects WHERE thread = ?1 AND key = ?2")} {}
 
-std::optional<effect_note> sqlite_reader::find_effect(std::string_view thread_id,
-                                                      std::string_view key) {
+std::optional<effect_record> sqlite_reader::find_effect(std::string_view thread_id,
+                                                        std::string_view key) {
   auto s = statement_use{effect_};
   s->bind_text(1, thread_id);
   s->bind_text(2, key);
   if (!s->step())
     return std::nullopt;
   const auto row = s->bytes(2);
-  auto text = db_.from_row(row, place_of_effect(thread_id, key));
+  auto text = db_.from_row(row, effect_place(thread_id, key));
   if (!text || s->number(1) != static_cast<std::int64_t>(checksum_of({thread_id, key, row})))
     throw saver_error{make_error_code(saver_errc::corrupt),
                       "checkpoints in '" + db_.path() + "': thread '" + std::string{thread_id} +
-                          "': the note of an effect is damaged, so it is not known whether it was "
-                          "had: look outside, then remove the note or the thread"};
-  return effect_note{s->number(0) != 0, std::move(*text)};
+                          "': an effect record is corrupt: check whether the effect happened, then "
+                          "delete the record or the thread"};
+  return effect_record{s->number(0) != 0, std::move(*text)};
 }
 
 std::int64_t sqlite_reader::thread_no(const thread_key& key) {
@@ -115,9 +117,9 @@ std::int64_t sqlite_reader::thread_no(const thread_key& key) {
   return 0;
 }
 
-/// A thread that is not found is started over, and pages of an index have no checksum: so that is
-/// believed only of an index that has all rows of its table. Once: this is of damage to the file
-/// while nobody had it open.
+/// Checks the index of threads, once, when a thread is not found. A thread that is not found is
+/// started over, but SQLite's index pages have no checksum, so a damaged index may hide an existing
+/// thread. Once is enough, because the damage meant here happens while the file is closed.
 void sqlite_reader::check_threads() {
   if (are_threads_checked_)
     return;
@@ -127,10 +129,10 @@ void sqlite_reader::check_threads() {
   are_threads_checked_ = true;
 }
 
-/// The same of a thread that is there and has no checkpoint, which is rare: all rows are looked at.
-/// Table and index by one statement, which sees one moment: its first checkpoint may come
-/// meanwhile.
-void sqlite_reader::check_no_points(std::int64_t thread) {
+/// Checks that a thread without checkpoints in the index has none in the table either. This scans
+/// the table, but such threads are rare. One statement reads both, so that it sees one snapshot:
+/// another connection may be writing the first checkpoint.
+void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
   auto s = db_.prepare("SELECT 1 FROM points NOT INDEXED WHERE thread = ?1 AND NOT EXISTS (SELECT "
                        "1 FROM points INDEXED BY points_by_id WHERE thread = ?1) LIMIT 1");
   s.bind(1, thread);
@@ -138,9 +140,9 @@ void sqlite_reader::check_no_points(std::int64_t thread) {
     throw threads_damaged(db_, "checkpoints are missing from their index");
 }
 
-/// Who exports a thread may give up the file: what a damaged index hides must not be missing. The
-/// tables say how many rows there are; where they cannot be read either, each row that is needed
-/// tells so itself.
+/// Checks that no damaged index hides rows of a thread. A user may discard the file after an
+/// export, so nothing must be missing from it. The number of rows in the table is compared with the
+/// number in the index. If the table cannot be counted, reading its rows reports the damage.
 void sqlite_reader::check_indexes(std::string_view thread_id) {
   const auto count = [&](const std::string& from) {
     auto s = db_.prepare("SELECT count(*) FROM " + from +
@@ -150,7 +152,7 @@ void sqlite_reader::check_indexes(std::string_view thread_id) {
   };
   for (const auto& [table, index] :
        {std::pair{"points", "points_by_id"}, std::pair{"tasks", "tasks_by_point"}})
-    db_.in_transaction("BEGIN", [&, table = table, index = index] { // both counts of one moment
+    db_.in_transaction("BEGIN", [&, table = table, index = index] { // one snapshot for both counts
       auto in_table = std::int64_t{0};
       try {
         in_table = count(std::string{table} + " NOT INDEXED");
@@ -171,11 +173,12 @@ sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
       return {s->number(0), std::string{s->text(1)}};
   }
   if (const auto thread = thread_no(key); thread != 0)
-    check_no_points(thread);
+    check_has_no_checkpoints(thread);
   return {};
 }
 
-/// A layout has no checksum, but its text stands in the table and in the index: both must agree.
+/// Returns a layout from the cache or the table. Layouts have no checksum, but their text is in the
+/// table and in the index, and both must agree.
 const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   if (const auto known = layouts_.find(no); known != layouts_.end())
     return known->second;
@@ -197,47 +200,50 @@ const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   return layouts_.emplace(no, std::move(out)).first->second;
 }
 
-stored_point sqlite_reader::row_of(statement& s, const thread_key& key) {
-  auto out = stored_point{};
+stored_checkpoint sqlite_reader::row_of(statement& s, const thread_key& key) {
+  auto out = stored_checkpoint{};
   out.no = s.number(0);
-  out.head.id = s.text(1);
+  out.header.id = s.text(1);
   out.base = s.text(3);
-  out.head.parent = s.is_null(2) ? out.base : std::string{s.text(2)};
-  out.head.step = s.number(4);
-  out.head.source = static_cast<checkpoint_source>(s.number(5));
+  out.header.parent = s.is_null(2) ? out.base : std::string{s.text(2)};
+  out.header.step = s.number(4);
+  out.header.source = static_cast<checkpoint_source>(s.number(5));
   out.layout = s.number(6);
   out.chain = s.number(7);
   out.whole = s.number(8);
   const auto sum = checksum_of(
-      {out.head.id, out.head.parent, out.base, std::to_string(out.head.step), s.bytes(10)});
+      {out.header.id, out.header.parent, out.base, std::to_string(out.header.step), s.bytes(10)});
   if (s.number(9) != static_cast<std::int64_t>(sum))
-    throw damaged(db_, key, out.head.id, "its checksum does not fit");
-  auto row = naming(db_, key, out.head.id, [&] {
-    return parse_row(unpacked(db_, s, 10, key, out.head.id, place_of_point(key, out.head.id)));
+    throw damaged(db_, key, out.header.id, "its checksum does not match");
+  auto row = naming(db_, key, out.header.id, [&] {
+    return parse_row(
+        unpacked(db_, s, 10, key, out.header.id, checkpoint_place(key, out.header.id)));
   });
   if (!row.is_object())
-    throw damaged(db_, key, out.head.id, "its row is no object");
+    throw damaged(db_, key, out.header.id, "its row is not a JSON object");
   out.row = std::move(row.get_object());
   return out;
 }
 
-std::optional<stored_point> sqlite_reader::row_at(std::int64_t thread, std::string_view id,
-                                                  const thread_key& key) {
+std::optional<stored_checkpoint> sqlite_reader::row_at(std::int64_t thread, std::string_view id,
+                                                       const thread_key& key) {
   auto s = statement_use{row_};
   s->bind(1, thread);
   s->bind_text(2, id);
   return s->step() ? std::optional{row_of(row_, key)} : std::nullopt;
 }
 
-std::vector<stored_point> sqlite_reader::chain_of(std::int64_t thread, std::string_view id,
-                                                  std::string_view known, const thread_key& key) {
-  auto out = std::vector<stored_point>{};
+std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std::string_view id,
+                                                       std::string_view known,
+                                                       const thread_key& key) {
+  auto out = std::vector<stored_checkpoint>{};
   auto s = statement_use{chain_};
   s->bind(1, thread);
   const auto newest = std::string{id.empty() ? std::string_view{"\x7f"} : id};
   s->bind_text(2, newest);
   auto wanted = std::string{id};
-  // Rows of other branches stand in between; a base is always older than what is based on it.
+  // Newest to oldest, following the bases. Rows of other branches in between are skipped. A base is
+  // always older than its dependents, so one pass finds the whole chain.
   while (s->step()) {
     if (!wanted.empty() && s->text(1) != wanted)
       continue;
@@ -247,17 +253,17 @@ std::vector<stored_point> sqlite_reader::chain_of(std::int64_t thread, std::stri
       std::ranges::reverse(out);
       return out;
     }
-    if (wanted >= out.back().head.id)
-      throw damaged(db_, key, out.back().head.id, "it is based on a newer one");
+    if (wanted >= out.back().header.id)
+      throw damaged(db_, key, out.back().header.id, "its base is not older than itself");
   }
   if (!out.empty())
-    throw damaged(db_, key, out.front().head.id,
-                  "checkpoint " + wanted + " that it needs is missing");
+    throw damaged(db_, key, out.front().header.id,
+                  "its base, checkpoint " + wanted + ", is missing");
   return out;
 }
 
-/// What is known of the tasks after a checkpoint: rows of their own, then what came with the next
-/// checkpoint.
+/// Returns the records of the tasks after a checkpoint: first the separate rows, then the records
+/// that were written in the row of the next checkpoint.
 std::vector<sqlite_reader::stored_task>
 sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread_key& key) {
   auto out = std::vector<stored_task>{};
@@ -267,9 +273,9 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
     s->bind_text(2, id);
     while (s->step()) {
       if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
-        throw damaged(db_, key, id, "the checksum of a task does not fit");
-      // Errors were once written as they came: bytes that are no text do not cost the thread.
-      const auto text = valid_utf8(unpacked(db_, tasks_, 1, key, id, place_of_task(key, id)));
+        throw damaged(db_, key, id, "the checksum of a task record does not match");
+      // Early versions wrote error texts with invalid UTF-8; such a thread must stay readable.
+      const auto text = valid_utf8(unpacked(db_, tasks_, 1, key, id, task_place(key, id)));
       out.push_back({s->number(2), naming(db_, key, id, [&] { return parse_row(text); })});
     }
   }
@@ -278,10 +284,10 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   s->bind_text(2, id);
   if (!s->step() || (s->is_null(2) ? s->text(3) : s->text(2)) != id)
     return out;
-  auto next = stored_point{};
+  auto next = stored_checkpoint{};
   try {
     next = row_of(next_, key);
-  } catch (const saver_error&) { // what came with a damaged row is lost with it, no more
+  } catch (const saver_error&) { // the records in a damaged row are lost; the rest is not
     return out;
   }
   if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
@@ -290,58 +296,59 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   return out;
 }
 
-saved_checkpoint sqlite_reader::read(const stored_point& row, const held_point& held,
+saved_checkpoint sqlite_reader::read(const stored_checkpoint& row, const folded_checkpoint& held,
                                      std::int64_t thread, const layout_ptr& as,
                                      const thread_key& key) {
-  return naming(db_, key, row.head.id, [&] {
-    const auto reader = point_reader{layout(row.layout).names, as, key};
-    auto out = saved_checkpoint{reader.read(row.head, held), {}};
+  return naming(db_, key, row.header.id, [&] {
+    const auto reader = checkpoint_reader{layout(row.layout).names, as, key};
+    auto out = saved_checkpoint{reader.read(row.header, held), {}};
     auto index = record_index{};
-    for (const auto& task : tasks_of(thread, row.head.id, key)) {
+    for (const auto& task : tasks_of(thread, row.header.id, key)) {
       auto record = task.layout == row.layout
                         ? reader.read_task(task.row)
-                        : point_reader{layout(task.layout).names, as, key}.read_task(task.row);
+                        : checkpoint_reader{layout(task.layout).names, as, key}.read_task(task.row);
       index.add(out.tasks, std::move(record));
     }
     return out;
   });
 }
 
-void sqlite_reader::fold(held_point& into, std::vector<stored_point>& rows, const thread_key& key) {
+void sqlite_reader::fold(folded_checkpoint& into, std::vector<stored_checkpoint>& rows,
+                         const thread_key& key) {
   for (auto& row : rows)
-    naming(db_, key, row.head.id, [&] { into.fold(std::move(row.row)); });
+    naming(db_, key, row.header.id, [&] { into.fold(std::move(row.row)); });
 }
 
-std::optional<loaded_point> sqlite_reader::load(const thread_key& key, std::string_view id,
-                                                const layout_ptr& as) {
+std::optional<loaded_checkpoint> sqlite_reader::load(const thread_key& key, std::string_view id,
+                                                     const layout_ptr& as) {
   const auto thread = thread_no(key);
   if (thread == 0)
     return std::nullopt;
   auto chain = chain_of(thread, id, {}, key);
   if (chain.empty()) {
     if (id.empty())
-      check_no_points(thread);
+      check_has_no_checkpoints(thread);
     return std::nullopt;
   }
-  auto held = held_point{};
+  auto held = folded_checkpoint{};
   fold(held, chain, key);
   const auto& last = chain.back();
-  return loaded_point{read(last, held, thread, as, key), last.no, last.chain, last.whole,
-                      layout(last.layout).text == write_layout(*as)};
+  return loaded_checkpoint{read(last, held, thread, as, key), last.no, last.chain, last.whole,
+                           layout(last.layout).text == write_layout(*as)};
 }
 
-stored_point sqlite_reader::whole_row(const thread_key& key, std::string_view id) {
+stored_checkpoint sqlite_reader::whole_row(const thread_key& key, std::string_view id) {
   auto chain = chain_of(thread_no(key), id, {}, key);
   if (chain.empty())
-    throw damaged(db_, key, id, "it is in the index and not in the table");
+    throw damaged(db_, key, id, "it is in the index but not in the table");
   auto out = std::move(chain.back());
-  auto held = held_point{};
+  auto held = folded_checkpoint{};
   chain.pop_back();
   fold(held, chain, key);
   auto tasks = out.row.if_contains("r") != nullptr ? out.row.at("r") : json::value{};
   naming(db_, key, id, [&] { held.fold(std::move(out.row)); });
   out.row = held.whole_row();
-  if (!tasks.is_null()) // of the one before it, which may stay
+  if (!tasks.is_null()) // they belong to the previous checkpoint, which may be kept
     out.row["r"] = std::move(tasks);
   return out;
 }
@@ -366,7 +373,7 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
     s.bind(4, *query.step);
   auto out = std::vector<std::string>{};
   const auto is_wanted = [&](std::string_view id) {
-    // A row is opened only where its metadata is wanted: it may be packed and encrypted.
+    // Rows are read only if the query has conditions on metadata: decoding them is expensive.
     if (query.metadata.empty())
       return true;
     const auto row = row_at(thread, id, key);
@@ -385,13 +392,13 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
   if (thread == 0)
     return out;
   const auto ids = ids_of(thread, query, key);
-  // From the oldest on: what was folded for one is where most of the others begin.
-  auto held = held_point{};
+  // Oldest first, because the folded state of one checkpoint is the base of most later ones.
+  auto held = folded_checkpoint{};
   auto at = std::string{};
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     auto chain = chain_of(thread, *id, at, key);
     if (chain.empty())
-      throw damaged(db_, key, *id, "it is in the index and not in the table");
+      throw damaged(db_, key, *id, "it is in the index but not in the table");
     if (chain.front().base.empty())
       held = {};
     fold(held, chain, key);
@@ -402,15 +409,15 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
   return out;
 }
 
-std::vector<stored_point> sqlite_reader::readable_rows(const thread_key& key) {
-  auto out = std::vector<stored_point>{};
+std::vector<stored_checkpoint> sqlite_reader::readable_rows(const thread_key& key) {
+  auto out = std::vector<stored_checkpoint>{};
   auto s =
       db_.prepare(std::string{"SELECT "} + columns + " FROM points WHERE thread = ?1 ORDER BY id");
   s.bind(1, thread_no(key));
   while (s.step()) {
     try {
       out.push_back(row_of(s, key));
-    } catch (const saver_error&) { // it says so to whoever wants to read it
+    } catch (const saver_error&) { // loading the damaged row reports it
     }
   }
   return out;
@@ -422,7 +429,7 @@ std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::stri
   while (s.step()) {
     const auto key = thread_key{std::string{s.text(0)}, std::string{s.text(1)}};
     const auto rows = readable_rows(key);
-    if (std::ranges::any_of(rows, [&](const stored_point& point) {
+    if (std::ranges::any_of(rows, [&](const stored_checkpoint& point) {
           return is_of_runs(metadata_in(point.row), run_ids);
         }))
       out.insert(key.thread_id);
@@ -454,14 +461,14 @@ exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
     s.bind(1, no);
     while (s.step()) {
       auto row = row_of(s, key);
-      row.row.erase("r");
+      row.row.erase("r"); // an export lists task records with their own checkpoint
       auto& to = out.points.emplace_back();
       to.ns = ns;
-      to.head = row.head;
+      to.header = row.header;
       to.base = row.base;
       to.layout = number_of(row.layout);
       to.row = to_text(row.row);
-      for (const auto& task : tasks_of(no, row.head.id, key))
+      for (const auto& task : tasks_of(no, row.header.id, key))
         to.tasks.push_back({number_of(task.layout), to_text(task.row)});
     }
   }

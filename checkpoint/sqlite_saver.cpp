@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "holding_lease.hpp"
-#include "point_codec.hpp"
-#include "sqlite_lessor.hpp"
-#include "sqlite_reader.hpp"
-#include "sqlite_upkeep.hpp"
-#include "sqlite_writer.hpp"
-#include "thread_text.hpp"
+// The checkpointer on SQLite. This file decides what is read and written; the work is done by
+// sqlite_reader.cpp (loads), sqlite_writer.cpp (the queue and its transactions),
+// sqlite_maintenance.cpp (import, prune, deletion) and sqlite_lease_manager.cpp (leases).
+//
+// The newest checkpoint of each recently used thread is cached in a thread_state, for two reasons:
+// a load may not need the database, and the next checkpoint is written as a delta to it. The
+// database may be written by other processes, so the cache is verified before it is used
+// (is_current).
+#include "exported_thread.hpp"
+#include "pinned_lease.hpp"
+#include "sqlite_maintenance.hpp"
+#include "sqlite_saver_impl.hpp"
 
 #include <superstep/base/assert.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -19,228 +23,156 @@ using namespace detail;
 
 namespace {
 
-constexpr auto sides_max = std::size_t{8};
-constexpr auto cursors_max = std::size_t{256}; // of one thread, less those in use
-// A chain of deltas is read as a whole: it ends when it is this much longer than a whole row, which
-// keeps a list that only grows in one chain, and the chain of a state that changes short. A whole
-// row is written, to be measured, when the chain is that much longer than the one measured last.
+constexpr auto branch_bases_max = std::size_t{8};
+constexpr auto namespaces_max = std::size_t{256}; // cached per thread, not counting those in use
+// A load reads a whole chain of deltas, so a chain ends when it exceeds chain_factor whole rows
+// plus chain_min bytes. That keeps a growing list in one chain and the chains of changing states
+// short. Whole rows are measured when the chain exceeds the limit for the last measured size.
 constexpr auto chain_factor = std::int64_t{4};
 constexpr auto chain_min = std::int64_t{32} << 10U;
 constexpr auto row_overhead = std::int64_t{64};
 
-/// Lists and objects inside one another, strings left out.
-std::size_t depth_of(std::string_view row) noexcept {
-  auto depth = std::size_t{0};
-  auto deepest = std::size_t{0};
-  for (auto i = std::size_t{0}; i < row.size(); ++i) {
-    const auto c = row[i];
-    if (c == '"') {
-      for (++i; i < row.size() && row[i] != '"'; ++i)
-        i += row[i] == '\\' ? 1 : 0;
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return deepest;
+/// Whether only the map refers to the thread's state and nothing of it is to be written.
+bool is_idle(const thread_state_ptr& thread) {
+  return thread.use_count() == 1 && thread->saved == thread->enqueued &&
+         std::ranges::all_of(thread->namespaces,
+                             [](const auto& c) { return c.second->tasks.empty(); });
 }
 
-void check_row(const std::string& row, const thread_key& key) {
-  if (row.size() > row_bytes_max || depth_of(row) > row_depth_max)
-    throw saver_error{make_error_code(saver_errc::not_storable),
-                      "thread '" + key.thread_id +
-                          "': a checkpoint is larger than 512 MB or nests deeper than " +
-                          std::to_string(row_depth_max) + " lists and objects"};
+/// Remembers an older checkpoint that was loaded, because a run may start a branch from it.
+void keep_branch_base(namespace_head& head, loaded_checkpoint base_candidate) {
+  head.branch_bases.push_front(std::move(base_candidate));
+  if (head.branch_bases.size() > branch_bases_max)
+    head.branch_bases.pop_back();
 }
 
-/// Whether no run has the thread and nothing of it is to be written. The map holds it once.
-bool is_idle(const book_ptr& of) {
-  return of.use_count() == 1 && of->saved == of->given &&
-         std::ranges::all_of(of->cursors, [](const auto& c) { return c.second->tasks.empty(); });
-}
-
-/// An older checkpoint that somebody looked for may be one to begin a branch at.
-void keep_side(cursor& at, loaded_point side) {
-  at.sides.push_front(std::move(side));
-  if (at.sides.size() > sides_max)
-    at.sides.pop_back();
-}
-
-bool is_at(const loaded_point& p, std::string_view id) noexcept {
+bool is_at(const loaded_checkpoint& p, std::string_view id) noexcept {
   return p.saved.point && p.saved.point->id == id;
 }
 
 } // namespace
 
-class sqlite_saver::impl {
-public:
-  impl(const std::string& path, const sqlite_saver_options& options)
-      : options_{options}, writer_{sqlite_writer::start(path, options)}, lessor_{path, writer_},
-        reader_{path, options.busy_timeout, row_cipher{options.encryption_key}} {}
-  ~impl() { writer_->stop(); }
-
-  std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,
-                                       const layout_ptr& as);
-  std::vector<saved_checkpoint> list(const thread_key& key, const checkpoint_query& query,
-                                     const layout_ptr& as);
-  std::string head(const thread_key& key);
-  void put(const thread_key& key, checkpoint_ptr point, bool now);
-  void put_task(const thread_key& key, const checkpoint& of, task_record&& record);
-  bool when_saved(const thread_key& key, std::function<void()> done);
-  void check(const thread_key& key);
-  void put_effect(std::string_view thread_id, effect_job&& effect);
-  void settle_effect(std::string_view thread_id, std::string_view key);
-  void settle(std::string_view thread_id);
-  void settle_all();
-  void forget(std::string_view thread_id);
-  void forget_older(std::string_view thread_id);
-  [[nodiscard]] lease_ptr hold(const std::string& thread_id, lease_ptr own);
-  [[nodiscard]] sqlite_writer& writer() noexcept { return *writer_; }
-  [[nodiscard]] sqlite_lessor& lessor() noexcept { return lessor_; }
-  template <class Read>
-  auto reading(Read read) {
-    const auto lock = std::scoped_lock{read_mutex_};
-    return read(reader_);
-  }
-
-private:
-  using lock_type = std::unique_lock<std::mutex>;
-
-  [[nodiscard]] book_ptr& book_of(std::string_view thread_id);
-  [[nodiscard]] cursor_ptr cursor_of(book& of, const thread_key& key);
-  void start_over(const thread_key& key);
-  void sweep();
-  void sweep(book& of);
-  [[nodiscard]] bool is_current(lock_type&, const book_ptr&, cursor&);
-  static void learn(const book& of, cursor& at, loaded_point newest);
-  [[nodiscard]] static const loaded_point* base_for(const cursor&, const checkpoint&);
-  void write(job&, const checkpoint&, const loaded_point* base) const;
-
-  const sqlite_saver_options options_;
-  std::shared_ptr<sqlite_writer> writer_;
-  sqlite_lessor lessor_;
-  std::mutex read_mutex_;
-  sqlite_reader reader_;
-  std::map<std::string, book_ptr, std::less<>> books_; // under the writer's lock
-  std::uint64_t uses_ = 0;
-};
-
-book_ptr& sqlite_saver::impl::book_of(std::string_view thread_id) {
-  auto found = books_.find(thread_id);
-  if (found == books_.end()) {
-    if (books_.size() >= options_.threads_max)
-      sweep();
-    found = books_.emplace(thread_id, std::make_shared<book>()).first;
+thread_state_ptr& sqlite_saver::impl::state_of(std::string_view thread_id) {
+  auto found = threads_.find(thread_id);
+  if (found == threads_.end()) {
+    if (threads_.size() >= options_.threads_max)
+      evict();
+    found = threads_.emplace(thread_id, std::make_shared<thread_state>()).first;
     found->second->thread_id = thread_id;
   }
   found->second->last_used = ++uses_;
   return found->second;
 }
 
-/// Forgets the older half of the threads that no run has and nothing is written of.
-void sqlite_saver::impl::sweep() {
+/// Removes the less recently used half of the threads from the cache, except those in use.
+void sqlite_saver::impl::evict() {
   const auto limit = uses_ - options_.threads_max / 2;
-  std::erase_if(books_, [&](const auto& b) {
+  std::erase_if(threads_, [&](const auto& b) {
     return b.second->last_used < limit && !b.second->failed && is_idle(b.second);
   });
 }
 
-/// The same for the subgraphs of a thread. What goes is read from the database when it is wanted
-/// again, and its next checkpoint is written whole.
-void sqlite_saver::impl::sweep(book& of) {
+/// Removes the less recently used half of a thread's subgraphs from the cache, except those in use.
+/// They are read from the database when needed again; their next checkpoint is then a whole row.
+void sqlite_saver::impl::evict(thread_state& thread) {
   auto used = std::vector<std::uint64_t>{};
-  for (const auto& [ns, at] : of.cursors)
-    used.push_back(at->last_used);
+  for (const auto& [ns, head] : thread.namespaces)
+    used.push_back(head->last_used);
   const auto middle = used.begin() + std::ssize(used) / 2;
   std::ranges::nth_element(used, middle);
-  std::erase_if(of.cursors, [limit = *middle](const auto& c) {
-    const auto& [ns, at] = c;
-    return !ns.empty() && at->last_used < limit && at.use_count() == 1 && at->tasks.empty();
+  std::erase_if(thread.namespaces, [limit = *middle](const auto& c) {
+    const auto& [ns, head] = c;
+    return !ns.empty() && head->last_used < limit && head.use_count() == 1 && head->tasks.empty();
   });
 }
 
-cursor_ptr sqlite_saver::impl::cursor_of(book& of, const thread_key& key) {
-  auto found = of.cursors.find(key.ns);
-  if (found == of.cursors.end()) {
-    if (of.cursors.size() >= cursors_max)
-      sweep(of);
-    found = of.cursors.emplace(key.ns, std::make_shared<cursor>()).first;
+namespace_head_ptr sqlite_saver::impl::namespace_of(thread_state& thread, const thread_key& key) {
+  auto found = thread.namespaces.find(key.ns);
+  if (found == thread.namespaces.end()) {
+    if (thread.namespaces.size() >= namespaces_max)
+      evict(thread);
+    found = thread.namespaces.emplace(key.ns, std::make_shared<namespace_head>()).first;
     found->second->key = key;
   }
   found->second->last_used = ++uses_;
   return found->second;
 }
 
-/// What failed is over when nobody has the thread any more, or when a run takes it.
-void sqlite_saver::impl::start_over(const thread_key& key) {
-  if (const auto found = books_.find(key.thread_id); key.ns.empty() && found != books_.end() &&
-                                                     found->second->failed &&
-                                                     found->second->leases == 0)
-    books_.erase(found);
+/// Removes the state of a thread with a failed write once no run holds the thread, so that the next
+/// run starts from what the database contains.
+void sqlite_saver::impl::drop_failed_state(const thread_key& key) {
+  if (const auto found = threads_.find(key.thread_id); key.ns.empty() && found != threads_.end() &&
+                                                       found->second->failed &&
+                                                       found->second->leases == 0)
+    threads_.erase(found);
 }
 
-lease_ptr sqlite_saver::impl::hold(const std::string& thread_id, lease_ptr own) {
+lease_ptr sqlite_saver::impl::pin(const std::string& thread_id, lease_ptr own) {
   const auto lock = std::scoped_lock{writer_->mutex()};
-  if (const auto found = books_.find(thread_id); found != books_.end() && found->second->failed)
-    books_.erase(found); // what failed for an earlier run is over
-  const auto& of = book_of(thread_id);
-  for (const auto& [ns, at] : of->cursors)
-    at->is_written = false;
-  ++of->leases;
-  return std::make_shared<holding_lease>(std::move(own), of, writer_);
+  if (const auto found = threads_.find(thread_id); found != threads_.end() && found->second->failed)
+    threads_.erase(found); // the failure concerned an earlier run
+  const auto& thread = state_of(thread_id);
+  for (const auto& [ns, head] : thread->namespaces)
+    head->is_written = false;
+  ++thread->leases;
+  return std::make_shared<pinned_lease>(std::move(own), thread, writer_);
 }
 
-/// Whether what is known of a thread is what the database has: another process may have written.
-bool sqlite_saver::impl::is_current(lock_type& lock, const book_ptr& of, cursor& at) {
-  if (!at.is_known)
+/// Whether the cached newest checkpoint is also the newest in the database. Another process may
+/// have written one.
+bool sqlite_saver::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
+                                    namespace_head& head) {
+  if (!head.is_known)
     return false;
-  if (of->saved != of->given || !at.tasks.empty())
-    return true; // what we are about to write is checked then
-  const auto known = at.head.saved.point ? at.head.saved.point->id : std::string{};
+  if (thread->saved != thread->enqueued || !head.tasks.empty())
+    return true; // writes are pending: the writer will compare with the database
+  const auto known = head.newest.saved.point ? head.newest.saved.point->id : std::string{};
   lock.unlock();
-  const auto found = reading([&](sqlite_reader& r) { return r.head(at.key); });
+  const auto found = reading([&](sqlite_reader& r) { return r.head(head.key); });
   lock.lock();
   return found.id == known;
 }
 
-/// What the database has becomes what is known, unless it was read beside a run that has written:
-/// that knows better, and finds out by itself when somebody else has written as well.
-void sqlite_saver::impl::learn(const book& of, cursor& at, loaded_point newest) {
-  if ((of.leases > 0 && at.is_written) || of.saved != of.given || !at.tasks.empty())
+/// Caches the newest checkpoint as read from the database. Not if a run of this process has written
+/// or is about to write: its state is newer, and the writer detects a conflict with other
+/// processes.
+void sqlite_saver::impl::adopt_newest(const thread_state& thread, namespace_head& head,
+                                      loaded_checkpoint newest) {
+  if ((thread.leases > 0 && head.is_written) || thread.saved != thread.enqueued ||
+      !head.tasks.empty())
     return;
-  at.is_known = true;
-  at.head = std::move(newest);
+  head.is_known = true;
+  head.newest = std::move(newest);
 }
 
 std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, std::string_view id,
                                                          const layout_ptr& as) {
   auto lock = std::unique_lock{writer_->mutex()};
-  start_over(key);
-  const auto of = book_of(key.thread_id);
-  const auto at = cursor_of(*of, key);
-  if (is_current(lock, of, *at)) {
-    if (!at->head.saved.point)
+  drop_failed_state(key);
+  const auto thread = state_of(key.thread_id);
+  const auto head = namespace_of(*thread, key);
+  if (is_current(lock, thread, *head)) {
+    if (!head->newest.saved.point)
       return std::nullopt;
-    if (id.empty() || is_at(at->head, id))
-      if (at->head.saved.point->layout == as)
-        return at->head.saved;
+    if (id.empty() || is_at(head->newest, id))
+      if (head->newest.saved.point->layout == as)
+        return head->newest.saved;
   }
-  writer_->wait_for(lock, of);
-  const auto given = of->given;
+  writer_->wait_for(lock, thread);
+  const auto enqueued = thread->enqueued;
   lock.unlock();
   auto found = reading([&](sqlite_reader& r) { return r.load(key, id, as); });
   const auto newest = reading([&](sqlite_reader& r) { return r.head(key); });
   lock.lock();
   if (!found) {
-    if (id.empty() && of->given == given)
-      learn(*of, *at, {});
+    if (id.empty() && thread->enqueued == enqueued)
+      adopt_newest(*thread, *head, {});
     return std::nullopt;
   }
   if (found->saved.point->id != newest.id) {
-    keep_side(*at, *found);
-  } else if (of->given == given) {
-    learn(*of, *at, *found);
+    keep_branch_base(*head, *found);
+  } else if (thread->enqueued == enqueued) {
+    adopt_newest(*thread, *head, *found);
   }
   return std::move(found->saved);
 }
@@ -248,54 +180,58 @@ std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, 
 std::vector<saved_checkpoint> sqlite_saver::impl::list(const thread_key& key,
                                                        const checkpoint_query& query,
                                                        const layout_ptr& as) {
-  settle(key.thread_id);
+  wait_for_writes(key.thread_id);
   auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
-  if (query.limit == 1 && !out.empty()) { // somebody looks for one to go on from
+  if (query.limit == 1 && !out.empty()) { // probably the start of a branch
     const auto lock = std::scoped_lock{writer_->mutex()};
-    const auto at = cursor_of(*book_of(key.thread_id), key);
-    keep_side(*at, {out.front(), 0, 0, 0, false});
+    const auto head = namespace_of(*state_of(key.thread_id), key);
+    keep_branch_base(*head, {out.front(), 0, 0, 0, false});
   }
   return out;
 }
 
 std::string sqlite_saver::impl::head(const thread_key& key) {
   auto lock = std::unique_lock{writer_->mutex()};
-  start_over(key);
-  const auto of = book_of(key.thread_id);
-  const auto at = cursor_of(*of, key);
-  if (is_current(lock, of, *at))
-    return at->head.saved.point ? at->head.saved.point->id : std::string{};
-  writer_->wait_for(lock, of);
-  const auto given = of->given;
+  drop_failed_state(key);
+  const auto thread = state_of(key.thread_id);
+  const auto head = namespace_of(*thread, key);
+  if (is_current(lock, thread, *head))
+    return head->newest.saved.point ? head->newest.saved.point->id : std::string{};
+  writer_->wait_for(lock, thread);
+  const auto enqueued = thread->enqueued;
   lock.unlock();
   const auto found = reading([&](sqlite_reader& r) { return r.head(key); });
   lock.lock();
-  if (found.id.empty() && of->given == given)
-    learn(*of, *at, {});
+  if (found.id.empty() && thread->enqueued == enqueued)
+    adopt_newest(*thread, *head, {});
   return found.id;
 }
 
-/// What a checkpoint is written as a difference from; null: it is written whole.
-const loaded_point* sqlite_saver::impl::base_for(const cursor& at, const checkpoint& point) {
-  const auto* base = static_cast<const loaded_point*>(nullptr);
-  if (is_at(at.head, point.parent))
-    base = &at.head;
-  for (const auto& side : at.sides)
-    if (base == nullptr && is_at(side, point.parent))
-      base = &side;
+/// Returns the checkpoint to which a new one is written as a delta; null if it is written whole.
+const loaded_checkpoint* sqlite_saver::impl::base_for(const namespace_head& head,
+                                                      const checkpoint& point) {
+  const auto* base = static_cast<const loaded_checkpoint*>(nullptr);
+  if (is_at(head.newest, point.parent))
+    base = &head.newest;
+  for (const auto& base_candidate : head.branch_bases)
+    if (base == nullptr && is_at(base_candidate, point.parent))
+      base = &base_candidate;
   if (base == nullptr || !base->is_same_layout || base->saved.point->layout != point.layout)
     return nullptr;
   return base;
 }
 
-void sqlite_saver::impl::write(job& j, const checkpoint& point, const loaded_point* base) const {
+/// Writes the row of a checkpoint: a delta, or a whole row if there is no base or the chain of
+/// deltas is too long.
+void sqlite_saver::impl::write(pending_write& j, const checkpoint& point,
+                               const loaded_checkpoint* base) const {
   const auto is_too_long = [&](std::int64_t whole) {
     return base->chain > chain_factor * whole + chain_min;
   };
   const auto write_row = [&](const checkpoint* from) {
     j.row.clear();
-    write_point(j.row, point, from, &j.at->key);
-    check_row(j.row, j.at->key);
+    write_checkpoint(j.row, point, from, &j.head->key);
+    check_row_limits(j.row, j.head->key);
     return static_cast<std::int64_t>(j.row.size()) + row_overhead;
   };
   j.whole = base != nullptr ? base->whole : 0;
@@ -305,176 +241,182 @@ void sqlite_saver::impl::write(job& j, const checkpoint& point, const loaded_poi
     j.chain = base->chain + write_row(base->saved.point.get());
     j.base = base->saved.point->id;
   }
-  j.head = {point.id, point.parent, point.source, point.step};
-  j.is_point = true;
+  j.header = {point.id, point.parent, point.source, point.step};
+  j.is_checkpoint = true;
 }
 
 void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point, bool now) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty() && point->layout);
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
-  const auto of = book_of(key.thread_id);
-  const auto at = cursor_of(*of, key);
-  if (of->failed)
-    throw saver_error{*of->failed};
-  auto newest = at->head.saved.point ? at->head.saved.point->id : std::string{};
-  if (!at->is_known) { // put without a look before: what is there must be older
+  const auto thread = state_of(key.thread_id);
+  const auto head = namespace_of(*thread, key);
+  if (thread->failed)
+    throw saver_error{*thread->failed};
+  auto newest = head->newest.saved.point ? head->newest.saved.point->id : std::string{};
+  if (!head->is_known) { // the run has not loaded the thread: compare with the database
     lock.unlock();
-    newest = head(key);
+    newest = this->head(key);
     lock.lock();
   }
   auto base =
-      base_for(*at, *point) != nullptr ? std::optional{*base_for(*at, *point)} : std::nullopt;
-  auto j = job{};
-  j.of = of;
-  j.at = at;
-  lock.unlock(); // a run writes its thread alone: what it is written from stays
+      base_for(*head, *point) != nullptr ? std::optional{*base_for(*head, *point)} : std::nullopt;
+  auto j = pending_write{};
+  j.thread = thread;
+  j.head = head;
+  // Without the lock, because writing JSON takes long. Only one run writes a thread, so the base
+  // does not change meanwhile.
+  lock.unlock();
   write(j, *point, base ? &*base : nullptr);
   lock.lock();
-  if (newest >= point->id || (at->head.saved.point && at->head.saved.point->id != newest))
+  if (newest >= point->id || (head->newest.saved.point && head->newest.saved.point->id != newest))
     throw saver_error{make_error_code(saver_errc::conflict),
                       "thread '" + key.thread_id + "' already has checkpoint " + point->id +
-                          ": another run is on it; nothing was overwritten"};
+                          " or a newer one: another run is writing to it; nothing was overwritten"};
   j.before = newest;
-  j.layout = writer_->text_of(point->layout);
-  j.ends_effects = key.ns.empty() && std::exchange(of->may_have_effects, false);
+  j.layout = writer_->layout_text(point->layout);
+  j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);
   const auto ends_effects = j.ends_effects;
-  const auto follows = is_at(at->head, point->parent);
+  // Task records of the newest checkpoint travel in the row of its successor.
+  const auto follows = is_at(head->newest, point->parent);
   if (follows)
-    j.tasks = std::exchange(at->tasks, {});
+    j.tasks = std::exchange(head->tasks, {});
   else
-    writer_->flush(of);
-  at->head = {{std::move(point), {}}, 0, j.chain, j.whole, true};
-  at->is_known = true;
-  at->is_written = true;
+    writer_->flush(thread);
+  head->newest = {{std::move(point), {}}, 0, j.chain, j.whole, true};
+  head->is_known = true;
+  head->is_written = true;
   if (ends_effects) {
-    of->effects.clear();
-    of->effects_ended = of->given + 1;
+    thread->effects.clear();
+    thread->effects_ended = thread->enqueued + 1;
   }
-  now ? writer_->give_now(lock, std::move(j)) : writer_->give(std::move(j));
-  if (now && of->failed)
-    throw saver_error{*of->failed};
+  now ? writer_->write_or_enqueue(lock, std::move(j)) : writer_->enqueue(std::move(j));
+  if (now && thread->failed)
+    throw saver_error{*thread->failed};
 }
 
 void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point,
                                   task_record&& record) {
   auto text = std::string{};
   write_task(text, record, *point.layout, &key);
-  check_row(text, key);
+  check_row_limits(text, key);
   const auto lock = std::scoped_lock{writer_->mutex()};
-  const auto of = book_of(key.thread_id);
-  const auto at = cursor_of(*of, key);
-  if (of->failed)
-    throw saver_error{*of->failed};
-  if (!is_at(at->head, point.id) || at->head.saved.point->layout != point.layout) {
-    // Of an older one, or of one that is not kept in memory: by itself.
-    writer_->flush(of);
-    if (is_at(at->head, point.id)) { // in another layout, which this record does not fit
-      at->is_known = false;
-      at->head = {};
+  const auto thread = state_of(key.thread_id);
+  const auto head = namespace_of(*thread, key);
+  if (thread->failed)
+    throw saver_error{*thread->failed};
+  if (!is_at(head->newest, point.id) || head->newest.saved.point->layout != point.layout) {
+    // A record for an older checkpoint, or for one that is not cached: write it separately.
+    writer_->flush(thread);
+    if (is_at(head->newest, point.id)) { // cached with another layout, to which it cannot be added
+      head->is_known = false;
+      head->newest = {};
     }
-    auto j = job{};
-    j.of = of;
-    j.at = at;
-    j.head.id = point.id;
-    j.layout = writer_->text_of(point.layout);
+    auto j = pending_write{};
+    j.thread = thread;
+    j.head = head;
+    j.header.id = point.id;
+    j.layout = writer_->layout_text(point.layout);
     j.tasks.push_back(std::move(text));
-    writer_->give(std::move(j));
+    writer_->enqueue(std::move(j));
     return;
   }
-  if (at->tasks.empty())
-    writer_->linger(of, at);
-  at->tasks.push_back(std::move(text));
-  at->is_written = true;
-  at->head.index.add(at->head.saved.tasks, std::move(record));
+  if (head->tasks.empty())
+    writer_->schedule_flush(thread, head);
+  head->tasks.push_back(std::move(text));
+  head->is_written = true;
+  head->newest.index.add(head->newest.saved.tasks, std::move(record));
 }
 
-void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_job&& effect) {
+void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_write&& effect) {
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
-  const auto of = book_of(thread_id);
-  if (of->failed)
-    throw saver_error{*of->failed};
-  writer_->flush(of); // what was told of tasks before is written before
-  of->may_have_effects = true;
-  auto j = job{};
-  j.of = of;
-  j.at = cursor_of(*of, {std::string{thread_id}, {}});
+  const auto thread = state_of(thread_id);
+  if (thread->failed)
+    throw saver_error{*thread->failed};
+  writer_->flush(thread); // earlier task records must be written before the effect
+  thread->may_have_effects = true;
+  auto j = pending_write{};
+  j.thread = thread;
+  j.head = namespace_of(*thread, {std::string{thread_id}, {}});
   const auto name = effect.key;
   j.effect = std::move(effect);
-  writer_->give(std::move(j));
-  of->effects[name] = of->given;
+  writer_->enqueue(std::move(j));
+  thread->effects[name] = thread->enqueued;
 }
 
-/// Waits until what was given for one effect is written. Its siblings' notes are not waited for:
-/// this is asked before each call, by the thread that runs it.
-void sqlite_saver::impl::settle_effect(std::string_view thread_id, std::string_view key) {
+/// Waits until the record of one effect is written. It does not wait for records of other effects,
+/// because this is called before each tool call, on the thread that runs it.
+void sqlite_saver::impl::wait_for_effect(std::string_view thread_id, std::string_view key) {
   auto lock = std::unique_lock{writer_->mutex()};
-  const auto found = books_.find(thread_id);
-  if (found == books_.end())
+  const auto found = threads_.find(thread_id);
+  if (found == threads_.end())
     return;
-  const auto of = found->second;
-  const auto last = of->effects.find(key);
-  if (of->saved < std::max(of->effects_ended, last != of->effects.end() ? last->second : 0))
-    writer_->wait_for(lock, of);
+  const auto thread = found->second;
+  const auto last = thread->effects.find(key);
+  if (thread->saved <
+      std::max(thread->effects_ended, last != thread->effects.end() ? last->second : 0))
+    writer_->wait_for(lock, thread);
 }
 
 bool sqlite_saver::impl::when_saved(const thread_key& key, std::function<void()> done) {
   const auto lock = std::scoped_lock{writer_->mutex()};
-  const auto found = books_.find(key.thread_id);
-  if (found == books_.end())
+  const auto found = threads_.find(key.thread_id);
+  if (found == threads_.end())
     return false;
-  auto& of = found->second;
-  writer_->flush(of);
-  if (of->saved == of->given)
+  auto& thread = found->second;
+  writer_->flush(thread);
+  if (thread->saved == thread->enqueued)
     return false;
-  of->waiting.emplace_back(of->given, std::move(done));
+  thread->on_saved.emplace_back(thread->enqueued, std::move(done));
   return true;
 }
 
 void sqlite_saver::impl::check(const thread_key& key) {
   const auto lock = std::scoped_lock{writer_->mutex()};
-  if (const auto found = books_.find(key.thread_id); found != books_.end() && found->second->failed)
+  if (const auto found = threads_.find(key.thread_id);
+      found != threads_.end() && found->second->failed)
     throw saver_error{*found->second->failed};
 }
 
-/// Waits until all that was given for a thread is written.
-void sqlite_saver::impl::settle(std::string_view thread_id) {
+/// Waits until all enqueued writes of a thread are done.
+void sqlite_saver::impl::wait_for_writes(std::string_view thread_id) {
   auto lock = std::unique_lock{writer_->mutex()};
-  if (const auto found = books_.find(thread_id); found != books_.end()) {
-    const auto of = found->second;
-    writer_->wait_for(lock, of);
+  if (const auto found = threads_.find(thread_id); found != threads_.end()) {
+    const auto thread = found->second;
+    writer_->wait_for(lock, thread);
   }
 }
 
-void sqlite_saver::impl::settle_all() {
+void sqlite_saver::impl::wait_for_all_writes() {
   auto lock = std::unique_lock{writer_->mutex()};
-  const auto all = books_; // others come and go meanwhile
-  for (const auto& [id, of] : all)
-    writer_->wait_for(lock, of);
+  const auto all = threads_; // a copy: the map changes while the lock is released
+  for (const auto& [id, thread] : all)
+    writer_->wait_for(lock, thread);
 }
 
 void sqlite_saver::impl::forget(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
-  if (const auto found = books_.find(thread_id); found != books_.end())
-    books_.erase(found);
+  if (const auto found = threads_.find(thread_id); found != threads_.end())
+    threads_.erase(found);
 }
 
-/// Checkpoints have gone, of one thread or of all. Where a run is under way, its newest are there;
-/// older ones may not be.
-void sqlite_saver::impl::forget_older(std::string_view thread_id) {
+/// Updates the cache after checkpoints were deleted, in one thread or, if empty, in all. Older
+/// checkpoints may no longer exist. The newest ones of threads in use do, because pruning keeps
+/// them.
+void sqlite_saver::impl::forget_branch_bases(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
-  std::erase_if(books_, [&](const auto& b) {
+  std::erase_if(threads_, [&](const auto& b) {
     if (!thread_id.empty() && b.first != thread_id)
       return false;
-    for (const auto& [ns, at] : b.second->cursors)
-      at->sides.clear();
+    for (const auto& [ns, head] : b.second->namespaces)
+      head->branch_bases.clear();
     return is_idle(b.second);
   });
 }
 
 sqlite_saver::sqlite_saver(std::string path, sqlite_saver_options options)
-    : impl_{std::make_shared<impl>(shared_file(path), options)} {}
+    : impl_{std::make_shared<impl>(checked_file_path(path), options)} {}
 
 sqlite_saver::~sqlite_saver() = default;
 
@@ -500,8 +442,8 @@ void sqlite_saver::put_now(const thread_key& key, checkpoint_ptr point) {
   impl_->put(key, std::move(point), true);
 }
 
-void sqlite_saver::put_task(const thread_key& key, const checkpoint& of, task_record record) {
-  impl_->put_task(key, of, std::move(record));
+void sqlite_saver::put_task(const thread_key& key, const checkpoint& parent, task_record record) {
+  impl_->put_task(key, parent, std::move(record));
 }
 
 bool sqlite_saver::when_saved(const thread_key& key, std::function<void()> done) {
@@ -514,36 +456,36 @@ void sqlite_saver::check(const thread_key& key) {
 
 void sqlite_saver::take(const std::string& thread_id, when_in_use choice,
                         std::function<void(result<lease_ptr>)> done) {
-  // The run that waits may outlive the saver, and is told so by the lessor.
-  impl_->lessor().take(
+  // A waiting run may outlive this object; sqlite_lease_manager then calls back with an error.
+  impl_->leases().take(
       thread_id, choice,
       [thread_id, saver = std::weak_ptr{impl_}, done = std::move(done)](result<lease_ptr> got) {
         const auto alive = saver.lock();
-        done(got && alive ? alive->hold(thread_id, std::move(*got)) : std::move(got));
+        done(got && alive ? alive->pin(thread_id, std::move(*got)) : std::move(got));
       });
 }
 
-std::optional<effect_note> sqlite_saver::find_effect(std::string_view thread_id,
-                                                     std::string_view key) {
-  impl_->settle_effect(thread_id, key);
+std::optional<effect_record> sqlite_saver::find_effect(std::string_view thread_id,
+                                                       std::string_view key) {
+  impl_->wait_for_effect(thread_id, key);
   return impl_->reading([&](sqlite_reader& r) { return r.find_effect(thread_id, key); });
 }
 
 void sqlite_saver::put_effect(std::string_view thread_id, std::string_view key,
-                              std::optional<effect_note> note) {
-  impl_->put_effect(thread_id, {std::string{key}, std::move(note)});
+                              std::optional<effect_record> record) {
+  impl_->put_effect(thread_id, {std::string{key}, std::move(record)});
 }
 
 void sqlite_saver::delete_thread(std::string_view thread_id) {
-  impl_->settle(thread_id);
+  impl_->wait_for_writes(thread_id);
   impl_->writer().run([&](database& db) { remove_thread(db, thread_id); });
   impl_->forget(thread_id);
 }
 
 std::size_t sqlite_saver::delete_runs(const std::vector<std::string>& run_ids) {
-  impl_->settle_all();
+  impl_->wait_for_all_writes();
   const auto threads = impl_->reading([&](sqlite_reader& r) { return r.threads_of_runs(run_ids); });
-  const auto leases = take_all(impl_->lessor(), threads);
+  const auto leases = acquire_all(impl_->leases(), threads);
   auto gone = std::size_t{0};
   impl_->writer().run([&](database& db) { gone = remove_runs(db, threads, run_ids); });
   for (const auto& thread_id : threads)
@@ -552,17 +494,18 @@ std::size_t sqlite_saver::delete_runs(const std::vector<std::string>& run_ids) {
 }
 
 std::string sqlite_saver::export_thread(std::string_view thread_id) {
-  impl_->settle(thread_id);
+  impl_->wait_for_writes(thread_id);
   const auto rows = impl_->reading([&](sqlite_reader& r) { return r.export_rows(thread_id); });
   if (rows.points.empty())
     throw saver_error{make_error_code(saver_errc::failed),
-                      "there is no thread '" + std::string{thread_id} + "' to export"};
+                      "thread '" + std::string{thread_id} +
+                          "' does not exist, so it cannot be exported"};
   return write_thread(thread_id, rows);
 }
 
 void sqlite_saver::import_thread(std::string_view thread_id, std::string_view bytes) {
   const auto thread = read_thread(bytes);
-  impl_->settle(thread_id);
+  impl_->wait_for_writes(thread_id);
   impl_->writer().run([&](database& db) { import_rows(db, thread_id, thread); });
   impl_->forget(thread_id);
 }
@@ -572,22 +515,22 @@ std::vector<thread_summary> sqlite_saver::threads(std::string_view after, std::s
 }
 
 std::optional<json::object> sqlite_saver::show(const thread_key& key, std::string_view id) {
-  impl_->settle(key.thread_id);
+  impl_->wait_for_writes(key.thread_id);
   return impl_->reading([&](sqlite_reader& r) { return r.show(key, id); });
 }
 
 std::vector<json::object> sqlite_saver::history(const thread_key& key,
                                                 const checkpoint_query& query) {
-  impl_->settle(key.thread_id);
+  impl_->wait_for_writes(key.thread_id);
   return impl_->reading([&](sqlite_reader& r) { return r.history(key, query); });
 }
 
 std::size_t sqlite_saver::prune(const prune_options& what) {
-  impl_->settle(what.thread_id);
+  impl_->wait_for_writes(what.thread_id);
   auto gone = std::size_t{0};
   impl_->writer().run([&](database& db) {
     gone = prune_rows(db, what);
-    impl_->forget_older(what.thread_id);
+    impl_->forget_branch_bases(what.thread_id);
   });
   return gone;
 }

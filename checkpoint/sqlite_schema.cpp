@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens database files: creates and migrates the tables, checks format version, encryption key and
+// owner, and sets file permissions. The tables are explained in docs/checkpoint-format.md.
 #include "sqlite_db.hpp"
 
 #include <superstep/base/file_size_signal.hpp>
@@ -15,10 +17,11 @@ namespace superstep::detail {
 
 namespace {
 
-/// "SStp", in the header of the file: what tells our databases from others.
+/// "SStp" in the header of the file distinguishes superstep's databases from others.
 constexpr auto application = std::int64_t{0x53537470};
 
-/// Number i brings a file of version i to version i + 1.
+/// Migrations: element i converts a file of version i to version i + 1. Released elements must not
+/// be changed.
 constexpr auto steps = std::array{R"sql(
 CREATE TABLE threads (
   no INTEGER PRIMARY KEY, thread TEXT NOT NULL, ns TEXT NOT NULL, created INTEGER NOT NULL,
@@ -51,32 +54,34 @@ CREATE INDEX items_by_end ON items (until) WHERE until > 0;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 )sql",
                                   R"sql(
--- Rows are encrypted for their thread, too, and a file says when it is not encrypted (check_key).
+-- Rows are bound to their thread when encrypted, and unencrypted files are marked (check_key).
 )sql"};
-constexpr auto version_of_today = static_cast<std::int64_t>(steps.size());
-/// Files from this version on have the tables of today, and can be read as they are.
-constexpr auto version_to_read = std::int64_t{2};
+constexpr auto current_version = static_cast<std::int64_t>(steps.size());
+/// Files of this version and later have the current tables and can be read without a migration.
+constexpr auto oldest_readable_version = std::int64_t{2};
 
 [[noreturn]] void refuse(const database& db, saver_errc code, const std::string& why) {
   throw saver_error{make_error_code(code),
                     "checkpoints in '" + db.path() + "': " + why + "; nothing was written to it"};
 }
 
-/// The version of the file; 0: it is empty. To be asked in a transaction: while another process
-/// makes the file, one answer is from before and the next from after.
+/// Returns the version of the file; 0 if it is empty. Must be called in a transaction: otherwise
+/// the queries may see the file before and after another process creates its tables.
 std::int64_t version_of(database& db) {
   const auto whose = db.pragma("PRAGMA application_id");
   const auto version = db.pragma("PRAGMA user_version");
-  if (whose == application && version > version_of_today)
+  if (whose == application && version > current_version)
     refuse(db, saver_errc::newer_format,
-           "the file has format " + std::to_string(version) + ", this superstep knows up to " +
-               std::to_string(version_of_today) + ": use the newer one");
+           "the file has format " + std::to_string(version) +
+               ", but this version of superstep reads formats up to " +
+               std::to_string(current_version) + ": use a newer version");
   if (whose != application && db.pragma("SELECT count(*) FROM sqlite_schema") != 0)
-    refuse(db, saver_errc::corrupt, "the file is a database, but not of superstep");
+    refuse(db, saver_errc::corrupt,
+           "the file is the database of another program: specify another path");
   return whose == application ? version : 0;
 }
 
-/// What is kept encrypted, to know the key again by.
+/// A known text that is stored encrypted, to recognize the key when the file is opened again.
 constexpr auto proof = std::string_view{"superstep"};
 constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 
@@ -85,11 +90,12 @@ constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 }
 
 [[noreturn]] void refuse_plain(const database& db) {
-  refuse_key(db, "the file is not encrypted, and a key is given: export its threads into a new "
-                 "file that is");
+  refuse_key(db, "the file is not encrypted, but a key is given: open it without a key, or export "
+                 "its threads and import them into a new file with the key");
 }
 
-/// Whether the file says with which key it is encrypted, or that it is not; refuses another one.
+/// Whether the file records if it is encrypted. If it does, checks that the key of this connection
+/// matches, and throws otherwise.
 bool has_its_key(database& db) {
   auto find = db.prepare("SELECT name, value FROM facts WHERE name IN ('key', 'plain') ORDER BY 1");
   if (!find.step())
@@ -99,15 +105,15 @@ bool has_its_key(database& db) {
   if (find.text(0) == "plain")
     return true;
   if (!db.cipher().is_on())
-    refuse_key(db, "the file is encrypted, and no key is given");
+    refuse_key(db, "the file is encrypted, but no key is given");
   if (const auto found = db.cipher().open(find.bytes(1), proof_place); !found || *found != proof)
     refuse_key(db, "the file is encrypted with another key");
   return true;
 }
 
-/// Who writes to a file first says which it is, so that no other one writes otherwise: not even
-/// into a file whose tables are still empty.
-void say_key(database& db) {
+/// Records whether the file is encrypted. The first writer does this, even if the tables are still
+/// empty, so that later writers cannot disagree.
+void record_encryption(database& db) {
   const auto* rows = "SELECT EXISTS (SELECT 1 FROM points) OR EXISTS (SELECT 1 FROM items) OR "
                      "EXISTS (SELECT 1 FROM outputs) OR EXISTS (SELECT 1 FROM effects)";
   if (db.cipher().is_on() && db.pragma(rows) != 0)
@@ -119,42 +125,44 @@ void say_key(database& db) {
   add.run();
 }
 
-/// A file is encrypted from its beginning with one key, or not at all.
+/// Checks the key of this connection, or records it if this is the first one to write. A file is
+/// encrypted with one key from the beginning, or not at all.
 void check_key(database& db) {
   if (has_its_key(db) || (db.is_read_only() && !db.cipher().is_on()))
     return;
   db.in_transaction("BEGIN IMMEDIATE", [&] {
-    if (!has_its_key(db)) // another process may have been first
-      say_key(db);
+    if (!has_its_key(db)) // again: another process may have recorded it in the meantime
+      record_encryption(db);
   });
 }
 
 } // namespace
 
-const std::string& shared_file(const std::string& path) {
+const std::string& checked_file_path(const std::string& path) {
   if (path.empty() || path == ":memory:" || path.starts_with("file:"))
     throw saver_error{make_error_code(saver_errc::failed),
                       "checkpoints in '" + path +
-                          "': is no path of a file: give one, or use a memory_saver for threads "
-                          "that are not to last"};
+                          "': not the path of a file: specify one, or use memory_saver for threads "
+                          "that need not be stored"};
   return path;
 }
 
 void open_schema(database& db) {
   auto version = std::int64_t{0};
   db.in_transaction("BEGIN", [&] { version = version_of(db); });
-  if (version == version_of_today || (version >= version_to_read && db.is_read_only()))
+  if (version == current_version || (version >= oldest_readable_version && db.is_read_only()))
     return;
   db.in_transaction("BEGIN IMMEDIATE", [&] {
-    // Another process may be at it as well: look again.
-    for (auto next = version_of(db); next < version_of_today; ++next)
+    // Read the version again: another process may have migrated the file in the meantime.
+    for (auto next = version_of(db); next < current_version; ++next)
       db.exec(steps[static_cast<std::size_t>(next)]);
     db.exec(("PRAGMA application_id = " + std::to_string(application)).c_str());
-    db.exec(("PRAGMA user_version = " + std::to_string(version_of_today)).c_str());
+    db.exec(("PRAGMA user_version = " + std::to_string(current_version)).c_str());
   });
 }
 
 void claim(database& db, const std::string& owner) {
+  // An empty name only checks that the file has no owner, so it needs no write transaction.
   db.in_transaction(owner.empty() ? "BEGIN" : "BEGIN IMMEDIATE", [&] {
     auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
     const auto has_owner = find.step();
@@ -163,13 +171,13 @@ void claim(database& db, const std::string& owner) {
       return;
     if (has_owner)
       refuse(db, saver_errc::wrong_owner,
-             "the file belongs to " + found + ": name another file, or move this one away");
+             "the file belongs to " + found + ": specify another file, or move this one away");
     if (owner.empty())
       return;
     if (db.pragma("SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM items)") != 0)
       refuse(db, saver_errc::wrong_owner,
-             "the file holds threads that " + owner +
-                 " did not write: name another file, or move this one away");
+             "the file contains threads that " + owner +
+                 " did not write: specify another file, or move this one away");
     auto add = db.prepare("INSERT INTO facts (name, value) VALUES ('owner', ?1)");
     add.bind_bytes(1, owner);
     add.run();
@@ -178,17 +186,17 @@ void claim(database& db, const std::string& owner) {
 
 namespace {
 
-/// Creates the file with mode 0600, unless it exists: SQLite would create it readable by all. What
-/// cannot be created is reported by SQLite.
+/// Creates the file with mode 0600 if it does not exist, because SQLite would create it readable by
+/// all users. A failure is reported by SQLite when it opens the file.
 void create_private(const std::string& path) noexcept {
   const auto fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0)
     ::close(fd);
 }
 
-/// Who looks at a file that cannot be written makes SQLite's files beside it so, too: they would
-/// keep everybody from writing when the file itself is allowed to be. They get its rights back.
-void pass_on_rights(const std::string& path) noexcept {
+/// Restores the mode of the -wal and -shm files. Opening a read-only database creates them
+/// read-only too, and they would still prevent writing after the database itself was made writable.
+void restore_file_modes(const std::string& path) noexcept {
   namespace fs = std::filesystem;
   auto failed = std::error_code{};
   const auto own = fs::status(path, failed).permissions();
@@ -198,7 +206,7 @@ void pass_on_rights(const std::string& path) noexcept {
     const auto beside = fs::status(path + ending, failed);
     if (!failed && fs::is_regular_file(beside) &&
         (beside.permissions() & fs::perms::owner_write) == fs::perms::none)
-      fs::permissions(path + ending, own, failed); // not ours to change: the error will say so
+      fs::permissions(path + ending, own, failed); // if this fails, SQLite reports it on writing
   }
 }
 
@@ -206,12 +214,13 @@ void pass_on_rights(const std::string& path) noexcept {
 
 database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
                           bool survives_power_loss, std::string_view key) {
+  // Reaching the file-size limit must be an error here, not a signal that ends the process.
   const auto is_an_error = file_size_signal_blocked{};
   create_private(path);
-  pass_on_rights(path);
+  restore_file_modes(path);
   auto db = database{path, database::access::read_write, busy_timeout, row_cipher{key}};
   open_schema(db);
-  db.exec_patiently("PRAGMA journal_mode = WAL");
+  db.exec_with_retry("PRAGMA journal_mode = WAL");
   db.exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   check_key(db);
   return db;
@@ -224,8 +233,8 @@ namespace superstep {
 std::optional<std::string> sqlite_owner(const std::string& path) {
   using detail::database;
   try {
-    constexpr auto patience = std::chrono::milliseconds{1'000};
-    auto db = database{path, database::access::read_only, patience, detail::row_cipher{{}}};
+    constexpr auto timeout = std::chrono::milliseconds{1'000};
+    auto db = database{path, database::access::read_only, timeout, detail::row_cipher{{}}};
     auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
     return find.step() ? std::optional{std::string{find.bytes(0)}} : std::nullopt;
   } catch (const saver_error&) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "point_codec.hpp"
+// The long-term store in an SQLite file: table `items`. Filters (store_filter.cpp), indexing
+// (store_index.cpp) and checks of namespaces (store_labels.cpp) are shared with memory_store.cpp.
+#include "checkpoint_codec.hpp"
+#include "exported_thread.hpp"
 #include "sqlite_db.hpp"
 #include "store_index.hpp"
 #include "store_labels.hpp"
-#include "thread_text.hpp"
 
 #include <superstep/checkpoint/sqlite_store.hpp>
 
@@ -22,7 +24,8 @@ using namespace detail;
 
 namespace {
 
-/// Labels with a zero byte between them, which no label holds: sorts as the list of labels does.
+/// Returns the labels joined by zero bytes. No label contains one, so the texts sort like the
+/// lists.
 std::string joined(const store_namespace& ns) {
   auto out = std::string{};
   for (const auto& label : ns) {
@@ -50,9 +53,10 @@ std::int64_t in_ms(std::chrono::system_clock::time_point at) {
   return std::chrono::duration_cast<milliseconds>(at.time_since_epoch()).count();
 }
 
-static_assert(std::endian::native == std::endian::little, "vectors are kept little end first");
+static_assert(std::endian::native == std::endian::little,
+              "vectors are stored in little-endian order");
 
-/// Vectors of one length: that length in four bytes, then their numbers.
+/// Returns the stored form of vectors: their common length in four bytes, then the floats.
 std::string written(const vectors& all) {
   auto out = std::string{};
   if (all.empty())
@@ -61,8 +65,9 @@ std::string written(const vectors& all) {
   out.append(reinterpret_cast<const char*>(&length), sizeof length);
   for (const auto& v : all) {
     if (v.size() != length)
-      throw std::invalid_argument{"the embedding gave vectors of " + std::to_string(length) +
-                                  " and of " + std::to_string(v.size()) + " numbers"};
+      throw std::invalid_argument{"the embedding returned vectors of different lengths (" +
+                                  std::to_string(length) + " and " + std::to_string(v.size()) +
+                                  ")"};
     out.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
   }
   return out;
@@ -83,12 +88,12 @@ vectors read_vectors(std::string_view bytes) {
   return out;
 }
 
-row_place place_of_item(std::string_view ns, std::string_view key) {
+row_place item_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key};
 }
 
-/// The vectors of an item, which stood at its own place once.
-row_place place_of_meaning(std::string_view ns, std::string_view key) {
+/// Returns the place of an item's vectors, distinct from the place of its value.
+row_place vectors_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key, "meaning"};
 }
 
@@ -106,7 +111,7 @@ constexpr auto is_there = "(until = 0 OR until > ?4)";
 
 } // namespace
 
-/// One connection, used by one thread at a time: each call is a transaction of its own.
+/// One connection, protected by a mutex. Each call is a separate transaction.
 class sqlite_store::impl {
 public:
   impl(const std::string& path, sqlite_store_options given)
@@ -146,10 +151,10 @@ public:
   void put(const std::string& ns, std::string_view key, const json::object& value,
            const store_put_options& put) {
     const auto meaning =
-        meaning_of(options_.embed, options_.fields, value, put); // outside the lock
+        embed_item(options_.embed, options_.fields, value, put); // outside the lock
     const auto ttl = put.ttl.value_or(options_.ttl).count();
-    const auto row = db_.cipher().seal(to_text(value), place_of_item(ns, key));
-    const auto found = db_.cipher().seal(written(meaning), place_of_meaning(ns, key));
+    const auto row = db_.cipher().seal(to_text(value), item_place(ns, key));
+    const auto found = db_.cipher().seal(written(meaning), vectors_place(ns, key));
     const auto lock = std::scoped_lock{mutex_};
     auto s = statement_use{put_};
     s->bind_bytes(1, ns);
@@ -159,7 +164,7 @@ public:
     else
       s->bind_text(3, row);
     s->bind(4, ttl);
-    s->bind(5, ttl > 0 ? later_by(now(), ttl) : 0);
+    s->bind(5, ttl > 0 ? add_saturated(now(), ttl) : 0);
     if (meaning.empty())
       s->bind_null(6);
     else
@@ -177,13 +182,13 @@ public:
   }
 
   std::vector<found_item> search(const store_query& query) {
-    const auto is_by_meaning = options_.embed && !query.text.empty();
+    const auto is_semantic = options_.embed && !query.text.empty();
     auto wanted = std::vector<float>{};
-    if (is_by_meaning)
+    if (is_semantic)
       wanted = embedded(options_.embed, {query.text}).front();
     const auto lock = std::scoped_lock{mutex_};
-    auto found = matching(query, is_by_meaning ? &wanted : nullptr);
-    if (is_by_meaning)
+    auto found = matching(query, is_semantic ? &wanted : nullptr);
+    if (is_semantic)
       found = nearest(std::move(found), query);
     renew(found);
     return found;
@@ -218,23 +223,27 @@ private:
   }
 
   [[nodiscard]] saver_error damaged(const found_item& of, const std::string& why) const {
-    return {make_error_code(saver_errc::corrupt),
-            "item '" + of.key + "' of the store in '" + db_.path() + "': it is damaged (" + why +
-                "); nothing was overwritten, other items can be read: put it again, or erase it"};
+    return {
+        make_error_code(saver_errc::corrupt),
+        "item '" + of.key + "' of the store in '" + db_.path() + "' is damaged (" + why +
+            "): put it again, or erase it; nothing was overwritten, and other items can be read"};
   }
 
   [[nodiscard]] found_item read(const statement& s) const {
     auto out =
         found_item{std::string{s.bytes(0)}, std::string{s.text(1)}, {}, s.number(3), s.number(4)};
-    const auto text = opened(s.bytes(2), out, place_of_item(out.ns, out.key));
+    const auto text = opened(s.bytes(2), out, item_place(out.ns, out.key));
     auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
     if (!parsed || !parsed->is_object())
-      throw damaged(out, parsed ? "it is no object" : parsed.error().text);
+      throw damaged(out, parsed ? "it is not a JSON object" : parsed.error().text);
     out.value = std::move(parsed->get_object());
     return out;
   }
 
-  /// What fits, by namespaces and keys; without a meaning to look for, the page alone.
+  /// Returns the matching items, sorted by namespace and key.
+  /// @param wanted vector of the query's text; all matches are scored and returned. If null, only
+  /// the
+  ///   page of the query is returned
   std::vector<found_item> matching(const store_query& query, const std::vector<float>* wanted) {
     auto out = std::vector<found_item>{};
     const auto prefix = joined(query.prefix);
@@ -248,15 +257,15 @@ private:
       s->bind_bytes(2, from);
       s->bind_bytes(3, to);
     }
-    // Filters mean what fits() says, which is more than SQL's comparisons of JSON can say.
+    // Filters are evaluated here: SQL cannot express the comparisons of matches().
     for (auto skipped = std::size_t{0}; (wanted || out.size() < query.limit) && s->step();) {
       auto item = read(reading);
-      if (!fits(query.filter, item.value, no_number::is_left_out))
+      if (!matches(query.filter, item.value, non_number::skip))
         continue;
       if (wanted != nullptr && !s->is_null(5))
-        item.score = score(
-            *wanted, read_vectors(opened(s->bytes(5), item, place_of_meaning(item.ns, item.key))),
-            item);
+        item.score =
+            score(*wanted,
+                  read_vectors(opened(s->bytes(5), item, vectors_place(item.ns, item.key))), item);
       if (wanted != nullptr || skipped++ >= query.offset)
         out.push_back(std::move(item));
     }
@@ -267,21 +276,21 @@ private:
                                      const found_item& of) {
     if (!meaning.empty() && meaning.front().size() != wanted.size())
       throw std::invalid_argument{
-          "the embedding gives vectors of " + std::to_string(wanted.size()) +
-          " numbers, but item '" + of.key + "' was put with one that gives " +
-          std::to_string(meaning.front().size()) + ": put the items again, or use that one"};
+          "the embedding returns vectors of " + std::to_string(wanted.size()) +
+          " numbers, but item '" + of.key + "' was indexed with vectors of " +
+          std::to_string(meaning.front().size()) +
+          ": put the items again, or use the embedding that they were put with"};
     return score_of(wanted, meaning);
   }
 
-  /// Reading begins an item's time anew. Not for less than a part of it, which would make a write
-  /// of nearly every look.
+  /// Restarts the lifetime of items that were read. An item is written only if that moves its
+  /// expiry by at least 1/20 of its lifetime; otherwise almost every read would cause a write.
   void renew(std::span<const found_item> items) {
     constexpr auto parts = 20;
     const auto at = now();
     const auto is_due = [&](const found_item& i) {
-      const auto end = later_by(at, i.ttl);
-      return options_.reading_renews && i.ttl > 0 && end > i.until &&
-             end - i.until >= i.ttl / parts;
+      const auto end = add_saturated(at, i.ttl);
+      return options_.renew_on_read && i.ttl > 0 && end > i.until && end - i.until >= i.ttl / parts;
     };
     if (std::ranges::none_of(items, is_due))
       return;
@@ -291,7 +300,7 @@ private:
           continue;
         renew_.bind_bytes(1, i.ns);
         renew_.bind_text(2, i.key);
-        renew_.bind(3, later_by(at, i.ttl));
+        renew_.bind(3, add_saturated(at, i.ttl));
         renew_.run();
       }
     });
@@ -322,7 +331,7 @@ std::optional<json::object> sqlite_store::get(const store_namespace& ns, std::st
 
 void sqlite_store::put(const store_namespace& ns, std::string_view key, json::object value,
                        const store_put_options& options) {
-  check_target(ns);
+  check_writable(ns);
   check_item(ns, key, value, options.ttl.value_or(impl_->usual_ttl()));
   impl_->put(joined(ns), key, value, options);
 }
@@ -345,7 +354,7 @@ std::size_t sqlite_store::sweep() {
 }
 
 std::vector<store_namespace> sqlite_store::list(const namespace_query& query) {
-  return listed(impl_->namespaces(), query);
+  return select_namespaces(impl_->namespaces(), query);
 }
 
 } // namespace superstep

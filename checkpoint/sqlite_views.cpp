@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads as people look at them: JSON, without the graph that wrote them.
-#include "belonging.hpp"
+// The functions of sqlite_reader that show threads as JSON, without the graph that wrote them. The
+// command `superstep threads` uses them through sqlite_saver::show() and history().
+#include "ownership.hpp"
 #include "sqlite_reader.hpp"
 
 #include <utility>
@@ -9,7 +10,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// The nodes that a list of the row names, each part being a number or starting with one.
+/// Appends the names of the nodes in a list of the row. Each element is a node number, or an array
+/// that starts with one.
 void add_nodes(json::array& to, const json::object& row, const char* key,
                const stored_layout& layout) {
   const auto* list = row.if_contains(key);
@@ -25,7 +27,7 @@ void add_nodes(json::array& to, const json::object& row, const char* key,
 
 } // namespace
 
-json::object sqlite_reader::describe(const thread_key& key, const stored_point& point) {
+json::object sqlite_reader::describe(const thread_key& key, const stored_checkpoint& point) {
   const auto& names = layout(point.layout).names;
   auto next = json::array{};
   if (point.row.contains("h"))
@@ -34,10 +36,10 @@ json::object sqlite_reader::describe(const thread_key& key, const stored_point& 
   add_nodes(next, point.row, "t", names);
   auto out = json::object{{"thread", key.thread_id},
                           {"ns", key.ns},
-                          {"id", point.head.id},
-                          {"parent", point.head.parent},
-                          {"source", to_text(point.head.source)},
-                          {"step", point.head.step},
+                          {"id", point.header.id},
+                          {"parent", point.header.parent},
+                          {"source", to_text(point.header.source)},
+                          {"step", point.header.step},
                           {"graph", names.graph},
                           {"next", std::move(next)}};
   if (const auto* metadata = metadata_in(point.row))
@@ -71,7 +73,7 @@ std::vector<json::object> sqlite_reader::history(const thread_key& key,
   if (thread == 0)
     return out;
   for (const auto& id : ids_of(thread, query, key))
-    if (const auto row = row_at(thread, id, key)) // it may have been pruned meanwhile
+    if (const auto row = row_at(thread, id, key)) // another process may have deleted it
       out.push_back(describe(key, *row));
   return out;
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the queue of an sqlite_saver. The writer thread takes everything that is queued and
+// commits it in one transaction, so that all runs of the process share one disk sync. Before the
+// first row of a thread is written, its newest checkpoint in the database is compared with the one
+// that the run knows (check_heads): this detects writes of other processes.
 #include "sqlite_writer.hpp"
 
+#include "lease_queue.hpp"
 #include "row_bytes.hpp"
-#include "sqlite_upkeep.hpp"
-#include "thread_desk.hpp"
+#include "sqlite_maintenance.hpp"
 
 #include <superstep/base/assert.hpp>
 #include <superstep/base/file_size_signal.hpp>
@@ -14,12 +18,12 @@
 
 namespace superstep::detail {
 
-std::size_t job::bytes() const noexcept {
-  auto sum = sizeof(job) + row.size();
+std::size_t pending_write::bytes() const noexcept {
+  auto sum = sizeof(pending_write) + row.size();
   for (const auto& t : tasks)
     sum += t.size();
-  if (effect && effect->note)
-    sum += effect->note->result.size();
+  if (effect && effect->record)
+    sum += effect->record->result.size();
   return sum;
 }
 
@@ -41,10 +45,11 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
       add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
       find_layout_{db_.prepare(find_layout_sql)}, layout_{db_.prepare(layout_sql)},
       add_layout_{db_.prepare("INSERT INTO layouts (text) VALUES (?1)")},
-      add_point_{db_.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
-                             "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
-                             "?8, ?9, ?10, ?11, ?12)")},
-      has_point_{db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2")},
+      add_checkpoint_{
+          db_.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
+                      "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+                      "?8, ?9, ?10, ?11, ?12)")},
+      has_checkpoint_{db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2")},
       add_task_{db_.prepare(add_task_sql)},
       begin_effect_{
           db_.prepare("INSERT OR IGNORE INTO effects (thread, key, ended, sum, row) VALUES "
@@ -67,8 +72,10 @@ std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
       made->work();
     }};
   } catch (const std::system_error& e) {
-    throw saver_error{e.code(), "'" + path + "': the thread that writes to it cannot be started "
-                                "(see the limit of processes, ulimit -u): " + e.what()};
+    throw saver_error{e.code(), "checkpoints in '" + path +
+                                    "': cannot start the writer thread (check the process limit, "
+                                    "ulimit -u): " +
+                                    e.what()};
   }
   return made;
 }
@@ -80,12 +87,12 @@ void sqlite_writer::stop() {
   }
   work_.notify_all();
   if (thread_.get_id() == std::this_thread::get_id())
-    thread_.detach(); // joining itself it would wait for ever; it holds all that it needs
+    thread_.detach(); // a thread cannot join itself; it shares ownership of all that it uses
   else
     thread_.join();
 }
 
-std::shared_ptr<const std::string> sqlite_writer::text_of(const layout_ptr& layout) {
+std::shared_ptr<const std::string> sqlite_writer::layout_text(const layout_ptr& layout) {
   constexpr auto texts_max = std::size_t{64};
   if (const auto known = texts_.find(layout); known != texts_.end())
     return known->second;
@@ -95,93 +102,96 @@ std::shared_ptr<const std::string> sqlite_writer::text_of(const layout_ptr& layo
       .first->second;
 }
 
-void sqlite_writer::give(job&& j) {
-  SUPERSTEP_ASSERT(j.of != nullptr && j.at != nullptr);
-  j.number = ++j.of->given;
+void sqlite_writer::enqueue(pending_write&& j) {
+  SUPERSTEP_ASSERT(j.thread != nullptr && j.head != nullptr);
+  j.number = ++j.thread->enqueued;
   queued_bytes_ += j.bytes();
   queue_.push_back(std::move(j));
   work_.notify_one();
 }
 
-void sqlite_writer::give_now(std::unique_lock<std::mutex>& lock, job&& j) {
-  if (is_writing_ || is_kept_waiting_ || is_stopping_ || !queue_.empty() || !errands_.empty() ||
-      !j.of->waiting.empty()) {
-    give(std::move(j));
+void sqlite_writer::write_or_enqueue(std::unique_lock<std::mutex>& lock, pending_write&& j) {
+  if (is_writing_ || is_worker_blocked_ || is_stopping_ || !queue_.empty() ||
+      !maintenance_.empty() || !j.thread->on_saved.empty()) {
+    enqueue(std::move(j));
     return;
   }
-  j.number = ++j.of->given;
+  j.number = ++j.thread->enqueued;
   is_writing_ = true;
   lock.unlock();
   const auto one = std::span{&j, 1};
-  const auto is_over = write_at_once(one);
+  const auto is_over = try_write_now(one);
   lock.lock();
-  auto done = is_over ? take_waiting(one) : std::vector<std::function<void()>>{};
-  if (!is_over) { // what was given for the thread meanwhile comes after it
+  auto done = is_over ? take_callbacks(one) : std::vector<std::function<void()>>{};
+  if (!is_over) { // to the front: writes enqueued since then depend on this one
     queued_bytes_ += j.bytes();
     queue_.push_front(std::move(j));
     work_.notify_one();
   }
-  end_turn();
+  release_database();
   if (done.empty())
     return;
   lock.unlock();
   for (const auto& f : done)
     f();
-  done.clear(); // one may hold the last reference to the saver, whose end takes the lock
+  done.clear(); // may destroy the checkpointer, whose destructor takes the lock
   lock.lock();
 }
 
-/// Under the lock: whoever waited to write, or for what was written, has another look.
-void sqlite_writer::end_turn() {
+/// Ends a write: wakes the writer thread if it waits for the database, and callers that wait for
+/// writes. @pre the lock is held
+void sqlite_writer::release_database() {
   is_writing_ = false;
-  if (is_kept_waiting_)
+  if (is_worker_blocked_)
     work_.notify_one();
   written_.notify_all();
 }
 
-void sqlite_writer::linger(const book_ptr& of, const cursor_ptr& at) {
-  at->tasks_due = clock::now() + options_.linger;
-  lingering_.push_back({at->tasks_due, of, at});
-  if (lingering_.size() == 1)
+void sqlite_writer::schedule_flush(const thread_state_ptr& thread, const namespace_head_ptr& head) {
+  head->tasks_due = clock::now() + options_.task_flush_delay;
+  scheduled_flushes_.push_back({head->tasks_due, thread, head});
+  if (scheduled_flushes_.size() == 1)
     work_.notify_one();
 }
 
 namespace {
 
-/// What is known of tasks and was not saved with a checkpoint, as a job of its own.
-std::optional<job> job_of_tasks(sqlite_writer& to, const book_ptr& of, const cursor_ptr& at) {
-  if (at->tasks.empty())
+/// Returns a write of the task records that no checkpoint has included; nullopt if there are none.
+std::optional<pending_write> write_of_tasks(sqlite_writer& to, const thread_state_ptr& thread,
+                                            const namespace_head_ptr& head) {
+  if (head->tasks.empty())
     return std::nullopt;
-  auto j = job{};
-  j.layout = to.text_of(at->head.saved.point->layout);
-  j.of = of;
-  j.at = at;
-  j.head.id = at->head.saved.point->id;
-  j.tasks = std::exchange(at->tasks, {});
+  auto j = pending_write{};
+  j.layout = to.layout_text(head->newest.saved.point->layout);
+  j.thread = thread;
+  j.head = head;
+  j.header.id = head->newest.saved.point->id;
+  j.tasks = std::exchange(head->tasks, {});
   return j;
 }
 
 } // namespace
 
-void sqlite_writer::flush(const book_ptr& of) {
-  for (auto& [ns, at] : of->cursors)
-    if (auto j = job_of_tasks(*this, of, at))
-      give(std::move(*j));
+void sqlite_writer::flush(const thread_state_ptr& thread) {
+  for (auto& [ns, head] : thread->namespaces)
+    if (auto j = write_of_tasks(*this, thread, head))
+      enqueue(std::move(*j));
 }
 
-/// Most were taken along long before their time, by the next checkpoint: those wake nobody.
-void sqlite_writer::take_lingering(clock::time_point now) {
-  const auto is_over = [](const lingering& l) {
-    return l.at->tasks.empty() || l.at->tasks_due != l.due;
+/// Enqueues the scheduled flushes that are due. Most entries are obsolete, because the next
+/// checkpoint included the records; they are only removed.
+void sqlite_writer::enqueue_due_flushes(clock::time_point now) {
+  const auto is_over = [](const scheduled_flush& l) {
+    return l.head->tasks.empty() || l.head->tasks_due != l.due;
   };
-  while (!lingering_.empty()) {
-    auto& l = lingering_.front();
+  while (!scheduled_flushes_.empty()) {
+    auto& l = scheduled_flushes_.front();
     if (!is_over(l)) {
       if (l.due > now && !is_stopping_)
         break;
-      give(std::move(*job_of_tasks(*this, l.of, l.at)));
+      enqueue(std::move(*write_of_tasks(*this, l.thread, l.head)));
     }
-    lingering_.pop_front();
+    scheduled_flushes_.pop_front();
   }
 }
 
@@ -189,12 +199,12 @@ void sqlite_writer::wait_for_room(std::unique_lock<std::mutex>& lock) {
   written_.wait(lock, [&] { return queued_bytes_ < options_.queue_bytes_max; });
 }
 
-void sqlite_writer::wait_for(std::unique_lock<std::mutex>& lock, const book_ptr& of) {
-  flush(of);
-  written_.wait(lock, [&, until = of->given] { return of->saved >= until; });
+void sqlite_writer::wait_for(std::unique_lock<std::mutex>& lock, const thread_state_ptr& thread) {
+  flush(thread);
+  written_.wait(lock, [&, until = thread->enqueued] { return thread->saved >= until; });
 }
 
-void sqlite_writer::later(clock::time_point when, std::function<void(bool)> what) {
+void sqlite_writer::run_at(clock::time_point when, std::function<void(bool)> what) {
   {
     const auto lock = std::scoped_lock{mutex_};
     if (!is_stopping_) {
@@ -206,8 +216,8 @@ void sqlite_writer::later(clock::time_point when, std::function<void(bool)> what
   what(true);
 }
 
-/// True: something was due, and the lock was given up meanwhile.
-bool sqlite_writer::run_due(std::unique_lock<std::mutex>& lock) {
+/// Runs one timer if it is due. Releases the lock meanwhile. Returns whether a timer ran.
+bool sqlite_writer::run_due_timer(std::unique_lock<std::mutex>& lock) {
   if (timers_.empty() || (timers_.begin()->first > clock::now() && !is_stopping_))
     return false;
   auto due = timers_.extract(timers_.begin());
@@ -221,32 +231,32 @@ bool sqlite_writer::run_due(std::unique_lock<std::mutex>& lock) {
 
 void sqlite_writer::run(const std::function<void(database&)>& what) {
   auto lock = std::unique_lock{mutex_};
-  auto e = errand{&what, {}, false};
-  errands_.push_back(&e);
+  auto e = maintenance_task{&what, {}, false};
+  maintenance_.push_back(&e);
   work_.notify_one();
   written_.wait(lock, [&] { return e.is_done; });
   if (e.failed)
     std::rethrow_exception(e.failed);
 }
 
-/// False: it is time to go.
+/// Waits for a write, a maintenance task or a timer. Returns false if the thread is to end.
 bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   while (true) {
-    is_kept_waiting_ = is_writing_;
+    is_worker_blocked_ = is_writing_;
     if (is_writing_) {
       work_.wait(lock);
       continue;
     }
-    take_lingering(clock::now());
-    if (!queue_.empty() || !errands_.empty())
+    enqueue_due_flushes(clock::now());
+    if (!queue_.empty() || !maintenance_.empty())
       return true;
     if (!timers_.empty() && (is_stopping_ || timers_.begin()->first <= clock::now()))
       return true;
     if (is_stopping_)
       return false;
     auto until = clock::time_point::max();
-    if (!lingering_.empty())
-      until = lingering_.front().due;
+    if (!scheduled_flushes_.empty())
+      until = scheduled_flushes_.front().due;
     if (!timers_.empty())
       until = std::min(until, timers_.begin()->first);
     if (until == clock::time_point::max())
@@ -256,8 +266,8 @@ bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-std::vector<job> sqlite_writer::take_batch() {
-  auto batch = std::vector<job>{};
+std::vector<pending_write> sqlite_writer::take_batch() {
+  auto batch = std::vector<pending_write>{};
   while (!queue_.empty() && batch.size() < options_.batch_rows_max) {
     batch.push_back(std::move(queue_.front()));
     queue_.pop_front();
@@ -268,10 +278,10 @@ std::vector<job> sqlite_writer::take_batch() {
 void sqlite_writer::work() {
   auto lock = std::unique_lock{mutex_};
   while (wait_for_work(lock)) {
-    if (run_due(lock))
+    if (run_due_timer(lock))
       continue;
-    if (queue_.empty()) { // what was given before an errand is written before it
-      run_errand();
+    if (queue_.empty()) { // queued writes come before maintenance tasks
+      run_maintenance();
       continue;
     }
     auto batch = take_batch();
@@ -283,24 +293,25 @@ void sqlite_writer::work() {
     write(batch);
     lock.lock();
     queued_bytes_ -= bytes;
-    auto done = take_waiting(batch);
-    end_turn();
+    auto done = take_callbacks(batch);
+    release_database();
     lock.unlock();
     for (const auto& f : done)
       f();
+    // Destroy these without the lock: they may own the checkpointer or a thread's state.
     done.clear();
     batch.clear();
     lock.lock();
   }
 }
 
-/// Under the lock: the callbacks that what was written is all they waited for.
-std::vector<std::function<void()>> sqlite_writer::take_waiting(std::span<job> batch) {
+/// Removes and returns the callbacks whose writes are all saved. @pre the lock is held
+std::vector<std::function<void()>> sqlite_writer::take_callbacks(std::span<pending_write> batch) {
   auto done = std::vector<std::function<void()>>{};
   for (const auto& j : batch) {
-    auto& waiting = j.of->waiting;
-    const auto later = std::stable_partition(waiting.begin(), waiting.end(),
-                                             [&](const auto& w) { return w.first > j.of->saved; });
+    auto& waiting = j.thread->on_saved;
+    const auto later = std::stable_partition(
+        waiting.begin(), waiting.end(), [&](const auto& w) { return w.first > j.thread->saved; });
     for (auto w = later; w != waiting.end(); ++w)
       done.push_back(std::move(w->second));
     waiting.erase(later, waiting.end());
@@ -308,39 +319,41 @@ std::vector<std::function<void()>> sqlite_writer::take_waiting(std::span<job> ba
   return done;
 }
 
-/// Rolled back: numbers that the transaction gave are not there.
-void sqlite_writer::forget_numbers() {
+/// Drops cached row numbers after a rollback, because rows of the transaction no longer exist.
+void sqlite_writer::invalidate_numbers() {
   layouts_.clear();
-  seen_version_ = -1;
+  last_data_version_ = -1;
 }
 
-/// What cannot be written for one thread must not be the end of the others: after a failure each
-/// is written by itself. Not when the file was busy, which all would wait for in turn.
-void sqlite_writer::write(std::span<job> batch) {
-  const auto begun = clock::now();
+/// Writes a batch in one transaction. If that fails, each entry is written separately, so that one
+/// thread's failure does not affect the others. Not if the file was busy: each would wait again.
+void sqlite_writer::write(std::span<pending_write> batch) {
+  const auto started = clock::now();
   auto failed = try_to_write(batch);
-  if (!failed || batch.size() == 1 || clock::now() - begun >= options_.busy_timeout) {
-    finish(batch, failed);
+  if (!failed || batch.size() == 1 || clock::now() - started >= options_.busy_timeout) {
+    record_outcome(batch, failed);
     return;
   }
   for (auto i = std::size_t{0}; i < batch.size(); ++i)
-    finish(batch.subspan(i, 1), try_to_write(batch.subspan(i, 1)));
+    record_outcome(batch.subspan(i, 1), try_to_write(batch.subspan(i, 1)));
 }
 
-/// False: another process has the file, and nothing was written. The writer's thread waits for it,
-/// and the calling one is free.
-bool sqlite_writer::write_at_once(std::span<job> batch) noexcept {
+/// Writes on a caller's thread without waiting for the file. Returns false if another process has
+/// locked it; nothing was written then, and the writer thread does the waiting.
+bool sqlite_writer::try_write_now(std::span<pending_write> batch) noexcept {
   const auto is_an_error = file_size_signal_blocked{};
   try {
     if (!db_.try_run(begin_))
       return false;
-  } catch (const saver_error&) { // it fails again below, and that is told
+  } catch (const saver_error&) { // fails again below, where the error is recorded
   }
-  finish(batch, try_to_write(batch));
+  record_outcome(batch, try_to_write(batch));
   return true;
 }
 
-std::optional<error> sqlite_writer::try_to_write(std::span<job> batch) {
+/// Writes a batch in one transaction, which may be open already. Returns the error if it was rolled
+/// back.
+std::optional<error> sqlite_writer::try_to_write(std::span<pending_write> batch) {
   try {
     if (!db_.is_in_transaction())
       begin_.run();
@@ -348,30 +361,32 @@ std::optional<error> sqlite_writer::try_to_write(std::span<job> batch) {
     return std::nullopt;
   } catch (const saver_error& e) {
     db_.roll_back();
-    forget_numbers();
+    invalidate_numbers();
     for (auto& j : batch)
-      j.at->thread_no = 0;
+      j.head->thread_no = 0;
     return error{e.code(), e.what()};
   }
 }
 
-void sqlite_writer::finish(std::span<job> batch, const std::optional<error>& failed) {
+/// Marks writes as saved, or their threads as failed.
+void sqlite_writer::record_outcome(std::span<pending_write> batch,
+                                   const std::optional<error>& failed) {
   const auto lock = std::scoped_lock{mutex_};
   for (auto& j : batch) {
-    auto& of = *j.of;
-    of.saved = std::max(of.saved, j.number);
-    if (failed && !of.failed)
-      of.failed = failed;
-    if (!of.failed && j.is_point)
-      j.at->written = j.head.id;
+    auto& thread = *j.thread;
+    thread.saved = std::max(thread.saved, j.number);
+    if (failed && !thread.failed)
+      thread.failed = failed;
+    if (!thread.failed && j.is_checkpoint)
+      j.head->written = j.header.id;
   }
 }
 
-void sqlite_writer::write_batch(std::span<job> batch) {
+void sqlite_writer::write_batch(std::span<pending_write> batch) {
   check_heads(batch);
   auto rows = std::uint64_t{0};
   for (auto& j : batch) {
-    if (j.of->failed)
+    if (j.thread->failed) // this write depends on one that was not saved
       continue;
     insert(j);
     ++rows;
@@ -379,37 +394,39 @@ void sqlite_writer::write_batch(std::span<job> batch) {
   commit_.run();
   ++transactions_;
   rows_ += rows;
-  seen_version_ = version_now_;
+  last_data_version_ = data_version_;
 }
 
-/// Compare and set: a thread is written only where nobody else has written since we looked. All of
-/// a thread's rows are looked at before the first of them is written.
-void sqlite_writer::check_heads(std::span<job> batch) {
+/// Compare-and-set: marks a thread as failed if its newest checkpoint in the database is not the
+/// one that its first write in the batch expects. Checks all threads before the first row is
+/// written.
+void sqlite_writer::check_heads(std::span<pending_write> batch) {
   {
-    auto s = statement_use{version_}; // changes when another connection commits, not when we do
-    version_now_ = s->step() ? s->number(0) : -1;
+    // The version changes if another connection commits, but not with our own commits.
+    auto s = statement_use{version_};
+    data_version_ = s->step() ? s->number(0) : -1;
   }
-  if (version_now_ != seen_version_)
-    ++epoch_; // whatever is known of any thread is to be looked at again
-  auto seen = std::set<const cursor*>{};
+  if (data_version_ != last_data_version_)
+    ++epoch_; // verify the cached state of every thread again
+  auto seen = std::set<const namespace_head*>{};
   for (auto& j : batch) {
-    if (!j.is_point && !j.effect && j.at->epoch != epoch_)
-      (void)thread_no(*j.at);
-    if (!j.is_point || !seen.insert(j.at.get()).second)
+    if (!j.is_checkpoint && !j.effect && j.head->epoch != epoch_)
+      (void)thread_no(*j.head);
+    if (!j.is_checkpoint || !seen.insert(j.head.get()).second)
       continue;
-    const auto is_known = std::exchange(j.at->epoch, epoch_) == epoch_ && j.at->thread_no != 0;
-    if (is_known && j.at->written == j.before)
+    const auto is_known = std::exchange(j.head->epoch, epoch_) == epoch_ && j.head->thread_no != 0;
+    if (is_known && j.head->written == j.before)
       continue;
-    const auto found = thread_no(*j.at);
+    const auto found = thread_no(*j.head);
     const auto head = found == 0 ? std::string{} : head_of(found);
     const auto lock = std::scoped_lock{mutex_};
-    if (head != j.before && !j.of->failed)
-      j.of->failed = error{
-          saver_errc::conflict,
-          "thread '" + j.of->thread_id +
-              "' was written by somebody else meanwhile: its newest checkpoint is " +
-              (head.empty() ? "gone" : head) + ", not " + (j.before.empty() ? "none" : j.before) +
-              "; nothing was overwritten: run again to go on from there"};
+    if (head != j.before && !j.thread->failed)
+      j.thread->failed = error{saver_errc::conflict,
+                               "thread '" + j.thread->thread_id +
+                                   "' was written by another run: its newest checkpoint is " +
+                                   (head.empty() ? "deleted" : head) + ", expected " +
+                                   (j.before.empty() ? "none" : j.before) +
+                                   "; nothing was overwritten: run again to resume from there"};
   }
 }
 
@@ -419,13 +436,13 @@ std::string sqlite_writer::head_of(std::int64_t no) {
   return s->step() ? std::string{s->text(0)} : std::string{};
 }
 
-/// The number of a thread, 0 when it has none.
-std::int64_t sqlite_writer::thread_no(cursor& at) {
+/// Looks up the row number of a namespace; 0 if it has none.
+std::int64_t sqlite_writer::thread_no(namespace_head& head) {
   auto s = statement_use{find_thread_};
-  s->bind_text(1, at.key.thread_id);
-  s->bind_text(2, at.key.ns);
-  at.thread_no = s->step() ? s->number(0) : 0;
-  return at.thread_no;
+  s->bind_text(1, head.key.thread_id);
+  s->bind_text(2, head.key.ns);
+  head.thread_no = s->step() ? s->number(0) : 0;
+  return head.thread_no;
 }
 
 std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& text) {
@@ -441,7 +458,7 @@ std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& 
     add_layout_.bind_text(1, *text);
     add_layout_.run();
     no = db_.last_row();
-  } else { // the index has it; a row whose layout cannot be read would be lost
+  } else { // compare with the table: a row whose layout cannot be read would be lost
     auto s = statement_use{layout_};
     s->bind(1, no);
     if (!s->step() || s->text(0) != *text)
@@ -451,64 +468,66 @@ std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& 
   return no;
 }
 
-void sqlite_writer::insert(const job& j) {
+void sqlite_writer::insert(const pending_write& j) {
   if (j.effect) {
     insert_effect(j);
     return;
   }
-  if (!j.is_point) {
+  if (!j.is_checkpoint) {
     insert_tasks(j);
     return;
   }
-  if (j.at->thread_no == 0 && thread_no(*j.at) == 0) {
-    add_thread_.bind_text(1, j.at->key.thread_id);
-    add_thread_.bind_text(2, j.at->key.ns);
+  if (j.head->thread_no == 0 && thread_no(*j.head) == 0) {
+    add_thread_.bind_text(1, j.head->key.thread_id);
+    add_thread_.bind_text(2, j.head->key.ns);
     add_thread_.bind(3, now_in_seconds());
     add_thread_.run();
-    j.at->thread_no = db_.last_row();
+    j.head->thread_no = db_.last_row();
   }
-  insert_point(j);
+  insert_checkpoint(j);
 }
 
-/// A branch from an older checkpoint: it may have been pruned since it was loaded.
-void sqlite_writer::check_base(const job& j) {
+/// Checks that the base of a branch still exists: an older checkpoint may have been pruned since it
+/// was loaded.
+void sqlite_writer::check_base(const pending_write& j) {
   if (j.base.empty() || j.base == j.before)
     return;
-  auto s = statement_use{has_point_};
-  s->bind(1, j.at->thread_no);
+  auto s = statement_use{has_checkpoint_};
+  s->bind(1, j.head->thread_no);
   s->bind_text(2, j.base);
   if (!s->step())
     throw saver_error{make_error_code(saver_errc::conflict),
-                      "thread '" + j.of->thread_id + "': checkpoint " + j.base +
-                          " was removed while a run went on from it; nothing was overwritten"};
+                      "thread '" + j.thread->thread_id + "': checkpoint " + j.base +
+                          " was deleted while a run resumed from it; nothing was overwritten: run "
+                          "again from an existing checkpoint"};
 }
 
-void sqlite_writer::insert_point(const job& j) {
+void sqlite_writer::insert_checkpoint(const pending_write& j) {
   check_base(j);
-  auto text = j.row;      // the job may have to be written once more
-  if (!j.tasks.empty()) { // the row ends with a brace
+  auto text = j.row;      // a copy: the write may be repeated after a rollback
+  if (!j.tasks.empty()) { // insert member `r` before the closing brace
     text.pop_back();
     text += text.size() > 1 ? ",\"r\":[" : "\"r\":[";
     for (auto i = std::size_t{0}; i < j.tasks.size(); ++i)
       text += (i == 0 ? "" : ",") + j.tasks[i];
     text += "]}";
   }
-  const auto row = db_.to_row(std::move(text), place_of_point(j.at->key, j.head.id));
+  const auto row = db_.to_row(std::move(text), checkpoint_place(j.head->key, j.header.id));
   const auto sum =
-      checksum_of({j.head.id, j.head.parent, j.base, std::to_string(j.head.step), row});
-  auto s = statement_use{add_point_};
-  s->bind(1, j.at->thread_no);
-  s->bind_text(2, j.head.id);
-  if (!j.base.empty() && j.base == j.head.parent)
+      checksum_of({j.header.id, j.header.parent, j.base, std::to_string(j.header.step), row});
+  auto s = statement_use{add_checkpoint_};
+  s->bind(1, j.head->thread_no);
+  s->bind_text(2, j.header.id);
+  if (!j.base.empty() && j.base == j.header.parent) // the usual case: store the id once
     s->bind_null(3);
   else
-    s->bind_text(3, j.head.parent);
+    s->bind_text(3, j.header.parent);
   if (j.base.empty())
     s->bind_null(4);
   else
     s->bind_text(4, j.base);
-  s->bind(5, j.head.step);
-  s->bind(6, static_cast<std::int64_t>(j.head.source));
+  s->bind(5, j.header.step);
+  s->bind(6, static_cast<std::int64_t>(j.header.source));
   s->bind(7, layout_no(j.layout));
   s->bind(8, j.chain);
   s->bind(9, j.whole);
@@ -517,40 +536,44 @@ void sqlite_writer::insert_point(const job& j) {
   s->bind_bytes(12, row);
   (void)s->step();
   if (j.ends_effects) {
-    forget_effects_.bind_text(1, j.of->thread_id);
+    forget_effects_.bind_text(1, j.thread->thread_id);
     forget_effects_.run();
   }
 }
 
-void sqlite_writer::insert_tasks(const job& j) {
+void sqlite_writer::insert_tasks(const pending_write& j) {
   for (const auto& task : j.tasks)
-    add_task(db_, add_task_, {j.at->thread_no, j.at->key, j.head.id, layout_no(j.layout)}, task);
+    add_task(db_, add_task_, {j.head->thread_no, j.head->key, j.header.id, layout_no(j.layout)},
+             task);
 }
 
-/// That an effect begins is written for one run alone: another one that finds it written fails.
-void sqlite_writer::insert_effect(const job& j) {
-  const auto& [key, note] = *j.effect;
-  auto s = statement_use{!note ? forget_effect_ : note->has_ended ? end_effect_ : begin_effect_};
-  s->bind_text(1, j.of->thread_id);
+/// Writes or erases an effect record. The start of an effect is inserted by one run only: a run
+/// that finds the row fails with conflict.
+void sqlite_writer::insert_effect(const pending_write& j) {
+  const auto& [key, record] = *j.effect;
+  auto s = statement_use{!record             ? forget_effect_
+                         : record->has_ended ? end_effect_
+                                             : begin_effect_};
+  s->bind_text(1, j.thread->thread_id);
   s->bind_text(2, key);
   const auto row =
-      note ? db_.to_row(note->result, place_of_effect(j.of->thread_id, key)) : std::string{};
-  if (note) {
-    s->bind(3, checksum_of({j.of->thread_id, key, row}));
+      record ? db_.to_row(record->result, effect_place(j.thread->thread_id, key)) : std::string{};
+  if (record) {
+    s->bind(3, checksum_of({j.thread->thread_id, key, row}));
     s->bind_bytes(4, row);
   }
   (void)s->step();
-  if (note && !note->has_ended && db_.changes() == 0) {
-    const auto e = effect_begun_twice(j.of->thread_id);
+  if (record && !record->has_ended && db_.changes() == 0) {
+    const auto e = effect_already_started(j.thread->thread_id);
     const auto lock = std::scoped_lock{mutex_};
-    j.of->failed = error{e.code(), e.what()};
+    j.thread->failed = error{e.code(), e.what()};
   }
 }
 
-/// Under the lock, which it gives up meanwhile.
-void sqlite_writer::run_errand() {
-  auto& e = *errands_.front();
-  errands_.pop_front();
+/// Runs the first maintenance task in a transaction. @pre the lock is held; released meanwhile
+void sqlite_writer::run_maintenance() {
+  auto& e = *maintenance_.front();
+  maintenance_.pop_front();
   is_writing_ = true;
   mutex_.unlock();
   try {
@@ -560,9 +583,9 @@ void sqlite_writer::run_errand() {
     e.failed = std::current_exception();
   }
   mutex_.lock();
-  forget_numbers();
+  invalidate_numbers();
   e.is_done = true;
-  end_turn();
+  release_database();
 }
 
 } // namespace superstep::detail

@@ -22,146 +22,162 @@
 
 namespace superstep::detail {
 
-struct book;
+// The write queue of an sqlite_saver and the in-memory state that it shares with it.
+// sqlite_saver.cpp converts checkpoints to rows and enqueues them; sqlite_writer writes the queue
+// in batches, one transaction per batch.
+struct thread_state;
 
-/// What is known of one thread_key.
-struct cursor {
+/// The in-memory state of one thread_key: the newest checkpoint and records that are not written
+/// yet.
+struct namespace_head {
   thread_key key;
-  bool is_known = false;          ///< `head` is what the database and the queue have
-  loaded_point head;              ///< the newest, with its tasks; null: none
-  std::deque<loaded_point> sides; ///< older ones that were loaded lately, to start branches from
-  std::vector<std::string> tasks; ///< JSON, given and not queued yet; of the head
-  std::chrono::steady_clock::time_point tasks_due; ///< when they are written by themselves
-  bool is_written = false; ///< by the run that has the thread: `head` is its own
+  /// Whether `newest` is the newest checkpoint in the database and the queue. If it is and `newest`
+  /// is null, the thread has no checkpoint.
+  bool is_known = false;
+  loaded_checkpoint newest; ///< with its task records
+  /// Older checkpoints that were loaded recently, so that a branch from one can be written as a
+  /// delta.
+  std::deque<loaded_checkpoint> branch_bases;
+  std::vector<std::string> tasks; ///< JSON of records after `newest` that are not enqueued yet
+  std::chrono::steady_clock::time_point tasks_due; ///< when they are written without a checkpoint
+  bool is_written = false; ///< whether `newest` was put by the run that holds the lease
   std::uint64_t last_used = 0;
-  // Of the writer, under the lock.
-  std::int64_t thread_no = 0;
-  std::string written;     ///< id of the newest row in the database
-  std::uint64_t epoch = 0; ///< of the writer's, when that was looked at last
+  // Used by the writer only, while it has the database.
+  std::int64_t thread_no = 0; ///< row number in `threads`; 0 if unknown
+  std::string written;        ///< id of the newest row in the database
+  std::uint64_t epoch = 0;    ///< sqlite_writer::epoch_ at the last check of `written`
 };
-using cursor_ptr = std::shared_ptr<cursor>;
+using namespace_head_ptr = std::shared_ptr<namespace_head>;
 
-/// What is known of one thread: its graph's cursor and those of its subgraphs. It fails as one: a
-/// row is not to be written after one that could not be.
-struct book {
+/// The in-memory state of one thread: of its graph and its subgraphs. After a failed write, all
+/// later writes of the thread fail too, because they depend on it.
+struct thread_state {
   std::string thread_id;
-  std::map<std::string, cursor_ptr, std::less<>> cursors; // by namespace
-  std::size_t leases = 0; ///< given out in this process: nobody else may change a head
-  std::uint64_t given = 0;
-  std::uint64_t saved = 0;
+  std::map<std::string, namespace_head_ptr, std::less<>> namespaces; // by namespace
+  std::size_t leases = 0;     ///< number of leases granted in this process
+  std::uint64_t enqueued = 0; ///< number of the last write that was enqueued
+  std::uint64_t saved = 0;    ///< number of the last write that is durable or has failed
   std::uint64_t last_used = 0;
-  std::optional<error> failed;
-  bool may_have_effects = true; ///< notes in the database: those of an earlier process, too
-  std::map<std::string, std::uint64_t, std::less<>> effects; ///< their last jobs, by key
-  std::uint64_t effects_ended = 0;                           ///< the job that forgets them
-  std::vector<std::pair<std::uint64_t, std::function<void()>>> waiting;
+  std::optional<error> failed;  ///< the first failed write
+  bool may_have_effects = true; ///< whether the database may contain effect records
+  std::map<std::string, std::uint64_t, std::less<>> effects; ///< number of the last write, by key
+  std::uint64_t effects_ended = 0; ///< number of the write that deletes the effect records
+  /// Callbacks, each with the number of the write that it waits for.
+  std::vector<std::pair<std::uint64_t, std::function<void()>>> on_saved;
 };
-using book_ptr = std::shared_ptr<book>;
+using thread_state_ptr = std::shared_ptr<thread_state>;
 
-/// A note of an effect, to be written.
-struct effect_job {
+/// An effect record to write, or to erase if empty.
+struct effect_write {
   std::string key;
-  std::optional<effect_note> note;
+  std::optional<effect_record> record;
 };
 
-/// Something to be written: a checkpoint, what is known of tasks, or a note of an effect.
-struct job {
-  book_ptr of;
-  cursor_ptr at; ///< of the book
-  std::uint64_t number = 0;
-  bool is_point = false;
-  point_head head; ///< of tasks: the id alone
-  std::string base;
-  std::string before; ///< the newest id there must be
+/// An entry of the write queue: a checkpoint, task records, or an effect record.
+struct pending_write {
+  thread_state_ptr thread;
+  namespace_head_ptr head;  ///< one of the thread's namespaces
+  std::uint64_t number = 0; ///< position among the writes of the thread
+  bool is_checkpoint = false;
+  checkpoint_header header; ///< for task records: only the id, of the checkpoint they follow
+  std::string base;         ///< id of the row's base; empty for a whole row
+  std::string before;       ///< id that must be the newest in the database, see check_heads()
   std::shared_ptr<const std::string> layout;
-  std::int64_t chain = 0;
-  std::int64_t whole = 0;
-  std::string row;                ///< of a point
-  std::vector<std::string> tasks; ///< of a point: those of the step before it
-  bool ends_effects = false;      ///< notes of the thread go: the outputs that they led to are kept
-  std::optional<effect_job> effect;
+  std::int64_t chain = 0;         ///< see stored_checkpoint
+  std::int64_t whole = 0;         ///< see stored_checkpoint
+  std::string row;                ///< JSON of a checkpoint, without task records
+  std::vector<std::string> tasks; ///< JSON; for a checkpoint: records of the previous super-step
+  bool ends_effects = false;      ///< whether the thread's effect records are deleted
+  std::optional<effect_write> effect;
 
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-/// Who writes, one thread at a time, and the queue: the writer's own thread, or that of somebody
-/// who would only wait for it.
+/// The write queue of a database and the thread that writes it. A caller that would only wait for
+/// its write may also write on its own thread, if the queue is empty (write_or_enqueue()). One
+/// thread at a time has the database: is_writing_.
+/// @par Lifetime
+/// Shared by the checkpointer, its leases, and the writer thread until stop().
 class sqlite_writer {
 public:
   using clock = std::chrono::steady_clock;
 
   sqlite_writer(const std::string& path, const sqlite_saver_options& options);
-  /// Starts the thread, which keeps the writer until stop().
+  /// Opens the database and starts the writer thread. @throws saver_error
   static std::shared_ptr<sqlite_writer> start(const std::string& path,
                                               const sqlite_saver_options& options);
-  /// Writes what is left and ends the thread. Also from a callback, which runs on that thread and
-  /// may hold the last reference to the saver: the thread then ends after it.
+  /// Writes the queue and ends the thread. May also be called by a callback on the writer thread,
+  /// which may have released the last reference to the checkpointer; the thread then ends after the
+  /// callback.
   void stop();
   sqlite_writer(const sqlite_writer&) = delete;
   sqlite_writer& operator=(const sqlite_writer&) = delete;
 
-  /// Guards books and queue.
+  /// Protects the queue and all thread_state objects.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
-  // Under the lock.
-  void give(job&&);
-  /// Writes it on the calling thread, if nothing else is being written or waits to be, and gives it
-  /// to the writer's otherwise. Gives up the lock meanwhile.
-  void give_now(std::unique_lock<std::mutex>&, job&&);
-  /// The text of a layout, made once.
-  [[nodiscard]] std::shared_ptr<const std::string> text_of(const layout_ptr&);
-  /// Tasks of a cursor are to be written by themselves if nothing takes them along in time.
-  void linger(const book_ptr&, const cursor_ptr&);
-  /// Hands over what still lingers of a thread.
-  void flush(const book_ptr&);
-  /// Waits until there is room in the queue.
+  // The functions up to wait_for() require the lock.
+  void enqueue(pending_write&&);
+  /// Writes on the calling thread if nothing else is being written or queued; enqueues otherwise.
+  /// Releases the lock while it writes.
+  void write_or_enqueue(std::unique_lock<std::mutex>&, pending_write&&);
+  /// Returns the JSON text of a layout, from a cache.
+  [[nodiscard]] std::shared_ptr<const std::string> layout_text(const layout_ptr&);
+  /// Schedules the task records of a namespace to be written separately, unless a checkpoint
+  /// includes them within sqlite_saver_options::task_flush_delay.
+  void schedule_flush(const thread_state_ptr&, const namespace_head_ptr&);
+  /// Enqueues the task records of a thread that still wait for a checkpoint.
+  void flush(const thread_state_ptr&);
+  /// Blocks while the queue is full.
   void wait_for_room(std::unique_lock<std::mutex>&);
-  /// Waits until all that was given for a thread was written or has failed.
-  void wait_for(std::unique_lock<std::mutex>&, const book_ptr&);
+  /// Blocks until all writes of a thread are durable or have failed.
+  void wait_for(std::unique_lock<std::mutex>&, const thread_state_ptr&);
 
-  /// Calls back on the writer's thread, once the time has come or when the writer stops.
-  void later(clock::time_point when, std::function<void(bool is_stopping)> what);
-  /// Runs something in a transaction of its own and waits for it. Throws what it throws.
+  /// Calls `what` on the writer thread at a given time, or earlier if the writer stops. If it has
+  /// stopped already, calls it at once on the calling thread.
+  void run_at(clock::time_point when, std::function<void(bool is_stopping)> what);
+  /// Runs a function in a separate transaction on the writer thread, after all queued writes, and
+  /// waits for it. Passes on its exception.
   void run(const std::function<void(database&)>&);
   [[nodiscard]] sqlite_saver::counts counts() const noexcept {
     return {transactions_.load(), rows_.load()};
   }
 
 private:
-  struct errand {
+  struct maintenance_task {
     const std::function<void(database&)>* what;
     std::exception_ptr failed;
     bool is_done = false;
   };
-  struct lingering {
+  struct scheduled_flush {
     clock::time_point due;
-    book_ptr of;
-    cursor_ptr at;
+    thread_state_ptr thread;
+    namespace_head_ptr head;
   };
 
   void work();
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>&);
-  void take_lingering(clock::time_point now);
-  [[nodiscard]] std::vector<job> take_batch();
-  void write(std::span<job>);
-  [[nodiscard]] bool write_at_once(std::span<job>) noexcept;
-  [[nodiscard]] std::optional<error> try_to_write(std::span<job>);
-  void write_batch(std::span<job>);
-  void check_heads(std::span<job>);
-  void insert(const job&);
-  void insert_point(const job&);
-  void check_base(const job&);
-  void insert_tasks(const job&);
-  void insert_effect(const job&);
-  [[nodiscard]] std::int64_t thread_no(cursor&);
+  void enqueue_due_flushes(clock::time_point now);
+  [[nodiscard]] std::vector<pending_write> take_batch();
+  void write(std::span<pending_write>);
+  [[nodiscard]] bool try_write_now(std::span<pending_write>) noexcept;
+  [[nodiscard]] std::optional<error> try_to_write(std::span<pending_write>);
+  void write_batch(std::span<pending_write>);
+  void check_heads(std::span<pending_write>);
+  void insert(const pending_write&);
+  void insert_checkpoint(const pending_write&);
+  void check_base(const pending_write&);
+  void insert_tasks(const pending_write&);
+  void insert_effect(const pending_write&);
+  [[nodiscard]] std::int64_t thread_no(namespace_head&);
   [[nodiscard]] std::string head_of(std::int64_t thread_no);
   [[nodiscard]] std::int64_t layout_no(const std::shared_ptr<const std::string>&);
-  void finish(std::span<job>, const std::optional<error>& failed);
-  void end_turn();
-  [[nodiscard]] static std::vector<std::function<void()>> take_waiting(std::span<job>);
-  void run_errand();
-  [[nodiscard]] bool run_due(std::unique_lock<std::mutex>&);
-  void forget_numbers();
+  void record_outcome(std::span<pending_write>, const std::optional<error>& failed);
+  void release_database();
+  [[nodiscard]] static std::vector<std::function<void()>> take_callbacks(std::span<pending_write>);
+  void run_maintenance();
+  [[nodiscard]] bool run_due_timer(std::unique_lock<std::mutex>&);
+  void invalidate_numbers();
 
   const sqlite_saver_options options_;
   database db_;
@@ -170,8 +186,8 @@ private:
   statement find_layout_;
   statement layout_;
   statement add_layout_;
-  statement add_point_;
-  statement has_point_;
+  statement add_checkpoint_;
+  statement has_checkpoint_;
   statement add_task_;
   statement begin_effect_;
   statement end_effect_;
@@ -182,21 +198,23 @@ private:
   statement commit_;
   statement version_;
   std::map<std::string, std::int64_t, std::less<>> layouts_;
-  std::uint64_t epoch_ = 0;        ///< counts what others have committed, and our failures
-  std::int64_t version_now_ = -1;  ///< of the file, in this transaction
-  std::int64_t seen_version_ = -1; ///< of the file, when we last wrote: others have not since
+  /// Incremented when other connections have committed or our transaction was rolled back; cached
+  /// newest ids are verified again in a new epoch.
+  std::uint64_t epoch_ = 0;
+  std::int64_t data_version_ = -1;      ///< PRAGMA data_version in the current transaction
+  std::int64_t last_data_version_ = -1; ///< in our last committed transaction; -1 if unknown
 
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable written_;
-  std::deque<job> queue_;
-  std::deque<lingering> lingering_;
-  std::deque<errand*> errands_;
+  std::deque<pending_write> queue_;
+  std::deque<scheduled_flush> scheduled_flushes_;
+  std::deque<maintenance_task*> maintenance_;
   std::multimap<clock::time_point, std::function<void(bool)>> timers_;
   std::size_t queued_bytes_ = 0;
   bool is_stopping_ = false;
-  bool is_writing_ = false;      ///< somebody has the database, without the lock
-  bool is_kept_waiting_ = false; ///< the writer's thread, by somebody else who has it
+  bool is_writing_ = false;        ///< whether a thread uses the database, without the lock
+  bool is_worker_blocked_ = false; ///< whether the writer thread waits for is_writing_
   std::map<layout_ptr, std::shared_ptr<const std::string>> texts_;
   std::atomic<std::uint64_t> transactions_{0};
   std::atomic<std::uint64_t> rows_{0};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Evaluates the filters of store searches, for memory_store.cpp and sqlite_store.cpp. The semantics
+// are those of LangGraph 1.2.22 (langgraph/store/memory), including Python's comparison of numbers.
 #include <superstep/checkpoint/store.hpp>
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 
 constexpr auto filter_depth_max = 32;
 
-/// A number, or a text that is one.
+/// Returns the value as a number: a number, a boolean, or a text that contains a number.
 std::optional<double> number_in(const json::value& v) {
   if (v.is_number())
     return v.to_number<double>();
@@ -33,12 +35,13 @@ bool is_countable(const json::value& v) noexcept {
   return v.is_number() || v.is_bool();
 }
 
-/// A boolean as the number that it is in Python.
+/// Converts a boolean to 0 or 1, as Python does.
 json::value as_number(const json::value& v) {
   return v.is_bool() ? json::value(v.get_bool() ? 1 : 0) : v;
 }
 
-/// Whole numbers of any kind, and 64 bits of them, are compared as what they are.
+/// Compares numbers by value. Integers of up to 64 bits are not converted to double, which would
+/// lose their low bits.
 bool is_same_number(const json::value& a, const json::value& b) {
   if (a.is_double() == b.is_double())
     return a == b;
@@ -53,7 +56,7 @@ bool is_same_number(const json::value& a, const json::value& b) {
   return d >= -half && d < half && static_cast<std::int64_t>(d) == whole.get_int64();
 }
 
-/// As Python compares: 1, 1.0 and true are one number, also within lists and objects.
+/// Compares as Python does: 1, 1.0 and true are equal, also within lists and objects.
 bool is_equal(const json::value& a, const json::value& b) {
   if (is_countable(a) && is_countable(b))
     return is_same_number(as_number(a), as_number(b));
@@ -70,30 +73,31 @@ bool is_equal(const json::value& a, const json::value& b) {
 }
 
 bool compare(std::string_view op, const json::value& held, const json::value& wanted,
-             no_number otherwise) {
+             non_number otherwise) {
   if (op == "$eq")
     return is_equal(held, wanted);
   if (op == "$ne")
     return !is_equal(held, wanted);
   const auto is_less = op == "$lt" || op == "$lte";
   if (!is_less && op != "$gt" && op != "$gte")
-    throw std::invalid_argument{"Unsupported operator: " + std::string{op}};
-  if (otherwise == no_number::is_left_out && (!held.is_number() || !wanted.is_number()))
+    throw std::invalid_argument{"Unsupported operator: " + std::string{op}}; // LangGraph's wording
+  if (otherwise == non_number::skip && (!held.is_number() || !wanted.is_number()))
     return false;
   const auto a = number_in(held);
   const auto b = number_in(wanted);
   if (!a || !b)
     throw store_filter_error{"the operator " + std::string{op} + " compares numbers, not " +
-                             to_text(a ? wanted : held) + ": leave such items out by other fields"};
+                             to_text(a ? wanted : held) +
+                             ": exclude such items with a condition on another field"};
   if (*a == *b)
     return op == "$lte" || op == "$gte";
   return is_less == (*a < *b);
 }
 
-bool fits_value(const json::value& wanted, const json::value& held, no_number otherwise,
-                int depth) {
+bool matches_value(const json::value& wanted, const json::value& held, non_number otherwise,
+                   int depth) {
   if (depth > filter_depth_max)
-    throw std::invalid_argument{"a filter nests deeper than 32 objects"};
+    throw std::invalid_argument{"a filter is nested deeper than 32 objects"};
   if (wanted.is_object()) {
     const auto& members = wanted.get_object();
     if (std::ranges::any_of(members, [](const auto& m) { return m.key().starts_with('$'); }))
@@ -103,14 +107,15 @@ bool fits_value(const json::value& wanted, const json::value& held, no_number ot
       return false;
     return std::ranges::all_of(members, [&](const auto& m) {
       const auto* found = held.get_object().if_contains(m.key());
-      return fits_value(m.value(), found == nullptr ? json::value{} : *found, otherwise, depth + 1);
+      return matches_value(m.value(), found == nullptr ? json::value{} : *found, otherwise,
+                           depth + 1);
     });
   }
   if (wanted.is_array()) {
     if (!held.is_array() || held.get_array().size() != wanted.get_array().size())
       return false;
     for (auto i = std::size_t{0}; i < wanted.get_array().size(); ++i)
-      if (!fits_value(wanted.get_array()[i], held.get_array()[i], otherwise, depth + 1))
+      if (!matches_value(wanted.get_array()[i], held.get_array()[i], otherwise, depth + 1))
         return false;
     return true;
   }
@@ -119,10 +124,10 @@ bool fits_value(const json::value& wanted, const json::value& held, no_number ot
 
 } // namespace
 
-bool fits(const json::object& filter, const json::object& value, no_number held) {
+bool matches(const json::object& filter, const json::object& value, non_number held) {
   return std::ranges::all_of(filter, [&](const auto& m) {
     const auto* found = value.if_contains(m.key());
-    return fits_value(m.value(), found == nullptr ? json::value{} : *found, held, 0);
+    return matches_value(m.value(), found == nullptr ? json::value{} : *found, held, 0);
   });
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Extracts texts by path and computes similarities. The path syntax is that of LangGraph 1.2.22
+// (langgraph/store/base/embed.py, get_text_at_path).
 #include "store_index.hpp"
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// `a.b[0].{x,y}` → a, b, [0], {x,y}
+/// Splits a path into its steps: `a.b[0].{x,y}` into a, b, [0], {x,y}.
 std::vector<std::string_view> steps_of(std::string_view place) {
   auto out = std::vector<std::string_view>{};
   while (!place.empty()) {
@@ -23,7 +25,7 @@ std::vector<std::string_view> steps_of(std::string_view place) {
     auto end = close != '\0' ? place.find(close) : place.find_first_of(".[{");
     if (close != '\0') {
       if (end == place.npos)
-        throw std::invalid_argument{"a place of an index ends inside " + std::string{place}};
+        throw std::invalid_argument{"an index path has an unclosed bracket: " + std::string{place}};
       ++end;
     }
     out.push_back(place.substr(0, end));
@@ -64,7 +66,7 @@ void collect_members(std::vector<std::string>& out, const json::value& at, const
       collect(out, member.value(), path, i + 1);
 }
 
-/// `{a,b}`: each of the places, from here.
+/// Handles the step `{a,b}`: continues with each of the paths.
 void collect_several(std::vector<std::string>& out, const json::value& at, const steps& path,
                      std::size_t i) {
   auto names = path[i].substr(1, path[i].size() - 2);
@@ -80,7 +82,7 @@ void collect_several(std::vector<std::string>& out, const json::value& at, const
   }
 }
 
-// As deep as the place has steps.
+// Appends the texts at the path's step `i` and below. The recursion is as deep as the path is long.
 void collect(std::vector<std::string>& out, const json::value& at, const steps& path,
              std::size_t i) {
   if (i == path.size()) {
@@ -121,7 +123,7 @@ vectors embedded(const embedding& embed, const std::vector<std::string>& texts) 
   return out;
 }
 
-vectors meaning_of(const embedding& embed, const std::vector<std::string>& fields,
+vectors embed_item(const embedding& embed, const std::vector<std::string>& fields,
                    const json::object& value, const store_put_options& put) {
   auto texts = std::vector<std::string>{};
   if (embed)

@@ -9,29 +9,31 @@
 #include <string_view>
 #include <vector>
 
-// What a search by meaning is made of: texts at places of a value, and how near two vectors are.
+// Similarity search: extracts the texts to embed from a value, and ranks items by the similarity of
+// their vectors. Shared by memory_store and sqlite_store.
 namespace superstep::detail {
 
-/// The texts at a place; see memory_store_options::fields. Lists, objects and `$` are JSON text,
-/// null is none, what does not exist is none.
+/// Returns the texts at a path; see memory_store_options::fields for the syntax. Objects, lists and
+/// `$` become canonical JSON text. Null and missing fields have no text.
 [[nodiscard]] std::vector<std::string> texts_at(const json::value& value, std::string_view place);
 
-/// 1 for the same direction, 0 when one of them has none.
+/// Returns the cosine similarity of two vectors, -1 to 1; 0 if one of them is a null vector.
 [[nodiscard]] double cosine(const std::vector<float>& a, const std::vector<float>& b);
 
 using vectors = std::vector<std::vector<float>>;
 
-/// Throws std::invalid_argument when the embedding does not give a vector for each text.
+/// Calls the embedding for a list of texts.
+/// @throws std::invalid_argument if it does not return one vector per text
 [[nodiscard]] vectors embedded(const embedding& embed, const std::vector<std::string>& texts);
-/// Of the texts that a value is searched by; empty: it is not.
-[[nodiscard]] vectors meaning_of(const embedding& embed, const std::vector<std::string>& fields,
+/// Returns the vectors of the indexed texts of a value; empty if the value is not indexed.
+[[nodiscard]] vectors embed_item(const embedding& embed, const std::vector<std::string>& fields,
                                  const json::object& value, const store_put_options& put);
-/// Of the vector that is nearest; nothing: there is none.
+/// Returns the similarity of the nearest vector; nullopt if there are no vectors.
 [[nodiscard]] std::optional<double> score_of(const std::vector<float>& wanted,
                                              const vectors& meaning);
 
-/// The page of a search by meaning: what has a score, nearest first, then, where fewer than the
-/// limit are left of these, what has none.
+/// Returns the page of a similarity search: scored items, nearest first, then items without a score
+/// as long as the limit is not reached.
 template <class Found>
 std::vector<Found> nearest(std::vector<Found> all, const store_query& query) {
   const auto rest =

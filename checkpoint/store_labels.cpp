@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks namespaces and items before they are stored, and selects namespaces for listings.
 #include "store_labels.hpp"
 
-#include "point_codec.hpp"
+#include "checkpoint_codec.hpp"
 
 #include <superstep/base/utf8.hpp>
 
@@ -15,7 +16,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// A namespace as the reference prints it: ('a', 'b'), a single label with a comma behind it.
+/// Returns a namespace in the form of LangGraph's messages, a Python tuple: ('a', 'b') or ('a',).
 std::string shown(const store_namespace& ns) {
   auto out = std::string{"("};
   for (const auto& label : ns) {
@@ -32,45 +33,45 @@ std::string shown(const store_namespace& ns) {
                               ". Namespace labels cannot contain " + why};
 }
 
-bool fits_label(const std::string& wanted, const std::string& label) {
+bool matches_label(const std::string& wanted, const std::string& label) {
   return wanted == "*" || wanted == label;
 }
 
-bool fits_ends(const store_namespace& ns, const namespace_query& query) {
+bool matches_ends(const store_namespace& ns, const namespace_query& query) {
   return ns.size() >= query.prefix.size() && ns.size() >= query.suffix.size() &&
-         std::equal(query.prefix.begin(), query.prefix.end(), ns.begin(), fits_label) &&
-         std::equal(query.suffix.rbegin(), query.suffix.rend(), ns.rbegin(), fits_label);
+         std::equal(query.prefix.begin(), query.prefix.end(), ns.begin(), matches_label) &&
+         std::equal(query.suffix.rbegin(), query.suffix.rend(), ns.rbegin(), matches_label);
 }
 
 constexpr auto value_depth_max = row_depth_max;
 
-std::string_view unreadable(const json::value& v, std::size_t depth);
+std::string_view why_unreadable(const json::value& v, std::size_t depth);
 
-/// Why it could not be read again; empty: it can.
-std::string_view unreadable(const json::object& members, std::size_t depth) {
+/// Returns why a value could not be read back after it was stored; empty if it could.
+std::string_view why_unreadable(const json::object& members, std::size_t depth) {
   if (depth > value_depth_max)
-    return "nests deeper than 1000 lists and objects";
+    return "is nested deeper than 1000 lists and objects";
   for (const auto& [key, v] : members) {
     if (!is_utf8(key))
       return "has a field whose name is not UTF-8";
-    if (const auto why = unreadable(v, depth); !why.empty())
+    if (const auto why = why_unreadable(v, depth); !why.empty())
       return why;
   }
   return {};
 }
 
-std::string_view unreadable(const json::value& v, std::size_t depth) {
+std::string_view why_unreadable(const json::value& v, std::size_t depth) {
   if (const auto* text = v.if_string())
-    return is_utf8(*text) ? "" : "holds text that is not UTF-8";
+    return is_utf8(*text) ? "" : "contains text that is not UTF-8";
   if (const auto* members = v.if_object())
-    return unreadable(*members, depth + 1);
+    return why_unreadable(*members, depth + 1);
   const auto* list = v.if_array();
   if (list == nullptr)
     return {};
   if (depth >= value_depth_max)
-    return "nests deeper than 1000 lists and objects";
+    return "is nested deeper than 1000 lists and objects";
   for (const auto& item : *list)
-    if (const auto why = unreadable(item, depth + 1); !why.empty())
+    if (const auto why = why_unreadable(item, depth + 1); !why.empty())
       return why;
   return {};
 }
@@ -89,7 +90,7 @@ void check_labels(const store_namespace& ns) {
   }
 }
 
-void check_target(const store_namespace& ns) {
+void check_writable(const store_namespace& ns) {
   if (ns.empty())
     throw std::invalid_argument{"Namespace cannot be empty."};
   check_labels(ns);
@@ -105,19 +106,19 @@ void check_item(const store_namespace& ns, std::string_view key, const json::obj
         valid_utf8("Item '" + std::string{key} + "' in " + shown(ns) + ' ' + why)};
   };
   if (ttl.count() < 0)
-    refuse("cannot be put for less than no time (" + std::to_string(ttl.count()) + " ms)");
-  if (const auto why = unreadable(value, 1); !why.empty())
+    refuse("has a negative ttl (" + std::to_string(ttl.count()) + " ms)");
+  if (const auto why = why_unreadable(value, 1); !why.empty())
     refuse(std::string{why});
 }
 
-std::int64_t later_by(std::int64_t now, std::int64_t more) noexcept {
+std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept {
   constexpr auto last = std::numeric_limits<std::int64_t>::max();
   return now > 0 && more > last - now ? last : now + more;
 }
 
-std::vector<store_namespace> listed(std::vector<store_namespace> all,
-                                    const namespace_query& query) {
-  std::erase_if(all, [&](const auto& ns) { return !fits_ends(ns, query); });
+std::vector<store_namespace> select_namespaces(std::vector<store_namespace> all,
+                                               const namespace_query& query) {
+  std::erase_if(all, [&](const auto& ns) { return !matches_ends(ns, query); });
   if (query.depth_max > 0)
     for (auto& ns : all)
       ns.resize(std::min(ns.size(), query.depth_max));

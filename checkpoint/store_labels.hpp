@@ -8,29 +8,34 @@
 #include <string_view>
 #include <vector>
 
+// Checks of namespaces and items, and the selection of namespaces. Shared by memory_store and
+// sqlite_store; add_saturated() also by the caches.
 namespace superstep::detail {
 
-/// Throws std::invalid_argument for labels that no namespace has, in the reference's words.
+/// Throws std::invalid_argument for invalid labels. The wording is LangGraph's (1.2.22), which
+/// recorded cases compare (tests/conformance/cases/prebuilt.store.jsonl).
 void check_labels(const store_namespace& ns);
-/// The same for a namespace that is written to: not empty, and not of the reserved root.
-void check_target(const store_namespace& ns);
+/// check_labels() for a namespace to write to, which must also not be empty or start with the
+/// reserved label "langgraph".
+void check_writable(const store_namespace& ns);
 
-/// What can be put into every store: text that is UTF-8, and no deeper than can be read again; to
-/// be there for some time. Throws std::invalid_argument, naming the item.
+/// Throws std::invalid_argument for an item that no store accepts: text that is not UTF-8, more
+/// than 1,000 nested lists and objects, or a negative lifetime. The text names the item.
 void check_item(const store_namespace& ns, std::string_view key, const json::object& value,
                 std::chrono::milliseconds ttl);
-/// A time and what is added to it, or the last there is.
-[[nodiscard]] std::int64_t later_by(std::int64_t now, std::int64_t more) noexcept;
+/// Returns `now + more`, or the largest value if the sum would overflow. Lifetimes may be as large
+/// as the type allows.
+[[nodiscard]] std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept;
 template <class Clock>
-[[nodiscard]] std::chrono::time_point<Clock> later_by(std::chrono::time_point<Clock> now,
-                                                      std::chrono::milliseconds more) {
+[[nodiscard]] std::chrono::time_point<Clock> add_saturated(std::chrono::time_point<Clock> now,
+                                                           std::chrono::milliseconds more) {
   using moment = std::chrono::time_point<Clock>;
   return more > std::chrono::floor<std::chrono::milliseconds>(moment::max() - now) ? moment::max()
                                                                                    : now + more;
 }
 
-/// What a listing shows of these namespaces.
-[[nodiscard]] std::vector<store_namespace> listed(std::vector<store_namespace> all,
-                                                  const namespace_query& query);
+/// Returns the namespaces that the query selects, cut, sorted and without duplicates.
+[[nodiscard]] std::vector<store_namespace> select_namespaces(std::vector<store_namespace> all,
+                                                             const namespace_query& query);
 
 } // namespace superstep::detail

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Leases between processes, as advisory locks on byte ranges of a file (fcntl(2), F_OFD_SETLK). The
+// header explains the layout of the bytes. sqlite_lease_manager.cpp uses this after the lease
+// within the process was granted.
 #include "thread_locks.hpp"
 
 #include <superstep/base/assert.hpp>
@@ -22,22 +25,23 @@ constexpr auto number_bytes = off_t{sizeof(std::uint64_t)};
 constexpr auto place_bits = 12U;
 constexpr auto places = thread_locks::place{1} << place_bits;
 
-/// Where a thread's bytes begin. Two threads of one row would wait for each other; with 50 bits
-/// none do.
-off_t row_of(std::string_view thread_id) noexcept {
+/// Returns the offset of a thread's bytes: the FNV-1a hash of its name. Two threads with the same
+/// offset would block each other; with 50 bits that does not occur in practice.
+off_t first_byte_of(std::string_view thread_id) noexcept {
   auto hash = std::uint64_t{0xcbf29ce484222325};
   for (const auto c : thread_id) {
     hash ^= static_cast<unsigned char>(c);
     hash *= std::uint64_t{0x100000001b3};
   }
-  hash ^= hash >> 29U; // the low bits of short names are alike
+  hash ^= hash >> 29U; // mix high bits into the low ones, which differ little for short names
   return static_cast<off_t>((hash >> (2U + place_bits)) << place_bits);
 }
 
 using lock_words = struct flock;
 
-// Of the open file, not of the process: savers of one process are kept apart as well, and closing
-// another file takes nothing away.
+// Locks belong to the open file description, not to the process. So two checkpointers of one
+// process exclude each other as well, and closing another descriptor of the file does not release
+// locks.
 bool set(int file, short how, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = how;
@@ -47,7 +51,7 @@ bool set(int file, short how, off_t first, off_t count) noexcept {
   return ::fcntl(file, F_OFD_SETLK, &words) == 0;
 }
 
-/// A lock of others on some of these bytes.
+/// Returns a lock that another holder has on some of these bytes; nullopt if there is none.
 std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = F_WRLCK;
@@ -59,20 +63,24 @@ std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noe
   return words;
 }
 
-/// The file has a name of its own whatever the database is called by: SQLite follows links, too.
+/// Returns the path of the lock file. Symbolic links are resolved, as SQLite does, so that all
+/// names of a database lead to the same lock file.
 std::string lock_file_of(const std::string& database) {
   auto failed = std::error_code{};
   const auto real = std::filesystem::canonical(database, failed);
   return (failed ? database : real.string()) + "-lease";
 }
 
+/// A lease within the process together with the lock between processes.
 class locked_lease final : public thread_lease {
 public:
   locked_lease(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,
                thread_locks::place place)
       : own_{std::move(own)}, locks_{std::move(locks)}, thread_id_{std::move(thread_id)},
         place_{place}, seen_{not_looked} {}
-  ~locked_lease() override { locks_->unlock(thread_id_); } // then the next run of this process
+  ~locked_lease() override { locks_->unlock(thread_id_); } // before own_ admits the next run
+  /// Called before every write, so the common case costs one load: the locks are examined only if
+  /// the take-over number has changed since the last call.
   [[nodiscard]] bool is_held() const noexcept override {
     if (!own_->is_held() || is_lost_.load(std::memory_order_acquire))
       return false;
@@ -123,7 +131,7 @@ thread_locks::~thread_locks() {
 std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thread_id) {
   if (file_ < 0)
     return 0;
-  const auto row = row_of(thread_id);
+  const auto row = first_byte_of(thread_id);
   const auto lock = std::scoped_lock{mutex_};
   const auto held = held_.find(thread_id);
   if (held != held_.end()) {
@@ -134,7 +142,7 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   }
   if (!set(file_, F_WRLCK, row, 1))
     return std::nullopt;
-  // Whoever takes over from now on knows of us; who did before is there.
+  // A run that takes over from now on sees our lock. One that took over before has a lock after it.
   if (lock_of_others(file_, row + 1, places - 1)) {
     (void)set(file_, F_UNLCK, row, 1);
     return std::nullopt;
@@ -143,8 +151,8 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   return 0;
 }
 
-/// The first place from this one on that has no other process at it or after it.
-thread_locks::place thread_locks::after_others(off_t row, place from) const noexcept {
+/// Returns the first place at or after `from` such that no other process has a lock there or later.
+thread_locks::place thread_locks::first_place_after_others(off_t row, place from) const noexcept {
   while (from < places) {
     const auto other = lock_of_others(file_, row + from, places - from);
     if (!other)
@@ -157,19 +165,20 @@ thread_locks::place thread_locks::after_others(off_t row, place from) const noex
 std::optional<thread_locks::place> thread_locks::take_over(const std::string& thread_id) {
   if (file_ < 0)
     return 0;
-  const auto row = row_of(thread_id);
+  const auto row = first_byte_of(thread_id);
   const auto lock = std::scoped_lock{mutex_};
   const auto held = held_.find(thread_id);
-  auto at = after_others(row, held == held_.end() ? place{0} : held->second.last);
-  while (at < places && !set(file_, F_WRLCK, row + at, 1)) // another was as fast
-    at = after_others(row, at);
+  auto at = first_place_after_others(row, held == held_.end() ? place{0} : held->second.last);
+  while (at < places && !set(file_, F_WRLCK, row + at, 1)) // another process locked it first
+    at = first_place_after_others(row, at);
   if (at >= places)
     return std::nullopt;
   auto& ours = held_[thread_id];
   ++ours.times;
   ours.last = at;
-  // Not counted on: two that count at once might leave the number that somebody has seen. Where it
-  // cannot be written, the other learns of it when it writes after us.
+  // A random number instead of a counter: two processes that increment at the same time might write
+  // a number that a third one has already seen. If it cannot be written, the previous holder
+  // notices the take-over when its next checkpoint is refused.
   auto random = std::random_device{};
   const auto number = (std::uint64_t{random()} << 31U) | random();
   [[maybe_unused]] const auto done = ::pwrite(file_, &number, sizeof number, 0);
@@ -185,7 +194,7 @@ void thread_locks::unlock(const std::string& thread_id) noexcept {
   if (--held->second.times > 0)
     return;
   held_.erase(held);
-  (void)set(file_, F_UNLCK, row_of(thread_id), places);
+  (void)set(file_, F_UNLCK, first_byte_of(thread_id), places);
 }
 
 std::uint64_t thread_locks::takeovers() const noexcept {
@@ -193,7 +202,8 @@ std::uint64_t thread_locks::takeovers() const noexcept {
 }
 
 bool thread_locks::is_taken_over(const std::string& thread_id, place from) const noexcept {
-  return file_ >= 0 && lock_of_others(file_, row_of(thread_id) + from + 1, places - from - 1);
+  return file_ >= 0 &&
+         lock_of_others(file_, first_byte_of(thread_id) + from + 1, places - from - 1);
 }
 
 lease_ptr with_lock(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,

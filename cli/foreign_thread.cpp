@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/foreign_thread.hpp"
 
-#include <superstep/checkpoint/foreign_thread.hpp>
+#include <superstep/checkpoint/thread_import.hpp>
 #include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
 

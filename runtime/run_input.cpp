@@ -25,7 +25,7 @@ run_input resume_input(resume r) {
   return answers_of(std::move(r));
 }
 
-run_input command_input(node_output&& said, boxed<resume> r) {
+run_input command_input(node_output&& said, optional_box<resume> r) {
   auto out = r ? answers_of(std::move(*r)) : thread_command{};
   out.said.writes.assign(std::make_move_iterator(said.writes.begin()),
                          std::make_move_iterator(said.writes.end()));

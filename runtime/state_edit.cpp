@@ -212,7 +212,7 @@ private:
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());
       given.output->sends = out.sends;
-      keeper_.put_task(key_, *saved_->point, kept_part(given, *table_->layout()));
+      keeper_.put_task(key_, *saved_->point, storable_part(given, *table_->layout()));
       return;
     }
   }

@@ -318,7 +318,7 @@ void thread_run::attempt(Call call) {
 
 void thread_run::tell(task_record record) {
   if (keeper_ && at_ && when_ != durability::exit)
-    attempt([&] { keeper_->put_task(key_, *at_, kept_part(record, *at_->layout)); });
+    attempt([&] { keeper_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
   else if (keeper_ && at_)
     held_back_.push_back(record);
   index_.add(records_, std::move(record));
@@ -349,7 +349,7 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
   store();
   // Not `records_`: the saver has those that were loaded, and would add their writes once more.
   for (const auto& record : held_back_)
-    attempt([&] { keeper_->put_task(key_, *at_, kept_part(record, *at_->layout)); });
+    attempt([&] { keeper_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
 }
 
 } // namespace superstep

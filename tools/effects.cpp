@@ -64,10 +64,10 @@ public:
       : key_{context.idempotency_key()}, of_{context.place->config->thread_id, {}},
         journal_{context.place->journal} {}
 
-  [[nodiscard]] std::optional<effect_note> find() const {
+  [[nodiscard]] std::optional<effect_record> find() const {
     return journal_->find_effect(of_.thread_id, key_);
   }
-  void put(std::optional<effect_note> note) const {
+  void put(std::optional<effect_record> note) const {
     journal_->put_effect(of_.thread_id, key_, std::move(note));
   }
   /// Until all that was given for the thread is saved. Throws saver_error when it could not be.
@@ -144,7 +144,7 @@ public:
   }
 
   [[nodiscard]] bool was_asked() const noexcept { return watched_ && watched_->was_asked(); }
-  void end(std::optional<effect_note> note) {
+  void end(std::optional<effect_record> note) {
     has_ended_ = true;
     log_.put(std::move(note));
   }
@@ -221,7 +221,7 @@ private:
     if (auto known = noted(log, call.name))
       co_return std::move(*known);
     if (kind == tool_effects::journaled) {
-      log.put(effect_note{});
+      log.put(effect_record{});
       co_await log.saved();
     }
     auto begun = begun_call{log, context};
@@ -236,7 +236,7 @@ private:
     if (begun.was_asked() || failed)
       begun.end(std::nullopt);
     else
-      begun.end(effect_note{true, detail::written_output(*out)});
+      begun.end(effect_record{true, detail::written_output(*out)});
     co_await log.saved();
     if (failed)
       std::rethrow_exception(failed);

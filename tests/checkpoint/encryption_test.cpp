@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/row_bytes.hpp"
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
 #include <superstep/checkpoint/encryption.hpp>
@@ -23,8 +23,8 @@
 namespace ss = superstep;
 using namespace saver_contract;
 
-// Whether a file is encrypted is settled by who writes to it first, and a row is read only where
-// it was written.
+// Encryption of files: the first writer determines whether a file is encrypted, and an encrypted
+// row can be read only at the place where it was written.
 BOOST_AUTO_TEST_SUITE(encryption)
 
 namespace {
@@ -66,9 +66,9 @@ void change(const std::string& path, const std::string& sql) {
   static_cast<void>(ask_sql(path, sql));
 }
 
-// As a program of version 2 wrote them with the usual key: a checkpoint with n = 7 and its task,
-// an item of the store and the note of an effect, of thread t and of the place u/k; and what it
-// knew its key by.
+// Rows as written by format version 2 with the usual key: a checkpoint with n = 7 of thread "t",
+// its task record, an item of the store at u/k, an effect record of thread "t", and the encrypted
+// text by which version 2 recognized the key.
 constexpr auto point_of_before =
     "65f549f4bb9e29947ba18fc6500642559f9f3ec0fa1771ed241797e0763b32da63879d11a8e4bcf2d01adb60c9a3d0"
     "cbf4b334a3f7b5ca6c7b7babfb607bf9a3542fe1118f42942b10467dd5cfed5d9c09d8";
@@ -104,7 +104,7 @@ void put_row(const std::string& path, const std::string& table, std::string_view
                    "', sum = " + std::to_string(sum));
 }
 
-/// Makes a file of today one of version 2, with the rows above.
+/// Converts a file of the current version to version 2, with the rows above.
 void make_version_2(const std::string& path) {
   put_row(path, "points", point_of_before, {id_of(1), "", "", "0"});
   put_row(path, "tasks", task_of_before, {id_of(1)});
@@ -116,9 +116,9 @@ void make_version_2(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_file_that_was_opened_without_a_key_takes_none) {
+BOOST_AUTO_TEST_CASE(file_opened_without_key_refuses_keys) {
   const auto folder = temporary_folder{};
-  const auto s = open(folder.file(), {}); // and has written nothing yet
+  const auto s = open(folder.file(), {}); // nothing is written yet
   BOOST_CHECK_EXCEPTION((void)open_store(folder.file(), usual_key), ss::saver_error, is_wrong_key);
   BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
   auto options = ss::sqlite_cache_options{};
@@ -126,12 +126,12 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_opened_without_a_key_takes_none) {
   BOOST_CHECK_EXCEPTION((void)ss::sqlite_cache(folder.file(), options), ss::saver_error,
                         is_wrong_key);
   (void)maker{usual_layout()}.put(*s, 1, nullptr, {set_n(1)});
-  s->delete_thread("t"); // what was deleted may still be in it
+  s->delete_thread("t"); // the file may still contain the deleted bytes
   BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
   (void)open_store(folder.file(), {});
 }
 
-BOOST_AUTO_TEST_CASE(of_two_who_open_a_new_file_at_once_one_settles_it) {
+BOOST_AUTO_TEST_CASE(concurrent_first_opens_agree_on_encryption) {
   const auto folder = temporary_folder{};
   for (auto i = 0; i < 20; ++i) {
     const auto path = folder.file(std::to_string(i));
@@ -153,20 +153,20 @@ BOOST_AUTO_TEST_CASE(of_two_who_open_a_new_file_at_once_one_settles_it) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_version_2_says_from_now_on_that_it_is_not_encrypted) {
+BOOST_AUTO_TEST_CASE(version_2_file_is_marked_unencrypted_on_open) {
   const auto folder = temporary_folder{};
   (void)open(folder.file(), {});
   change(folder.file(), "DELETE FROM facts; PRAGMA user_version = 2");
   (void)open(folder.file(), {});
   BOOST_TEST(ask_sql(folder.file(), "PRAGMA user_version") == 3);
   BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
-  // One that nobody has written to yet may still be encrypted.
+  // A file that has not been written to may still be opened with a key.
   change(folder.file(), "DELETE FROM facts; PRAGMA user_version = 2");
   (void)open(folder.file(), usual_key);
   BOOST_CHECK_EXCEPTION((void)open(folder.file(), {}), ss::saver_error, is_wrong_key);
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_another_thread_are_not_read) {
+BOOST_AUTO_TEST_CASE(rows_copied_from_other_thread_are_refused) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file(), usual_key);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(rows_of_another_thread_are_not_read) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_copied_or_pruned_is_read_where_it_stands_now) {
+BOOST_AUTO_TEST_CASE(copied_and_pruned_rows_are_encrypted_again) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file(), usual_key);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(what_is_copied_or_pruned_is_read_where_it_stands_now) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(items_and_their_vectors_are_not_read_at_other_places) {
+BOOST_AUTO_TEST_CASE(store_refuses_values_copied_between_places) {
   const auto folder = temporary_folder{};
   auto s = open_store(folder.file(), usual_key);
   s->put({"a"}, "b/c", {{"text", "one"}});
@@ -227,14 +227,14 @@ BOOST_AUTO_TEST_CASE(items_and_their_vectors_are_not_read_at_other_places) {
   BOOST_CHECK_EXCEPTION((void)s->get({"a"}, "b/c"), ss::saver_error, is_corrupt);
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_rows_of_version_2_are_read_and_gone_on_from) {
+BOOST_AUTO_TEST_CASE(version_2_encrypted_thread_can_be_resumed) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file(), usual_key);
   auto m = maker{layout};
   (void)m.put(*s, 1, nullptr, {set_n(1)});
   s->put_task(key, named(1, layout), ended("a", 0));
-  s->put_effect("t", "one", ss::effect_note{true, "other"});
+  s->put_effect("t", "one", ss::effect_record{true, "other"});
   s.reset();
   open_store(folder.file(), usual_key)->put({"u"}, "k", {}, {.index = std::vector<std::string>{}});
   make_version_2(folder.file());

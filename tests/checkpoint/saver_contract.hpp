@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "checkpoint/made_points.hpp"
+#include "checkpoint/test_checkpoints.hpp"
 
-#include <superstep/checkpoint/foreign_thread.hpp>
-#include <superstep/checkpoint/remembered_error.hpp>
+#include <superstep/checkpoint/restored_error.hpp>
 #include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/thread_import.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,10 +19,12 @@
 #include <utility>
 #include <vector>
 
-// The contract of superstep::saver as tests. For a saver of your own: a type with
-//   superstep::saver& get();   the saver
-//   void reopen();             gives it up and opens it again on what it kept, if it can
-// and BOOST_AUTO_TEST_CASE_TEMPLATEs that call the functions of saver_contract with it.
+// The contract of superstep::saver as tests. To run them on another implementation, write a type
+// with
+//   superstep::saver& get();   returns the checkpointer
+//   void reopen();             destroys it and opens it again on the same storage, if it has any
+// and BOOST_AUTO_TEST_CASE_TEMPLATEs that call the functions of saver_contract with that type; see
+// saver_test.cpp.
 namespace saver_contract {
 
 inline std::string ids(ss::saver& s, const ss::layout_ptr& as, const ss::checkpoint_query& query) {
@@ -45,7 +47,7 @@ inline bool has_code(const ss::saver_error& e, ss::saver_errc code) {
 }
 
 template <class Place>
-void the_newest_checkpoint_is_the_one_with_the_largest_id(Place& place) {
+void newest_checkpoint_has_largest_id(Place& place) {
   const auto layout = usual_layout();
   BOOST_TEST(!place.get().load(key, "", layout));
   BOOST_TEST(place.get().head(key).empty());
@@ -60,7 +62,7 @@ void the_newest_checkpoint_is_the_one_with_the_largest_id(Place& place) {
 }
 
 template <class Place>
-void what_is_put_now_is_kept_like_any_other(Place& place) {
+void put_now_stores_like_put(Place& place) {
   auto m = maker{usual_layout()};
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"a"})});
   m.now = true;
@@ -75,14 +77,14 @@ void what_is_put_now_is_kept_like_any_other(Place& place) {
   BOOST_TEST(back->tasks.size() == 1U);
 }
 
-/// Waits until all that was given for a thread is saved.
+/// Waits until all writes of a thread are saved.
 inline void settle(ss::saver& s, const ss::thread_key& of = key) {
   auto over = std::promise<void>{};
   if (s.when_saved(of, [&over] { over.set_value(); }))
     over.get_future().get();
 }
 
-/// A checkpoint of a run.
+/// Builds a checkpoint with the metadata of a run.
 inline ss::checkpoint_ptr of_run(const maker& m, int number, const ss::checkpoint_ptr& parent,
                                  std::string run_id, std::vector<ss::write> writes = {}) {
   auto point = *m.make(number, parent, std::move(writes));
@@ -92,7 +94,7 @@ inline ss::checkpoint_ptr of_run(const maker& m, int number, const ss::checkpoin
 }
 
 template <class Place>
-void what_the_caller_said_is_kept_and_found_by(Place& place) {
+void list_filters_by_metadata(Place& place) {
   const auto m = maker{usual_layout()};
   auto last = ss::checkpoint_ptr{};
   for (auto i = 1; i <= 4; ++i)
@@ -113,14 +115,14 @@ void what_the_caller_said_is_kept_and_found_by(Place& place) {
   BOOST_TEST(found({}) == "54321");
   BOOST_TEST(found({{"run_id", "early"}}) == "21");
   BOOST_TEST(found({{"run_id", "early"}, {"is_odd", true}}) == "1");
-  BOOST_TEST(found({{"is_odd", true}}, 1) == "3"); // filtered first, then cut
+  BOOST_TEST(found({{"is_odd", true}}, 1) == "3"); // the filter is applied before the limit
   BOOST_TEST(found({{"n", "3"}}).empty());
-  BOOST_TEST(found({{"x') OR 1=1 --", 1}}).empty()); // a key is no code
+  BOOST_TEST(found({{"x') OR 1=1 --", 1}}).empty()); // keys are not interpreted as SQL
   BOOST_TEST(found({{"$.n", 3}}).empty());
 }
 
 template <class Place>
-void checkpoints_of_runs_are_forgotten_and_no_others(Place& place) {
+void delete_runs_deletes_only_their_checkpoints(Place& place) {
   const auto m = maker{usual_layout()};
   auto last = ss::checkpoint_ptr{};
   for (const auto* run_id : {"a", "b", "b", "c"}) {
@@ -149,7 +151,7 @@ void checkpoints_of_runs_are_forgotten_and_no_others(Place& place) {
     BOOST_TEST(ids(place.get(), usual_layout(), {}) == "4321");
   }
   lent = {};
-  BOOST_TEST(place.get().delete_runs({"b", "x"}) == 4U); // two, that of the other, and one below
+  BOOST_TEST(place.get().delete_runs({"b", "x"}) == 4U); // 2 of "t", 1 of "u", 1 of a subgraph
   place.reopen();
   BOOST_TEST(ids(place.get(), usual_layout(), {}) == "41");
   BOOST_TEST(place.get().head(other).empty());
@@ -168,7 +170,7 @@ void checkpoints_of_runs_are_forgotten_and_no_others(Place& place) {
 }
 
 template <class Place>
-void a_list_is_newest_first_and_filtered_before_it_is_cut(Place& place) {
+void list_is_newest_first_and_filters_before_limit(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   using source = ss::checkpoint_source;
@@ -188,14 +190,14 @@ void a_list_is_newest_first_and_filtered_before_it_is_cut(Place& place) {
   BOOST_TEST(all == "4321");
 }
 
-/// A thread of one checkpoint, and of one task after it what came of that.
+/// Puts one checkpoint and the record of one task that follows it.
 inline void put_one_and_its_task(ss::saver& s, const ss::layout_ptr& layout) {
   (void)maker{layout}.put(s, 1, nullptr, {set_n(1)});
   s.put_task(key, named(1, layout), ended("a", 1));
 }
 
 template <class Place>
-void what_is_told_of_a_task_adds_up_and_an_output_is_written_once(Place& place) {
+void task_records_merge_and_keep_first_output(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(1)});
   auto asked = ss::task_record{};
@@ -203,7 +205,7 @@ void what_is_told_of_a_task_adds_up_and_an_output_is_written_once(Place& place) 
   asked.asked.emplace().push_back({"id", "why?"});
   place.get().put_task(key, named(1, layout), asked);
   place.reopen();
-  (void)place.get().load(key, "", layout); // a run takes the thread up before it writes
+  (void)place.get().load(key, "", layout); // a run loads the thread before it writes
   place.get().put_task(key, named(1, layout), ended("a", 1));
   place.get().put_task(key, named(1, layout), ended("a", 0));
   place.reopen();
@@ -214,7 +216,7 @@ void what_is_told_of_a_task_adds_up_and_an_output_is_written_once(Place& place) 
 }
 
 template <class Place>
-void what_the_caller_writes_to_a_checkpoint_adds_up(Place& place) {
+void caller_outputs_are_concatenated(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {});
   auto said = ended("", 1);
@@ -228,7 +230,7 @@ void what_the_caller_writes_to_a_checkpoint_adds_up(Place& place) {
 }
 
 template <class Place>
-void records_of_a_step_stay_with_the_checkpoint_before_it(Place& place) {
+void task_records_belong_to_preceding_checkpoint(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1)});
@@ -248,7 +250,7 @@ void records_of_a_step_stay_with_the_checkpoint_before_it(Place& place) {
 }
 
 template <class Place>
-void a_thread_is_forgotten_with_its_subgraphs_and_no_other(Place& place) {
+void delete_thread_deletes_its_subgraphs_only(Place& place) {
   const auto layout = usual_layout();
   const auto sub = ss::thread_key{"t", "sub"};
   const auto other = ss::thread_key{"u", ""};
@@ -259,12 +261,12 @@ void a_thread_is_forgotten_with_its_subgraphs_and_no_other(Place& place) {
   BOOST_TEST(place.get().head(key).empty());
   BOOST_TEST(place.get().head(sub).empty());
   BOOST_TEST(place.get().head(other) == id_of(1));
-  (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(5)}); // the name is free again
+  (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(5)}); // the id can be used again
   BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 5);
 }
 
 template <class Place>
-void a_checkpoint_comes_back_as_it_was(Place& place) {
+void load_restores_all_members(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   auto point = std::make_shared<ss::checkpoint>();
@@ -306,9 +308,9 @@ void a_checkpoint_comes_back_as_it_was(Place& place) {
   BOOST_TEST((is.versions.join == at.versions.join));
 }
 
-/// 300 steps of a list that grows, a text that grows and is cut, and a value that goes.
+/// 300 steps with a growing list, a text that grows and is cut, and a value that changes its type.
 template <class Place>
-void every_state_of_a_long_thread_comes_back(Place& place) {
+void list_restores_all_states_of_long_thread(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   auto made = std::vector<ss::checkpoint_ptr>{};
@@ -337,7 +339,7 @@ void every_state_of_a_long_thread_comes_back(Place& place) {
 }
 
 template <class Place>
-void branches_keep_their_own_states(Place& place) {
+void branches_have_separate_states(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {add_log({"one"})});
@@ -356,7 +358,7 @@ void branches_keep_their_own_states(Place& place) {
 }
 
 template <class Place>
-void a_graph_may_gain_and_lose_channels(Place& place) {
+void load_matches_added_and_removed_channels(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3), add_log({"x"})});
   place.reopen();
   const auto changed = test_layout{}.last<int>("fresh").log("log").last<int>("n").done();
@@ -371,7 +373,7 @@ void a_graph_may_gain_and_lose_channels(Place& place) {
 }
 
 template <class Place>
-void a_channel_of_another_type_is_refused_or_converted(Place& place) {
+void load_refuses_or_converts_changed_type(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3)});
   place.reopen();
   const auto text = test_layout{}.last<std::string>("n").done();
@@ -390,7 +392,7 @@ void a_channel_of_another_type_is_refused_or_converted(Place& place) {
 }
 
 template <class Place>
-void a_node_that_the_thread_stands_before_and_that_is_gone_is_named(Place& place) {
+void load_lists_missing_pending_nodes(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
   place.reopen();
   const auto other = test_layout{}.nodes({{"b", nullptr}, {"c", nullptr}}).done();
@@ -400,7 +402,7 @@ void a_node_that_the_thread_stands_before_and_that_is_gone_is_named(Place& place
 }
 
 template <class Place>
-void what_a_task_threw_keeps_its_class_its_code_and_what_was_nested(Place& place) {
+void task_exception_restores_class_code_and_nested(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {});
   auto record = ss::task_record{};
@@ -410,7 +412,7 @@ void what_a_task_threw_keeps_its_class_its_code_and_what_was_nested(Place& place
     try {
       throw std::system_error{std::make_error_code(std::errc::timed_out), "outside"};
     } catch (const std::exception&) {
-      std::throw_with_nested(ss::remembered_error{"ValueError", "no \"n\""});
+      std::throw_with_nested(ss::restored_error{"ValueError", "no \"n\""});
     }
   } catch (const std::exception&) {
     record.cause = std::current_exception();
@@ -435,41 +437,42 @@ void what_a_task_threw_keeps_its_class_its_code_and_what_was_nested(Place& place
 }
 
 template <class Place>
-void a_note_of_an_effect_lasts_until_the_next_checkpoint(Place& place) {
+void effect_record_lasts_until_next_checkpoint(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {});
   const auto find = [&](std::string_view effect) { return place.get().find_effect("t", effect); };
   BOOST_TEST(!find("k1"));
-  place.get().put_effect("t", "k1", ss::effect_note{});
-  BOOST_TEST((find("k1") == ss::effect_note{}));
-  place.get().put_effect("t", "k1", ss::effect_note{true, "sent"});
-  place.get().put_effect("t", "k2", ss::effect_note{});
-  place.get().put_effect("t", "k3", ss::effect_note{});
+  place.get().put_effect("t", "k1", ss::effect_record{});
+  BOOST_TEST((find("k1") == ss::effect_record{}));
+  place.get().put_effect("t", "k1", ss::effect_record{true, "sent"});
+  place.get().put_effect("t", "k2", ss::effect_record{});
+  place.get().put_effect("t", "k3", ss::effect_record{});
   place.get().put_effect("t", "k3", std::nullopt);
-  (void)maker{layout, {"t", "a:x"}}.put(place.get(), 1, nullptr, {}); // of a subgraph
+  (void)maker{layout, {"t", "a:x"}}.put(place.get(), 1, nullptr,
+                                        {}); // a subgraph's checkpoint keeps them
   place.reopen();
-  BOOST_TEST((find("k1") == ss::effect_note{true, "sent"}));
-  BOOST_TEST((find("k2") == ss::effect_note{}));
+  BOOST_TEST((find("k1") == ss::effect_record{true, "sent"}));
+  BOOST_TEST((find("k2") == ss::effect_record{}));
   BOOST_TEST(!find("k3"));
   BOOST_TEST(!place.get().find_effect("other", "k1"));
   (void)place.get().load(key, "", layout);
   (void)m.put(place.get(), 2, first, {});
   BOOST_TEST(!find("k1"));
   BOOST_TEST(!find("k2"));
-  place.get().put_effect("t", "k4", ss::effect_note{true, {}});
+  place.get().put_effect("t", "k4", ss::effect_record{true, {}});
   place.get().delete_thread("t");
   BOOST_TEST(!find("k4"));
 }
 
 template <class Place>
-void an_effect_begins_once(Place& place) {
+void effect_start_is_recorded_once(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
-  place.get().put_effect("t", "k", ss::effect_note{});
+  place.get().put_effect("t", "k", ss::effect_record{});
   settle(place.get());
   place.get().check(key);
   const auto again = [&] {
-    place.get().put_effect("t", "k", ss::effect_note{});
+    place.get().put_effect("t", "k", ss::effect_record{});
     settle(place.get());
     place.get().check(key);
   };
@@ -478,7 +481,7 @@ void an_effect_begins_once(Place& place) {
 }
 
 template <class Place, class Other>
-void an_exported_thread_is_the_same_elsewhere(Place& place, Other& other) {
+void import_restores_exported_thread(Place& place, Other& other) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"one"})});
@@ -500,7 +503,7 @@ void an_exported_thread_is_the_same_elsewhere(Place& place, Other& other) {
 }
 
 template <class Place>
-void values_of_another_program_are_read_as_what_their_channels_are(Place& place) {
+void imported_values_take_type_of_channel(Place& place) {
   const auto layout = usual_layout();
   auto& s = place.get();
   s.import_thread("t",
@@ -520,7 +523,7 @@ void values_of_another_program_are_read_as_what_their_channels_are(Place& place)
 }
 
 template <class Place>
-void a_damaged_export_is_refused(Place& place) {
+void import_refuses_damaged_export(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {add_log({"one"})});
   const auto bytes = place.get().export_thread("t");
   auto flipped = bytes;

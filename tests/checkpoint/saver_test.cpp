@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 
 #include <superstep/checkpoint/memory_saver.hpp>
 
@@ -28,32 +28,32 @@ using places = std::tuple<in_memory, in_file, in_reopened_file>;
     contract::name(place);                                                                         \
   }
 
-CONTRACT(the_newest_checkpoint_is_the_one_with_the_largest_id)
-CONTRACT(what_is_put_now_is_kept_like_any_other)
-CONTRACT(what_the_caller_said_is_kept_and_found_by)
-CONTRACT(checkpoints_of_runs_are_forgotten_and_no_others)
-CONTRACT(a_list_is_newest_first_and_filtered_before_it_is_cut)
-CONTRACT(what_is_told_of_a_task_adds_up_and_an_output_is_written_once)
-CONTRACT(what_the_caller_writes_to_a_checkpoint_adds_up)
-CONTRACT(records_of_a_step_stay_with_the_checkpoint_before_it)
-CONTRACT(a_thread_is_forgotten_with_its_subgraphs_and_no_other)
-CONTRACT(a_checkpoint_comes_back_as_it_was)
-CONTRACT(every_state_of_a_long_thread_comes_back)
-CONTRACT(branches_keep_their_own_states)
-CONTRACT(a_graph_may_gain_and_lose_channels)
-CONTRACT(a_channel_of_another_type_is_refused_or_converted)
-CONTRACT(a_node_that_the_thread_stands_before_and_that_is_gone_is_named)
-CONTRACT(a_damaged_export_is_refused)
-CONTRACT(values_of_another_program_are_read_as_what_their_channels_are)
-CONTRACT(what_a_task_threw_keeps_its_class_its_code_and_what_was_nested)
-CONTRACT(a_note_of_an_effect_lasts_until_the_next_checkpoint)
-CONTRACT(an_effect_begins_once)
+CONTRACT(newest_checkpoint_has_largest_id)
+CONTRACT(put_now_stores_like_put)
+CONTRACT(list_filters_by_metadata)
+CONTRACT(delete_runs_deletes_only_their_checkpoints)
+CONTRACT(list_is_newest_first_and_filters_before_limit)
+CONTRACT(task_records_merge_and_keep_first_output)
+CONTRACT(caller_outputs_are_concatenated)
+CONTRACT(task_records_belong_to_preceding_checkpoint)
+CONTRACT(delete_thread_deletes_its_subgraphs_only)
+CONTRACT(load_restores_all_members)
+CONTRACT(list_restores_all_states_of_long_thread)
+CONTRACT(branches_have_separate_states)
+CONTRACT(load_matches_added_and_removed_channels)
+CONTRACT(load_refuses_or_converts_changed_type)
+CONTRACT(load_lists_missing_pending_nodes)
+CONTRACT(import_refuses_damaged_export)
+CONTRACT(imported_values_take_type_of_channel)
+CONTRACT(task_exception_restores_class_code_and_nested)
+CONTRACT(effect_record_lasts_until_next_checkpoint)
+CONTRACT(effect_start_is_recorded_once)
 
 #undef CONTRACT
 
-BOOST_AUTO_TEST_CASE(an_exported_thread_is_the_same_in_any_saver) {
+BOOST_AUTO_TEST_CASE(export_can_be_imported_by_every_saver) {
   const auto move = [](auto from, auto to) {
-    contract::an_exported_thread_is_the_same_elsewhere(*from, *to);
+    contract::import_restores_exported_thread(*from, *to);
   };
   move(std::make_unique<in_memory>(), std::make_unique<in_reopened_file>());
   move(std::make_unique<in_reopened_file>(), std::make_unique<in_memory>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 #include "support/file_size_limit.hpp"
 
@@ -18,8 +18,8 @@
 namespace ss = superstep;
 using namespace saver_contract;
 
-// What a disk does to a file: each error says which file, what is safe and what to do, and what
-// failed has changed nothing.
+// Damaged, truncated, read-only and full files. Each error names the file, states what is safe and
+// what to do, and a failed operation changes nothing.
 BOOST_AUTO_TEST_SUITE(sqlite_faults)
 
 namespace {
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr auto page_bytes = std::size_t{4'096};
 
-bool says(const ss::saver_error& e, const std::vector<std::string>& all) {
+bool contains_all(const ss::saver_error& e, const std::vector<std::string>& all) {
   const auto text = std::string{e.what()};
   return std::ranges::all_of(all, [&](const std::string& part) {
     BOOST_TEST(text.find(part) != std::string::npos, "'" << part << "' is not in: " << text);
@@ -36,15 +36,15 @@ bool says(const ss::saver_error& e, const std::vector<std::string>& all) {
   });
 }
 
-/// A predicate for exceptions: the code, and parts of the text.
-auto told(ss::saver_errc code, std::vector<std::string> parts) {
+/// A predicate for saver_error: the code, and texts that what() must contain.
+auto reports(ss::saver_errc code, std::vector<std::string> parts) {
   return [code, parts = std::move(parts)](const ss::saver_error& e) {
-    return has_code(e, code) && says(e, parts);
+    return has_code(e, code) && contains_all(e, parts);
   };
 }
 
-/// Letters that hardly compress.
-std::string luck(std::size_t length, unsigned seed) {
+/// Returns pseudo-random letters, which hardly compress.
+std::string random_text(std::size_t length, unsigned seed) {
   auto text = std::string{};
   for (auto n = seed + 1; text.size() < length;) {
     n = n * 1664525U + 1013904223U;
@@ -71,7 +71,7 @@ bool is_sound(const std::string& path) {
                        "WHERE integrity_check <> 'ok'") == 0;
 }
 
-/// Where in the file the first page of a table or index begins.
+/// Returns the offset of the first page of a table or index.
 std::size_t place_of(const std::string& path, const std::string& name) {
   const auto page = ask_sql(path, "SELECT rootpage FROM sqlite_schema WHERE name = '" + name + "'");
   BOOST_TEST_REQUIRE(page > 1);
@@ -85,11 +85,12 @@ ss::thread_key thread_no(unsigned i) {
 }
 
 log_type lines_of(unsigned thread) {
-  // The last one does not fit a page.
-  return {luck(700, thread), luck(700, thread + 100), luck(thread % 5 == 0 ? 9'000 : 700, thread)};
+  // In every fifth thread, the last line is larger than a page.
+  return {random_text(700, thread), random_text(700, thread + 100),
+          random_text(thread % 5 == 0 ? 9'000 : 700, thread)};
 }
 
-/// A file whose rows fill many pages. Its bytes.
+/// Creates a file whose rows fill many pages. Returns its bytes.
 std::string full_file(const std::string& path, const ss::layout_ptr& layout) {
   {
     auto s = open_saver(path);
@@ -103,10 +104,11 @@ std::string full_file(const std::string& path, const ss::layout_ptr& layout) {
   return bytes_of(path);
 }
 
-/// Loads all threads: how many cannot be read. What can be is what was written.
+/// Loads all threads. Checks that the readable ones have their original content, and returns the
+/// number of unreadable ones.
 unsigned unreadable(const std::string& path, const ss::layout_ptr& layout) {
   auto count = 0U;
-  const auto look = told(ss::saver_errc::corrupt, {path, "nothing was"});
+  const auto look = reports(ss::saver_errc::corrupt, {path, "nothing was"});
   try {
     auto s = open_saver(path);
     for (auto t = 0U; t < threads_in_all; ++t) {
@@ -126,9 +128,9 @@ unsigned unreadable(const std::string& path, const ss::layout_ptr& layout) {
   return count;
 }
 
-/// Permissions count while it stands, for root as well: the right to pass them by is taken from
-/// this thread, and so from those that it starts. (Another user would do, but a container may have
-/// none, and not every one may mount or mark a file.)
+/// Makes file permissions apply to root during its lifetime: drops the capability to bypass them
+/// from this thread, and so from threads that it starts. Switching to another user would do the
+/// same, but a container may have no other user.
 class permissions_count {
 public:
   permissions_count() {
@@ -169,13 +171,13 @@ constexpr auto read_only_folder = fs::perms::owner_read | fs::perms::owner_exec;
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_damaged_page_is_told_and_what_else_can_be_read_is_what_was_written) {
+BOOST_AUTO_TEST_CASE(damaged_page_is_reported_other_threads_load) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);
   const auto pages = whole.size() / page_bytes;
   BOOST_TEST_REQUIRE(pages > 20U);
-  auto told_of = 0U;
+  auto reported = 0U;
   auto some_readable = 0U;
   for (auto page = std::size_t{0}; page < pages; ++page) {
     for (const auto with : {'\0', '\xa5'}) {
@@ -185,19 +187,19 @@ BOOST_AUTO_TEST_CASE(a_damaged_page_is_told_and_what_else_can_be_read_is_what_wa
       write_bytes(path, bytes);
       BOOST_TEST_CONTEXT("page " << page + 1) {
         const auto lost = unreadable(path, layout);
-        told_of += lost > 0 ? 1 : 0;
+        reported += lost > 0 ? 1 : 0;
         some_readable += lost > 0 && lost < threads_in_all ? 1 : 0;
         BOOST_TEST((bytes_of(path) == bytes));
         BOOST_TEST(!fs::exists(path + "-wal"));
       }
     }
   }
-  BOOST_TEST(told_of > pages); // of two tries a page; tables that hold nothing have pages as well
+  BOOST_TEST(reported > pages); // of two attempts per page; empty tables have pages too
   BOOST_TEST(some_readable > pages / 2);
 }
 
-/// What a copy leaves that broke off.
-BOOST_AUTO_TEST_CASE(a_file_that_is_cut_is_told_and_not_filled_up) {
+/// An interrupted copy leaves a truncated file.
+BOOST_AUTO_TEST_CASE(truncated_file_is_reported_and_not_changed) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);
@@ -212,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_cut_is_told_and_not_filled_up) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_write_that_meets_a_damaged_page_changes_nothing) {
+BOOST_AUTO_TEST_CASE(write_to_damaged_page_changes_nothing) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);
@@ -222,8 +224,8 @@ BOOST_AUTO_TEST_CASE(a_write_that_meets_a_damaged_page_changes_nothing) {
     std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(place_of(folder.file("whole"), table)),
                 page_bytes, '\xa5');
     write_bytes(path, bytes);
-    const auto look =
-        told(ss::saver_errc::corrupt, {path, "damaged", "keep a copy", "nothing was overwritten"});
+    const auto look = reports(ss::saver_errc::corrupt,
+                              {path, "damaged", "keep a copy", "nothing was overwritten"});
     auto s = open_saver(path);
     const auto of = ss::thread_key{"a new one", ""};
     const auto put = [&] {
@@ -239,9 +241,8 @@ BOOST_AUTO_TEST_CASE(a_write_that_meets_a_damaged_page_changes_nothing) {
   }
 }
 
-/// A few bytes that change within a page of an index leave it a page, on which threads are not
-/// found.
-BOOST_AUTO_TEST_CASE(a_thread_that_a_damaged_index_hides_is_not_taken_for_a_new_one) {
+/// Overwriting part of an index page leaves a valid page in which some threads are not found.
+BOOST_AUTO_TEST_CASE(thread_hidden_by_damaged_index_is_reported) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);
@@ -257,10 +258,10 @@ BOOST_AUTO_TEST_CASE(a_thread_that_a_damaged_index_hides_is_not_taken_for_a_new_
       BOOST_TEST_CONTEXT(index << ", byte " << at - from) {
         const auto lost = unreadable(path, layout);
         BOOST_TEST((bytes_of(path) == bytes));
-        if (lost == 0 || at == from) // free space of the page; or its header, which SQLite notices
+        if (lost == 0 || at == from) // unused bytes, or the page header, which SQLite checks
           continue;
         ++hidden;
-        static_cast<void>(ask_sql(path, "REINDEX")); // as the error says
+        static_cast<void>(ask_sql(path, "REINDEX")); // as the error advises
         BOOST_TEST(unreadable(path, layout) == 0U);
       }
     }
@@ -268,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_a_damaged_index_hides_is_not_taken_for_a_new_
   BOOST_TEST(hidden > 2);
 }
 
-BOOST_AUTO_TEST_CASE(an_export_of_which_an_index_hides_a_part_is_refused) {
+BOOST_AUTO_TEST_CASE(export_refuses_rows_hidden_by_index) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   for (const auto* index : {"points_by_id", "tasks_by_point"}) {
@@ -283,18 +284,18 @@ BOOST_AUTO_TEST_CASE(an_export_of_which_an_index_hides_a_part_is_refused) {
     (void)m.put(*s, 2, first, {set_n(2)});
     s->put_task(key, named(2, layout), ended("a", 1));
     s.reset();
-    const auto page = place_of(path, index); // one page, as it was before
+    const auto page = place_of(path, index); // restore the old content of one index page
     write_bytes(path, bytes_of(path).replace(page, page_bytes, before, page, page_bytes));
     BOOST_CHECK_EXCEPTION((void)open_saver(path)->export_thread("t"), ss::saver_error,
-                          told(ss::saver_errc::corrupt, {path, index, "REINDEX"}));
-    static_cast<void>(ask_sql(path, "REINDEX")); // as the error says
+                          reports(ss::saver_errc::corrupt, {path, index, "REINDEX"}));
+    static_cast<void>(ask_sql(path, "REINDEX")); // as the error advises
     const auto exported = open_saver(path)->export_thread("t");
     BOOST_TEST(exported.find(id_of(2)) != std::string::npos);
   }
 }
 
-/// Rows have checksums. The names of channels, which say where in a state a value goes, have none.
-BOOST_AUTO_TEST_CASE(a_changed_name_of_a_channel_is_noticed) {
+/// Rows have checksums, but layouts, which contain the names of channels, do not.
+BOOST_AUTO_TEST_CASE(damaged_channel_name_is_reported) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);
@@ -316,8 +317,8 @@ BOOST_AUTO_TEST_CASE(a_changed_name_of_a_channel_is_noticed) {
   BOOST_TEST(tried > 0);
 }
 
-/// A power cut or a killed process leaves a log that ends anywhere, or with bytes that never were.
-BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_before) {
+/// A power failure or a killed process leaves a log that ends anywhere or contains arbitrary bytes.
+BOOST_AUTO_TEST_CASE(damaged_log_keeps_earlier_transactions) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -329,16 +330,16 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_b
     auto m = maker{layout};
     auto at = ss::checkpoint_ptr{};
     for (auto i = 1; i <= 8; ++i) {
-      at = m.put(*s, i, at, {set_n(i), add_log({luck(900, static_cast<unsigned>(i))})});
+      at = m.put(*s, i, at, {set_n(i), add_log({random_text(900, static_cast<unsigned>(i))})});
       wait_until_saved(*s);
       sizes.push_back(fs::file_size(path + "-wal"));
     }
-    file = bytes_of(path); // as a killed process leaves them: not closed, the log not in the file
+    file = bytes_of(path); // like after a kill: the log has not been moved into the file
     log = bytes_of(path + "-wal");
   }
   BOOST_TEST_REQUIRE(log.size() == sizes.back());
   BOOST_TEST_REQUIRE(log.size() > 20 * page_bytes);
-  for (auto end = std::size_t{0}; end <= log.size(); end += 2'777) { // seldom where a frame ends
+  for (auto end = std::size_t{0}; end <= log.size(); end += 2'777) { // rarely at the end of a frame
     for (const auto is_cut : {true, false}) {
       auto left = log;
       if (is_cut)
@@ -358,7 +359,8 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_b
         auto at = found ? found->point : nullptr;
         BOOST_TEST((at ? n_of(at) : 0) == committed);
         BOOST_TEST((at ? log_of(at).size() : 0U) == static_cast<std::size_t>(committed));
-        (void)maker{layout}.put(*s, committed + 1, at, {set_n(committed + 1)}); // it goes on
+        (void)maker{layout}.put(*s, committed + 1, at,
+                                {set_n(committed + 1)}); // the thread can be continued
         wait_until_saved(*s);
         s->check(key);
         s.reset();
@@ -369,7 +371,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_damaged_keeps_all_that_was_committed_b
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
+BOOST_AUTO_TEST_CASE(read_only_file_can_be_loaded) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -384,17 +386,17 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_read_and_left_alone) {
     wait_until_saved(*s);
     BOOST_CHECK_EXCEPTION(
         s->check(key), ss::saver_error,
-        told(ss::saver_errc::failed, {path, "cannot be written", "permissions", "is safe"}));
+        reports(ss::saver_errc::failed, {path, "cannot be written", "permissions", "is safe"}));
     BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
   }
   BOOST_TEST((bytes_of(path) == before));
-  auto s = open_saver(path); // it may be written again
+  auto s = open_saver(path); // the file is writable again
   (void)maker{layout}.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)});
   wait_until_saved(*s);
   s->check(key);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_was_looked_at_while_it_could_not_be_written_can_be_later) {
+BOOST_AUTO_TEST_CASE(file_is_writable_after_read_only_open) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -412,7 +414,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_looked_at_while_it_could_not_be_written_can
   BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_version_2_that_cannot_be_written_is_read) {
+BOOST_AUTO_TEST_CASE(read_only_version_2_file_can_be_loaded) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -425,7 +427,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_version_2_that_cannot_be_written_is_read) {
   BOOST_TEST((bytes_of(path) == before));
 }
 
-BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_told_when_a_file_in_it_is_opened) {
+BOOST_AUTO_TEST_CASE(open_reports_read_only_folder) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   fs::create_directory(folder.file("closed"));
@@ -441,15 +443,15 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_told_when_a_file_in_it_i
     for (const auto& which : {path, folder.file("closed/new.db")})
       BOOST_CHECK_EXCEPTION(
           (void)open_saver(which), ss::saver_error,
-          told(ss::saver_errc::failed, {which, "cannot be written", "permissions", "is safe"}));
+          reports(ss::saver_errc::failed, {which, "cannot be written", "permissions", "is safe"}));
   }
   BOOST_TEST((bytes_of(path) == before));
   BOOST_TEST((names_in(folder.file("closed")) == names));
   BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
 }
 
-/// The log of a process that was killed holds what is not in the file yet.
-BOOST_AUTO_TEST_CASE(a_log_beside_a_file_that_cannot_be_written_stays) {
+/// The log of a killed process contains transactions that are not in the file yet.
+BOOST_AUTO_TEST_CASE(log_of_read_only_file_is_kept) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file("copy");
@@ -472,7 +474,7 @@ BOOST_AUTO_TEST_CASE(a_log_beside_a_file_that_cannot_be_written_stays) {
   BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
+BOOST_AUTO_TEST_CASE(full_disk_is_reported_and_loses_nothing) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
@@ -481,14 +483,14 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   wait_until_saved(*s);
   {
     const auto tight = file_size_limit{200'000};
-    (void)m.put(*s, 2, first, {set_any(json::value(json::string(luck(800'000, 1))))});
+    (void)m.put(*s, 2, first, {set_any(json::value(json::string(random_text(800'000, 1))))});
     wait_until_saved(*s);
   }
-  BOOST_CHECK_EXCEPTION(
-      s->check(key), ss::saver_error,
-      told(ss::saver_errc::failed, {folder.file(), "make room", "what was saved before is safe"}));
+  BOOST_CHECK_EXCEPTION(s->check(key), ss::saver_error,
+                        reports(ss::saver_errc::failed,
+                                {folder.file(), "make room", "what was saved before is safe"}));
   BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
-  (void)m.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)}); // there is room again
+  (void)m.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)}); // there is space again
   wait_until_saved(*s);
   s->check(key);
   s.reset();
@@ -496,14 +498,14 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_what_was_saved_is_safe) {
   BOOST_TEST(n_of(open_saver(folder.file())->load(key, "", layout)->point) == 2);
 }
 
-/// The log is moved into the file by whoever closes it last.
-BOOST_AUTO_TEST_CASE(a_log_for_which_the_file_has_no_room_stays_beside_it) {
+/// The last connection to close moves the log into the file.
+BOOST_AUTO_TEST_CASE(log_is_kept_if_file_cannot_grow) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
   auto at = ss::checkpoint_ptr{};
   for (auto i = 1; i <= 8; ++i)
-    at = maker{layout}.put(*s, i, at, {add_log({luck(9'000, static_cast<unsigned>(i))})});
+    at = maker{layout}.put(*s, i, at, {add_log({random_text(9'000, static_cast<unsigned>(i))})});
   wait_until_saved(*s);
   {
     const auto tight = file_size_limit{fs::file_size(folder.file()) + 5'000};
@@ -514,12 +516,12 @@ BOOST_AUTO_TEST_CASE(a_log_for_which_the_file_has_no_room_stays_beside_it) {
   BOOST_TEST(is_sound(folder.file()));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_finds_no_room_is_made_once_there_is_some) {
+BOOST_AUTO_TEST_CASE(file_is_created_after_space_is_freed) {
   const auto folder = temporary_folder{};
   {
     const auto tight = file_size_limit{5'000};
     BOOST_CHECK_EXCEPTION((void)open_saver(folder.file()), ss::saver_error,
-                          told(ss::saver_errc::failed, {folder.file(), "make room"}));
+                          reports(ss::saver_errc::failed, {folder.file(), "make room"}));
   }
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
 #include <superstep/checkpoint/encryption.hpp>
@@ -28,7 +28,7 @@ std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_po
   return std::make_unique<ss::sqlite_saver>(path, options);
 }
 
-/// Runs SQL on the file as somebody else would.
+/// Runs SQL on the file through a separate connection.
 void run_sql(const std::string& path, const std::string& sql) {
   auto* db = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(path.c_str(), &db) == SQLITE_OK);
@@ -43,7 +43,7 @@ auto with_code(ss::saver_errc code) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_list_that_grows_takes_linear_space) {
+BOOST_AUTO_TEST_CASE(growing_list_takes_linear_space) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto bytes_after = [&](int steps) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_list_that_grows_takes_linear_space) {
   BOOST_TEST(long_one / 1'000 < 250);
 }
 
-BOOST_AUTO_TEST_CASE(a_list_is_saved_as_what_was_added_and_as_a_whole_now_and_then) {
+BOOST_AUTO_TEST_CASE(growing_list_is_stored_as_deltas) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_saved_as_what_was_added_and_as_a_whole_now_and_th
   auto all = std::vector<ss::checkpoint_ptr>{};
   for (auto i = 1; i <= 300; ++i) {
     auto w = add_log({std::string(600, 'x') + std::to_string(i)});
-    w.overwrite = i % 20 == 0; // nothing before it counts any more
+    w.overwrite = i % 20 == 0; // replaces the earlier lines
     all.push_back(at = m.put(*s, i, at, {std::move(w)}));
   }
   s.reset();
@@ -93,10 +93,10 @@ BOOST_AUTO_TEST_CASE(a_list_is_saved_as_what_was_added_and_as_a_whole_now_and_th
   BOOST_TEST(log_of(all.back()).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_super_step_is_one_row_and_a_batch_of_runs_one_transaction) {
+BOOST_AUTO_TEST_CASE(super_step_is_one_row_batch_one_transaction) {
   const auto folder = temporary_folder{};
   auto options = ss::sqlite_saver_options{};
-  options.linger = std::chrono::hours{1}; // however busy the machine, a step is not torn apart
+  options.task_flush_delay = std::chrono::hours{1}; // no separate records, however slow the machine
   auto s = open(folder.file(), true, options);
   const auto layout = usual_layout();
   constexpr auto threads = 50;
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_super_step_is_one_row_and_a_batch_of_runs_one_transaction
   BOOST_TEST(s->written().transactions < s->written().rows / 2);
 }
 
-BOOST_AUTO_TEST_CASE(two_processes_that_write_one_thread_do_not_overwrite_each_other) {
+BOOST_AUTO_TEST_CASE(detects_write_by_another_process) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto ours = open(folder.file());
@@ -127,10 +127,10 @@ BOOST_AUTO_TEST_CASE(two_processes_that_write_one_thread_do_not_overwrite_each_o
   const auto seen = theirs->load(key, "", layout)->point;
   (void)m.put(*theirs, 2, seen, {set_n(22)});
   wait_until_saved(*theirs);
-  (void)m.put(*ours, 2, first, {set_n(2)}); // it does not know yet
+  (void)m.put(*ours, 2, first, {set_n(2)}); // not yet aware of the other write
   wait_until_saved(*ours);
   BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, with_code(ss::saver_errc::conflict));
-  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 22); // the next run sees what is there
+  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 22); // the next run sees the stored state
   ours->check(key);
   (void)m.put(*ours, 3, ours->load(key, "", layout)->point, {set_n(3)});
   wait_until_saved(*ours);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(two_processes_that_write_one_thread_do_not_overwrite_each_o
   BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 3);
 }
 
-BOOST_AUTO_TEST_CASE(what_somebody_else_removed_is_missed_though_another_thread_was_written_since) {
+BOOST_AUTO_TEST_CASE(detects_deletion_by_another_process) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto ours = open(folder.file());
@@ -148,14 +148,14 @@ BOOST_AUTO_TEST_CASE(what_somebody_else_removed_is_missed_though_another_thread_
   open(folder.file())->delete_thread("t");
   (void)maker{layout, {"u", ""}}.put(*ours, 1, nullptr, {set_n(1)});
   wait_until_saved(*ours, {"u", ""});
-  ours->put_task(key, *first, ended("a", 1)); // of what is gone, nothing is kept
+  ours->put_task(key, *first, ended("a", 1)); // the checkpoint is deleted: not stored
   (void)m.put(*ours, 2, first, {set_n(2)});
   wait_until_saved(*ours);
   BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, with_code(ss::saver_errc::conflict));
   BOOST_TEST(open(folder.file())->head(key).empty());
 }
 
-BOOST_AUTO_TEST_CASE(two_runs_of_one_process_on_one_thread_do_not_overwrite_each_other) {
+BOOST_AUTO_TEST_CASE(detects_write_by_another_run) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   auto m = maker{usual_layout()};
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(two_runs_of_one_process_on_one_thread_do_not_overwrite_each
                         with_code(ss::saver_errc::conflict));
 }
 
-BOOST_AUTO_TEST_CASE(a_value_without_a_stored_form_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(value_without_stored_form_is_refused) {
   struct opaque {
     int* p = nullptr;
   };
@@ -179,14 +179,14 @@ BOOST_AUTO_TEST_CASE(a_value_without_a_stored_form_is_refused_by_name) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused) {
+BOOST_AUTO_TEST_CASE(path_that_is_not_a_file_is_refused) {
   for (const auto* path : {"", ":memory:", "file:threads.db?mode=memory"}) {
     BOOST_CHECK_EXCEPTION((void)open(path), ss::saver_error, with_code(ss::saver_errc::failed));
     BOOST_TEST(!std::filesystem::exists(std::string{path} + "-lease"));
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_longest_list_is_all_of_it) {
+BOOST_AUTO_TEST_CASE(maximum_limit_returns_all) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_longest_list_is_all_of_it) {
   BOOST_TEST(s->threads({}, query.limit).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_version_1_is_brought_up_to_date_and_gone_on_with) {
+BOOST_AUTO_TEST_CASE(version_1_file_is_migrated_and_resumed) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file("today"));
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_version_1_is_brought_up_to_date_and_gone_on_with)
   BOOST_TEST((log_of(back.point) == log_type{"one", "two"} && back.tasks.size() == 1));
   BOOST_TEST(s->list(key, {}, layout).size() == 2U);
   (void)m.put(*s, 3, back.point, {add_log({"three"})});
-  s->put_effect(key.thread_id, "e", ss::effect_note{true, "done"}); // version 1 had no effects
+  s->put_effect(key.thread_id, "e", ss::effect_record{true, "done"}); // version 1 had no effects
   wait_until_saved(*s);
   s->check(key);
   BOOST_TEST(s->find_effect(key.thread_id, "e").value().result == "done");
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_version_1_is_brought_up_to_date_and_gone_on_with)
   BOOST_TEST(ss::sqlite_store{folder.file()}.get({"u"}, "k").value().at("x") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(files_of_a_later_version_or_of_others_are_left_alone) {
+BOOST_AUTO_TEST_CASE(newer_and_foreign_files_are_not_changed) {
   const auto folder = temporary_folder{};
   (void)open(folder.file());
   run_sql(folder.file(), "PRAGMA user_version = 99");
@@ -243,8 +243,8 @@ BOOST_AUTO_TEST_CASE(files_of_a_later_version_or_of_others_are_left_alone) {
                         with_code(ss::saver_errc::failed));
 }
 
-/// Whoever comes second must see either no file or a whole one, never one that is just being made.
-BOOST_AUTO_TEST_CASE(a_new_file_can_be_opened_by_several_at_once) {
+/// A concurrent open must see either no file or a complete one, never one that is being created.
+BOOST_AUTO_TEST_CASE(new_file_can_be_opened_concurrently) {
   const auto folder = temporary_folder{};
   for (auto i = 0; i < 50; ++i) {
     auto all = std::vector<std::future<std::unique_ptr<ss::sqlite_saver>>>{};
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_can_be_opened_by_several_at_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_row_is_found_and_others_can_be_read) {
+BOOST_AUTO_TEST_CASE(damaged_row_is_reported_others_load) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_row_is_found_and_others_can_be_read) {
   BOOST_TEST((log_of(s->load(key, id_of(1), layout)->point) == log_type{"first"}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_pruned_is_gone_and_what_stays_can_be_gone_on_from) {
+BOOST_AUTO_TEST_CASE(prune_keeps_remaining_checkpoints_resumable) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(what_is_pruned_is_gone_and_what_stays_can_be_gone_on_from) 
   BOOST_TEST(log_of(s->load(key, "", layout)->point).size() == 21U);
 }
 
-BOOST_AUTO_TEST_CASE(threads_are_listed_shown_and_cut_without_their_graph) {
+BOOST_AUTO_TEST_CASE(threads_can_be_inspected_without_graph) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   auto m = maker{usual_layout()};
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(threads_are_listed_shown_and_cut_without_their_graph) {
   BOOST_CHECK_THROW((void)ss::cut_thread(s->export_thread("t"), "77"), ss::saver_error);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_saver_was_given_is_written_when_it_goes) {
+BOOST_AUTO_TEST_CASE(destructor_writes_queued_checkpoints) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -353,7 +353,7 @@ bool is_refused(ss::saver& to, const std::string& thread = "t") {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_thread_is_lent_to_one_run_of_all_processes) {
+BOOST_AUTO_TEST_CASE(lease_is_exclusive_among_processes) {
   const auto folder = temporary_folder{};
   auto ours = open(folder.file());
   auto theirs = open(folder.file()); // as another process would
@@ -368,14 +368,14 @@ BOOST_AUTO_TEST_CASE(a_thread_is_lent_to_one_run_of_all_processes) {
   first = ss::lease_ptr{};
   auto second = waiting.get();
   BOOST_TEST(second.has_value());
-  // Whoever still waits when its saver is closed is told.
+  // Closing the checkpointer reports an error to runs that still wait for a lease.
   auto late = take(*ours, "t", ss::when_in_use::wait);
   ours.reset();
-  const auto told = late.get();
-  BOOST_TEST((!told && told.error().code == ss::saver_errc::in_use));
+  const auto got = late.get();
+  BOOST_TEST((!got && got.error().code == ss::saver_errc::in_use));
 }
 
-BOOST_AUTO_TEST_CASE(who_took_a_thread_over_has_it_from_all_processes) {
+BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(who_took_a_thread_over_has_it_from_all_processes) {
   auto second = take(*theirs, "t", ss::when_in_use::take_over).get().value();
   BOOST_TEST((!first->is_held() && second->is_held() && other->is_held()));
   BOOST_TEST(is_refused(*third));
-  first.reset(); // it was no longer the one that has the thread
+  first.reset(); // an expired lease: must not release the thread
   BOOST_TEST((is_refused(*third) && is_refused(*ours) && second->is_held()));
   auto back = take(*ours, "t", ss::when_in_use::take_over).get().value();
   BOOST_TEST((!second->is_held() && back->is_held()));
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(who_took_a_thread_over_has_it_from_all_processes) {
   BOOST_TEST(!is_refused(*theirs));
 }
 
-BOOST_AUTO_TEST_CASE(who_takes_a_thread_over_again_in_his_own_process_has_it_from_the_others) {
+BOOST_AUTO_TEST_CASE(repeated_take_over_gets_thread_back) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(who_takes_a_thread_over_again_in_his_own_process_has_it_fro
   BOOST_TEST((!first->is_held() && !second->is_held() && third->is_held()));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_is_opened_by_a_link_has_the_same_threads_lent) {
+BOOST_AUTO_TEST_CASE(symbolic_link_shares_leases) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   std::filesystem::create_symlink(folder.file(), folder.file("link"));
@@ -417,7 +417,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_opened_by_a_link_has_the_same_threads_lent) 
   BOOST_TEST(!is_refused(*theirs, "u"));
 }
 
-BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
+BOOST_AUTO_TEST_CASE(encrypted_rows_need_their_key) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_saver_options{};
@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
     auto s = open(folder.file(), false, options);
     const auto first = maker{layout}.put(*s, 1, nullptr, {add_log({"a secret"})});
     s->put_task(key, named(1, layout), ended("secret task", 1));
-    s->put_effect("t", "effect", ss::effect_note{true, "secret result"});
+    s->put_effect("t", "effect", ss::effect_record{true, "secret result"});
     wait_until_saved(*s);
   }
   BOOST_TEST(bytes_of(folder.file()).find("secret") == std::string::npos);
@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(rows_can_be_encrypted_and_need_their_key) {
   BOOST_TEST((log_of(s->load(key, "", layout)->point) == log_type{"a secret"}));
   BOOST_TEST(s->load(key, "", layout)->tasks.at(0).task == "secret task");
   BOOST_TEST(s->find_effect("t", "effect")->result == "secret result");
-  // What is exported is not encrypted: its file says so.
+  // Exported threads are not encrypted.
   BOOST_TEST(s->export_thread("t").find("a secret") != std::string::npos);
   s.reset();
   const auto wrong = with_code(ss::saver_errc::wrong_key);
@@ -457,12 +457,13 @@ BOOST_AUTO_TEST_CASE(file_is_refused_to_another_owner) {
     options.owner = owner;
     return open(folder.file(name), false, options);
   };
-  (void)open_as("owned", "job 1"); // marked although it holds nothing yet
+  (void)open_as("owned", "job 1"); // the owner is recorded in an empty file too
   BOOST_TEST(ss::sqlite_owner(folder.file("owned")).value() == "job 1");
   for (const auto* other : {"job 2", "job", "job 11", ""})
     BOOST_CHECK_EXCEPTION((void)open_as("owned", other), ss::saver_error, refused);
   (void)maker{layout}.put(*open_as("owned", "job 1"), 1, nullptr, {});
-  BOOST_TEST(open(folder.file("owned"))->threads().size() == 1U); // to look at
+  BOOST_TEST(open(folder.file("owned"))->threads().size() ==
+             1U); // without an owner, for inspection
   BOOST_CHECK_EXCEPTION((void)open_as("owned", "job 2"), ss::saver_error, refused);
 
   (void)maker{layout}.put(*open_as("chat", ""), 1, nullptr, {});
@@ -473,7 +474,7 @@ BOOST_AUTO_TEST_CASE(file_is_refused_to_another_owner) {
   BOOST_TEST(!std::filesystem::exists(folder.file("missing")));
 }
 
-BOOST_AUTO_TEST_CASE(files_are_readable_by_their_user_alone) {
+BOOST_AUTO_TEST_CASE(files_have_mode_0600) {
   const auto folder = temporary_folder{};
   (void)maker{usual_layout()}.put(*open(folder.file()), 1, nullptr, {});
   namespace fs = std::filesystem;
@@ -483,14 +484,14 @@ BOOST_AUTO_TEST_CASE(files_are_readable_by_their_user_alone) {
                entry.path());
 }
 
-BOOST_AUTO_TEST_CASE(an_encrypted_row_is_not_read_elsewhere) {
+BOOST_AUTO_TEST_CASE(encrypted_row_is_bound_to_its_place) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_saver_options{};
   options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
   auto s = open(folder.file(), false, options);
-  s->put_effect("t", "one", ss::effect_note{true, "done"});
-  s->put_effect("t", "two", ss::effect_note{true, "gone"});
+  s->put_effect("t", "one", ss::effect_record{true, "done"});
+  s->put_effect("t", "two", ss::effect_record{true, "gone"});
   wait_until_saved(*s);
   run_sql(folder.file(),
           "UPDATE effects SET row = (SELECT row FROM effects WHERE key = 'one'), sum "
@@ -500,7 +501,7 @@ BOOST_AUTO_TEST_CASE(an_encrypted_row_is_not_read_elsewhere) {
                         with_code(ss::saver_errc::corrupt));
 }
 
-BOOST_AUTO_TEST_CASE(a_key_is_64_hexadecimal_digits_of_the_environment) {
+BOOST_AUTO_TEST_CASE(key_from_environment_needs_64_hexadecimal_digits) {
   const auto name = "SUPERSTEP_TEST_KEY";
   BOOST_TEST(ss::encryption_key_from_environment(name).empty());
   ::setenv(name, "00ffA0", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
 #include <superstep/checkpoint/saver_error.hpp>
@@ -47,7 +47,7 @@ struct set_clock final : ss::clock {
   [[nodiscard]] std::chrono::system_clock::time_point now() const override { return at; }
 };
 
-// The contract of superstep::store, for every store there is.
+// The contract of superstep::store as tests, for all implementations.
 struct stored_in_memory {
   ss::memory_store held{ss::memory_store_options{}};
   ss::store& get() { return held; }
@@ -59,7 +59,7 @@ struct stored_in_file {
 };
 using stores = std::tuple<stored_in_memory, stored_in_file>;
 
-// The same with an index, or with items that expire.
+// Stores with an embedding or with items that expire.
 struct set_up_in_memory {
   explicit set_up_in_memory(ss::memory_store_options o) : held{std::move(o)} {}
   ss::memory_store held;
@@ -72,7 +72,7 @@ struct set_up_in_file {
     out.embed = o.embed;
     out.fields = o.fields;
     out.ttl = o.ttl;
-    out.reading_renews = o.reading_renews;
+    out.renew_on_read = o.renew_on_read;
     out.time = o.time;
     return out;
   }
@@ -81,7 +81,7 @@ struct set_up_in_file {
 };
 using set_up_stores = std::tuple<set_up_in_memory, set_up_in_file>;
 
-/// How many a and b there are.
+/// An embedding: the numbers of letters a and b in a text.
 std::vector<std::vector<float>> count_letters(std::span<const std::string> texts) {
   auto out = std::vector<std::vector<float>>{};
   for (const auto& text : texts)
@@ -90,7 +90,7 @@ std::vector<std::vector<float>> count_letters(std::span<const std::string> texts
   return out;
 }
 
-// Outside the templates, in which g++ 12 breaks off at such a struct.
+// Outside the templates: g++ 12 fails with an internal error on such a struct inside one.
 ss::memory_store_options expiring(const ss::clock& time) {
   auto out = ss::memory_store_options{};
   out.time = &time;
@@ -131,7 +131,7 @@ ss::store_query meaning(std::string text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(what_was_put_is_there_until_it_is_erased, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(get_returns_item_until_erased, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"users", "u1"}, "name", {{"v", "Ann"}});
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_was_put_is_there_until_it_is_erased, Place, s
   BOOST_TEST(!s.get({"users", "u1"}, "name"));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_finds_by_whole_labels, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(search_matches_whole_labels, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"a"}, "1", {});
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_finds_by_whole_labels, Place, stores) {
   BOOST_TEST(keys(s, {{}, {}, 2, 1}) == "23");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_filter_compares_field_by_field, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(filter_compares_field_by_field, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"n"}, "a", {{"n", 1}, {"t", "x"}});
@@ -166,14 +166,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_filter_compares_field_by_field, Place, stores) {
   BOOST_TEST(keys(s, where(R"({"zz":null})")) == "abc");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_filter_knows_a_number_in_every_form, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(filter_equates_numbers_of_all_types, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"u"}, "a", {{"n", 1}, {"list", json::array{1, json::object{{"x", 2}}}}});
   s.put({"u"}, "b", {{"n", 1.0}});
   s.put({"u"}, "c", {{"n", true}});
   s.put({"u"}, "d", {{"n", 1.5}});
-  s.put({"u"}, "e", {{"n", 9007199254740993}}); // as a double it would be one less
+  s.put({"u"}, "e", {{"n", 9007199254740993}}); // not representable as a double
   for (const auto* one : {R"({"n":1})", R"({"n":1.0})", R"({"n":{"$eq":1.0}})"})
     BOOST_TEST(keys(s, where(one)) == "abc");
   BOOST_TEST(keys(s, where(R"({"n":{"$ne":1.0}})")) == "de");
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_filter_knows_a_number_in_every_form, Place, stor
   BOOST_TEST(keys(s, where(R"({"list":{"$eq":[1.0,{"x":2.0}]}})")) == "a");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(what_could_not_be_read_again_is_refused, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_refuses_unreadable_values, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   const auto is_named = [](const std::invalid_argument& e) {
@@ -207,18 +207,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_could_not_be_read_again_is_refused, Place, st
   BOOST_TEST(keys(s, {{"a"}, {}, 10, 0}) == "deep");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(an_item_is_there_for_the_longest_time_but_not_for_less_than_none,
-                              Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(maximum_ttl_is_accepted_negative_is_refused, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"a"}, "k", {}, for_time(std::chrono::milliseconds::max()));
   BOOST_TEST(s.get({"a"}, "k").has_value());
-  BOOST_TEST(s.get({"a"}, "k").has_value()); // its time has begun anew
+  BOOST_TEST(s.get({"a"}, "k").has_value()); // renewed by the first read
   BOOST_CHECK_THROW(s.put({"a"}, "k", {}, for_time(std::chrono::milliseconds{-5})),
                     std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(an_item_that_cannot_be_read_is_named) {
+BOOST_AUTO_TEST_CASE(damaged_item_error_names_item_and_file) {
   const auto folder = temporary_folder{};
   auto s = ss::sqlite_store{folder.file()};
   s.put({"a"}, "bad", {});
@@ -231,7 +230,7 @@ BOOST_AUTO_TEST_CASE(an_item_that_cannot_be_read_is_named) {
   BOOST_CHECK_EXCEPTION((void)s.search({}), ss::saver_error, is_named);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(bad_namespaces_and_operators_are_refused, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(invalid_namespaces_and_operators_are_refused, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   BOOST_CHECK_THROW(s.put({}, "k", {}), std::invalid_argument);
@@ -243,7 +242,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_namespaces_and_operators_are_refused, Place, s
   BOOST_CHECK_THROW((void)s.search(where(R"({"n":{"$near":1}})")), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(namespaces_are_listed_by_their_ends, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_matches_prefix_and_suffix, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   for (const auto& ns :
@@ -257,7 +256,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(namespaces_are_listed_by_their_ends, Place, stores
   BOOST_TEST((s.list({{}, {}, 1, 1, 1}) == list{{"q"}}));
 }
 
-BOOST_AUTO_TEST_CASE(an_ordered_filter_refuses_or_leaves_out_what_is_no_number) {
+BOOST_AUTO_TEST_CASE(ordered_filter_fails_or_skips_non_numbers) {
   auto memory = stored_in_memory{};
   auto file = stored_in_file{};
   for (auto* s : {&memory.get(), &file.get()}) {
@@ -271,26 +270,26 @@ BOOST_AUTO_TEST_CASE(an_ordered_filter_refuses_or_leaves_out_what_is_no_number) 
   BOOST_CHECK_THROW((void)memory.get().search(where(R"({"n":{"$gt":1}})")), ss::store_filter_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_search_in_a_file_goes_by_namespaces_then_keys) {
+BOOST_AUTO_TEST_CASE(file_search_is_ordered_by_namespace_and_key) {
   auto place = stored_in_file{};
   put_unordered(place.get());
   BOOST_TEST(keys(place.get(), {{}, {}, 10, 0}) == "1234");
 }
 
-BOOST_AUTO_TEST_CASE(a_search_in_memory_goes_by_first_use) {
+BOOST_AUTO_TEST_CASE(memory_search_is_ordered_by_first_use) {
   auto place = stored_in_memory{};
   put_unordered(place.get());
   BOOST_TEST(keys(place.get(), {{}, {}, 10, 0}) == "4321");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_and_reading_renews_them, Place, set_up_stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_unless_read, Place, set_up_stores) {
   auto time = set_clock{};
   auto place = Place{expiring(time)};
   auto& s = place.held;
   s.put({"a"}, "short", {});
   s.put({"a"}, "ever", {}, for_ever());
   time.at += std::chrono::milliseconds{60};
-  BOOST_TEST(s.get({"a"}, "short").has_value()); // begins its time anew
+  BOOST_TEST(s.get({"a"}, "short").has_value()); // renews it
   time.at += std::chrono::milliseconds{99};
   BOOST_TEST(s.search({{"a"}, {}, 10, 0}).size() == 2U);
   time.at += std::chrono::milliseconds{100};
@@ -302,8 +301,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_and_reading_renews_them, Place, set_u
   BOOST_TEST(s.get({"a"}, "short").has_value());
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_by_meaning_finds_the_nearest_text_of_each_item, Place,
-                              set_up_stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(similarity_search_uses_nearest_text_of_item, Place, set_up_stores) {
   auto place = Place{indexed()};
   auto& s = place.held;
   const auto put = [&s](const char* key, const char* value) {
@@ -316,7 +314,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_by_meaning_finds_the_nearest_text_of_each
   put("5", R"({"y":"a","x":null})");
   s.put({"m"}, "6", {{"title", "a"}}, without_index());
   auto query = meaning("a");
-  BOOST_TEST(keys(s, query) == "352146"); // without an index last
+  BOOST_TEST(keys(s, query) == "352146"); // items without an index come last
   const auto found = s.search(query);
   BOOST_TEST(found.at(0).score.value() == 1.0);
   BOOST_TEST(found.at(3).score.value() == 0.0);
@@ -326,7 +324,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_by_meaning_finds_the_nearest_text_of_each
   BOOST_TEST(keys(s, query) == "52");
 }
 
-BOOST_AUTO_TEST_CASE(what_expires_and_what_is_near_is_known_by_who_opens_the_file_later) {
+BOOST_AUTO_TEST_CASE(expiry_and_vectors_survive_reopening) {
   const auto folder = temporary_folder{};
   auto time = set_clock{};
   auto options = ss::sqlite_store_options{};
@@ -356,7 +354,7 @@ BOOST_AUTO_TEST_CASE(what_expires_and_what_is_near_is_known_by_who_opens_the_fil
   BOOST_TEST(second.sweep() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_store_in_a_file_is_there_for_others_and_later) {
+BOOST_AUTO_TEST_CASE(file_store_is_shared_and_persistent) {
   const auto folder = temporary_folder{};
   auto first = std::make_unique<ss::sqlite_store>(folder.file());
   auto other = ss::sqlite_store{folder.file()};

@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-/// The tables of version 1 as the program of then made them. They do not change any more.
+/// The tables of format version 1, as created by that version. Must not be changed.
 inline constexpr auto tables_of_version_1 = R"sql(
 PRAGMA journal_mode = WAL;
 BEGIN;
@@ -32,7 +32,8 @@ PRAGMA user_version = 1;
 COMMIT;
 )sql";
 
-/// Runs SQL on a file as somebody else would, and gives the first number that it selects.
+/// Runs SQL on a file through a separate connection. Returns the number in the first
+/// column of the last row.
 inline std::int64_t ask_sql(const std::string& path, const std::string& sql) {
   auto* db = static_cast<sqlite3*>(nullptr);
   auto found = std::int64_t{0};
@@ -51,7 +52,7 @@ inline std::int64_t ask_sql(const std::string& path, const std::string& sql) {
   return found;
 }
 
-/// Makes a file of version 1 with the threads of one of today: their rows have not changed.
+/// Creates a file of version 1 with the threads of a current file; the format of rows is the same.
 inline void make_version_1(const std::string& path, const std::string& today) {
   static_cast<void>(
       ask_sql(path, tables_of_version_1 + ("ATTACH '" + today + "' AS today;") + R"sql(

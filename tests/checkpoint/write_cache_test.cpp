@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 
 #include <superstep/checkpoint/sqlite_cache.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
@@ -23,7 +23,7 @@ ss::task_output going_to(std::uint32_t node) {
   return out;
 }
 
-// The contract of superstep::write_cache, for every cache there is.
+// The contract of superstep::write_cache as tests, for all implementations.
 class cached_in_memory {
 public:
   explicit cached_in_memory(std::size_t max = 10) : held_{max, [this] { return now_; }} {}
@@ -64,8 +64,7 @@ const auto layout = saver_contract::usual_layout();
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_found_by_scope_and_key_and_the_latest_counts, Place,
-                              caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(find_returns_latest_output_of_key, Place, caches) {
   auto place = Place{};
   ss::write_cache& cache = place.get();
   cache.put("g/a", "1", going_to(0), {}, layout);
@@ -75,7 +74,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_found_by_scope_and_key_and_the_latest
   BOOST_TEST(!cache.find("g/b", "1", layout));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_comes_back_as_it_was, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(find_restores_output, Place, caches) {
   auto place = Place{};
   auto made = going_to(1);
   made.writes.push_back(saver_contract::set_n(7));
@@ -88,7 +87,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_comes_back_as_it_was, Place, caches) {
   BOOST_TEST(found->sends.at(0).input.template as<int>() == 5);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_gone_when_its_time_is_over, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(output_expires_after_ttl, Place, caches) {
   auto place = Place{};
   ss::write_cache& cache = place.get();
   cache.put("s", "k", going_to(1), 5ms, layout);
@@ -98,18 +97,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_output_is_gone_when_its_time_is_over, Place, ca
   BOOST_TEST(!cache.find("s", "k", layout));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(the_oldest_outputs_make_room, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(oldest_outputs_are_dropped, Place, caches) {
   auto place = Place{2};
   ss::write_cache& cache = place.get();
   cache.put("s", "1", going_to(1), {}, layout);
   cache.put("s", "2", going_to(1), {}, layout);
-  cache.put("s", "1", going_to(1), {}, layout); // young again
+  cache.put("s", "1", going_to(1), {}, layout); // a newer put makes it the newest
   cache.put("s", "3", going_to(1), {}, layout);
   BOOST_TEST(cache.find("s", "1", layout).has_value());
   BOOST_TEST(!cache.find("s", "2", layout));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(one_scope_or_all_can_be_forgotten, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(clear_deletes_one_scope_or_all, Place, caches) {
   auto place = Place{};
   ss::write_cache& cache = place.get();
   cache.put("a", "1", going_to(1), {}, layout);
@@ -121,7 +120,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(one_scope_or_all_can_be_forgotten, Place, caches) 
   BOOST_TEST(!cache.find("b", "1", layout));
 }
 
-BOOST_AUTO_TEST_CASE(a_cache_in_a_file_is_there_for_others_and_swept) {
+BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_swept) {
   auto place = cached_in_file{};
   auto other = ss::sqlite_cache{place.file()};
   place.get().put("s", "k", going_to(1), {}, layout);
@@ -131,10 +130,10 @@ BOOST_AUTO_TEST_CASE(a_cache_in_a_file_is_there_for_others_and_swept) {
   BOOST_TEST(place.get().sweep() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_kept_is_not_there_and_a_cache_says_why) {
+BOOST_AUTO_TEST_CASE(failed_put_sets_last_failure) {
   auto place = cached_in_file{};
   auto made = ss::task_output{};
-  made.sends.push_back({1, 0, ss::value{5}}); // to a node whose input cannot be written
+  made.sends.push_back({1, 0, ss::value{5}}); // to a node whose input type has no stored form
   place.get().put("s", "k", std::move(made), {}, layout);
   BOOST_TEST(!place.get().find("s", "k", layout));
   BOOST_TEST(place.get().last_failure().find("input of node 'b'") != std::string::npos);

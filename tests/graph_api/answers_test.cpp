@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers outlive the failure of the task that got them.
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
 #include <superstep/base/await.hpp>

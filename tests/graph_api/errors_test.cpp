@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which a graph or a run can fail, with the words it fails in: what, where (node,
 // step, channel, thread) and what to do.
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 #include "support/file_size_limit.hpp"
 

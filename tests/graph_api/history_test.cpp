@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads read, replayed and forked. Tests name the behaviours of docs/behaviours.md that
 // they show.
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
 #include <superstep/checkpoint/sqlite_saver.hpp>

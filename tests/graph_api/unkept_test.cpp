@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written to a channel that no checkpoint keeps is in nothing that is saved.
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
 #include <superstep/checkpoint/sqlite_cache.hpp>

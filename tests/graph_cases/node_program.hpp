@@ -3,7 +3,7 @@
 
 #include "graph_cases/expression.hpp"
 
-#include <superstep/checkpoint/remembered_error.hpp>
+#include <superstep/checkpoint/restored_error.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <map>
@@ -17,7 +17,7 @@
 namespace superstep::graph_cases {
 
 /// What a program of a case raises.
-class case_error : public std::runtime_error, public named_error {
+class case_error : public std::runtime_error, public named_exception {
 public:
   case_error(std::string type, const std::string& message)
       : runtime_error{message}, type_{std::move(type)} {}

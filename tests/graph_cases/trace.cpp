@@ -88,7 +88,7 @@ json::object describe_error(const std::exception_ptr& cause) {
     return describe_error(e.details());
   } catch (const std::system_error& e) {
     return describe_code(e.code(), e.what());
-  } catch (const remembered_error& e) { // of an earlier process; C++ classes are all one here
+  } catch (const restored_error& e) { // of an earlier process; C++ classes are all one here
     const auto type = e.error_class();
     const auto is_named = type.find("::") == std::string_view::npos;
     return {

@@ -174,7 +174,7 @@ public:
   /// input of the graph. END: nothing is left to run.
   /// @returns the id of the new checkpoint, which is saved when this returns
   ///
-  /// Waits for a run that has the thread, up to edit_patience. Throws graph_error, and saver_error
+  /// Waits for a run that has the thread, up to edit_timeout. Throws graph_error, and saver_error
   /// if the checkpoint could not be saved; nothing is changed then. A body must not update the
   /// thread of its own run.
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
@@ -188,7 +188,7 @@ public:
   template <class State>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            state_update<State> change,
-                           std::chrono::milliseconds timeout = edit_patience) {
+                           std::chrono::milliseconds timeout = edit_timeout) {
     return superstep::update_state(detail::program_of(graph), place_of(config),
                                    detail::edit_for(graph, std::move(change)), timeout);
   }
@@ -198,7 +198,7 @@ public:
   template <class State>
   std::string bulk_update_state(const compiled_graph<State>& graph, const run_config& config,
                                 std::vector<std::vector<state_update<State>>> steps,
-                                std::chrono::milliseconds timeout = edit_patience) {
+                                std::chrono::milliseconds timeout = edit_timeout) {
     auto edits = std::vector<std::vector<state_edit>>{};
     for (auto& step : steps) {
       auto& together = edits.emplace_back();
@@ -212,7 +212,7 @@ public:
   /// @returns the id of the copy
   template <class State>
   std::string copy_state(const compiled_graph<State>& graph, const run_config& config,
-                         std::chrono::milliseconds timeout = edit_patience) {
+                         std::chrono::milliseconds timeout = edit_timeout) {
     return superstep::copy_state(detail::program_of(graph), place_of(config), timeout);
   }
 

@@ -5,15 +5,16 @@
 
 namespace superstep {
 
-/// What a run does when another run, of this process or another, has its thread.
+/// The behaviour of a run if another run, of this process or another, holds the lease on its
+/// thread.
 enum class when_in_use : std::uint8_t {
-  wait,      ///< until the other has ended
+  wait,      ///< waits until the other run has ended
   refuse,    ///< fails with saver_errc::in_use
-  take_over, ///< goes on at once; what the other writes from now on is refused
+  take_over, ///< starts at once; later writes of the other run are refused
 };
 
 struct checkpoint;
-struct effect_note;
+struct effect_record;
 struct graph_layout;
 struct position;
 struct saved_checkpoint;

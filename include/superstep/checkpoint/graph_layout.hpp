@@ -15,36 +15,40 @@
 
 namespace superstep {
 
-/// A value of a checkpoint whose channel has another type now.
+/// A stored value whose channel has a different type in the current graph. The members are valid
+/// during the call of the converter only.
 struct outdated_value {
   std::string_view channel;
-  std::string_view from_type;
-  std::string_view to_type;
-  const json::value& held;
+  std::string_view from_type; ///< name of the stored type
+  std::string_view to_type;   ///< name of the channel's current type
+  const json::value& held;    ///< the value in the stored type's JSON form
 };
-/// Turns it into what the channel's type reads; nothing: it cannot, and the thread is refused.
+/// Converts a stored value to the JSON form of the channel's current type. Returns nullopt if it
+/// cannot; the thread is then refused with saver_errc::type_changed. Set by
+/// compile_options::convert; called on the thread that loads the checkpoint.
 using value_converter = std::function<std::optional<json::value>(const outdated_value&)>;
 
-/// What the numbers in a checkpoint mean: the channels, nodes and joins of the table that a graph
-/// was compiled to. Checkpoints hold on to it, so it holds no saver. Immutable.
+/// Maps the numbers in a checkpoint to the channels, nodes and joins of a compiled graph. Immutable
+/// and shared by all checkpoints of that graph. It must not own a saver: a saver owns checkpoints,
+/// which own their layout.
 struct graph_layout {
   struct node {
     std::string name;
-    const value_form* input = nullptr; ///< of a Send to it; null: it cannot be kept
+    const value_form* input = nullptr; ///< form of a Send's input; null if it cannot be stored
   };
   struct join {
-    std::vector<std::string> sources;
-    std::uint32_t target = 0;
+    std::vector<std::string> sources; ///< nodes that the join waits for
+    std::uint32_t target = 0;         ///< index of the node that it triggers
   };
 
-  std::string graph; ///< its name
+  std::string graph; ///< name of the graph
   std::vector<std::unique_ptr<const channel>> channels;
   std::vector<node> nodes;
   std::vector<join> joins;
-  std::function<state_ptr()> make_state;
-  value_converter convert; ///< empty: values of changed types are refused
-  /// Of the codes that its tasks' exceptions may have, besides the standard ones and those of the
-  /// channels and savers: codes of other categories are not kept.
+  std::function<state_ptr()> make_state; ///< returns a new state with initial values
+  value_converter convert;               ///< if empty, values of changed types are refused
+  /// Extra error categories whose codes are stored with task exceptions, besides the standard ones
+  /// and those of channels and savers; codes of other categories are dropped.
   std::vector<const std::error_category*> error_categories;
 };
 using layout_ptr = std::shared_ptr<const graph_layout>;

@@ -11,11 +11,12 @@
 namespace superstep {
 
 namespace detail {
-class thread_desk;
+class lease_queue;
 } // namespace detail
 
-/// Keeps threads for as long as it lives. Values are shared with the runs that made them, not
-/// copied.
+/// A checkpointer in memory, for tests and short-lived threads. Checkpoints live as long as the
+/// object. Values are shared with the runs that made them, not copied, so they need no stored form;
+/// see saver for the contract of each function.
 class memory_saver final : public saver {
 public:
   memory_saver();
@@ -27,10 +28,11 @@ public:
                                      const layout_ptr& as) override;
   std::string head(const thread_key&) override;
   void put(const thread_key&, checkpoint_ptr) override;
-  void put_task(const thread_key&, const checkpoint& of, task_record) override;
-  std::optional<effect_note> find_effect(std::string_view thread_id, std::string_view key) override;
+  void put_task(const thread_key&, const checkpoint& parent, task_record) override;
+  std::optional<effect_record> find_effect(std::string_view thread_id,
+                                           std::string_view key) override;
   void put_effect(std::string_view thread_id, std::string_view key,
-                  std::optional<effect_note> note) override;
+                  std::optional<effect_record> record) override;
   void delete_thread(std::string_view thread_id) override;
   std::size_t delete_runs(const std::vector<std::string>& run_ids) override;
   std::string export_thread(std::string_view thread_id) override;
@@ -39,20 +41,20 @@ public:
             std::function<void(result<lease_ptr>)> done) override;
 
 private:
-  struct raw_point; // an imported one, which no layout has read yet
+  struct imported_checkpoint; // JSON that has not been read for a layout yet
   struct entry {
-    saved_checkpoint typed; ///< of a raw one: what was told of its tasks since
-    std::shared_ptr<const raw_point> raw;
-    record_index index{}; ///< of typed.tasks
+    saved_checkpoint typed; ///< if `raw` is set: only the task records added since the import
+    std::shared_ptr<const imported_checkpoint> raw; ///< set until the first load()
+    record_index index{};                           ///< over typed.tasks
   };
   using line = std::map<std::string, entry, std::less<>>; // by id
 
   [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as, const thread_key&);
 
-  std::shared_ptr<detail::thread_desk> desk_;
+  std::shared_ptr<detail::lease_queue> queue_;
   std::mutex mutex_;
   std::map<thread_key, line> threads_;
-  std::map<std::string, std::map<std::string, effect_note, std::less<>>, std::less<>> effects_;
+  std::map<std::string, std::map<std::string, effect_record, std::less<>>, std::less<>> effects_;
 };
 
 /// A compile_options::checkpointer that keeps threads for as long as it lives.

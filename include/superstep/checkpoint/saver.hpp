@@ -16,51 +16,56 @@
 
 namespace superstep {
 
-/// Which checkpoints of a thread are wanted; newest first.
+/// Selects checkpoints of a thread. Conditions are combined with "and"; results are newest first.
 struct checkpoint_query {
-  std::string before; ///< only ids less than this one; empty: all
-  std::optional<checkpoint_source> source;
-  std::optional<std::int64_t> step;
-  std::size_t limit = 0;   ///< 0: all
-  json::object metadata{}; ///< entries that a checkpoint's metadata must have
+  std::string before;                      ///< only ids less than this one; empty for no bound
+  std::optional<checkpoint_source> source; ///< only checkpoints of this source
+  std::optional<std::int64_t> step;        ///< only checkpoints of this super-step
+  std::size_t limit = 0;                   ///< maximum number, applied last; 0 for no limit
+  json::object metadata{};                 ///< entries that a checkpoint's metadata must contain
 };
 
-/// The right to write to a thread, for as long as it is held.
+/// A lease on a thread: the right of one run to write to it. Destroying the object returns the
+/// lease.
 class thread_lease {
 public:
   thread_lease() = default;
   thread_lease(const thread_lease&) = delete;
   thread_lease& operator=(const thread_lease&) = delete;
   virtual ~thread_lease() = default;
-  /// False: another run has taken the thread over.
+  /// Whether the lease is still valid; false once another run has taken the thread over. May be
+  /// called from any thread.
   [[nodiscard]] virtual bool is_held() const noexcept = 0;
 };
 using lease_ptr = std::shared_ptr<thread_lease>;
 
-/// What is known of an effect that a task has on the world outside, under a key of its own.
-struct effect_note {
-  bool has_ended = false; ///< not: it had begun when this was noted
-  std::string result{};   ///< what came of it, in words of whoever noted it
-  friend bool operator==(const effect_note&, const effect_note&) = default;
+/// The record of a side effect that a task has outside the program, such as sending a mail. Records
+/// prevent that a resumed run repeats the effect.
+struct effect_record {
+  bool has_ended = false; ///< false: the effect was started, its outcome is not recorded
+  std::string result{};   ///< the result, in the caller's own format
+  friend bool operator==(const effect_record&, const effect_record&) = default;
 };
 
-/// Keeps the checkpoints of threads.
+/// A saver stores the checkpoints of threads. Base class of memory_saver and sqlite_saver.
 ///
-/// A checkpoint is put once and never changed; what becomes known of the tasks that follow it is
-/// added under its id. All that is given for one thread becomes durable in the order in which it
-/// was given, and what was given is seen by whoever loads after. A checkpoint and the task records
-/// before it are committed together.
+/// Checkpoints are immutable. Records of the tasks that run after a checkpoint are stored under its
+/// id. All writes to one thread become durable in the order of the calls, and are visible at once
+/// to every later load. A checkpoint and the task records before it are committed together.
 ///
-/// `as` is the layout that a checkpoint is read for: channels, nodes and joins are matched by name.
-/// An added channel has the value that it starts with, that of a removed one is lost, one of
-/// another type is refused unless the layout converts it. A node that is gone is listed in
-/// `lost_nodes`.
+/// The parameter `as` is the layout that a checkpoint is read for. Channels, nodes and joins are
+/// matched by name. A new channel has its initial value, and the value of a removed channel is
+/// dropped. A channel of a different type is refused unless the layout converts it. A pending node
+/// that no longer exists is listed in checkpoint::lost_nodes.
 ///
-/// Errors: saver_error, saying what failed, of which thread, and what is safe. A failed write is
-/// told by the next call for the thread and by check(); the thread stays as it was.
-/// tests/checkpoint/saver_contract.hpp is this contract as tests.
+/// All functions throw saver_error, whose text states what failed, in which thread, and what is
+/// safe. A write that fails after its call has returned is reported by the next call for the thread
+/// and by check(); the stored thread is not changed by it. tests/checkpoint/saver_contract.hpp
+/// contains this contract as tests, which can be run on any implementation.
 /// @par Threads
 /// All members may be called from any thread. One thread id is written by one run at a time.
+/// @par Lifetime
+/// The checkpointer must outlive the runs that use it; runs share its ownership.
 class saver {
 public:
   saver() = default;
@@ -68,60 +73,78 @@ public:
   saver& operator=(const saver&) = delete;
   virtual ~saver() = default;
 
-  /// Whether values must have a stored form (see stored_form.hpp) to be kept. compile() refuses a
-  /// graph whose checkpointer needs one for a type without it. False for memory_saver.
+  /// Whether values must have a stored form (see stored_form.hpp). If true, compile() refuses a
+  /// graph with a type that has none. False for memory_saver.
   [[nodiscard]] virtual bool needs_stored_forms() const noexcept { return true; }
 
-  /// A checkpoint by id, the newest without one; nothing when there is none.
+  /// Loads a checkpoint and the records of the tasks that follow it.
+  /// @param id id of the checkpoint; empty for the newest
+  /// @return nullopt if there is no such checkpoint
+  /// @throws saver_error{type_changed, node_gone, corrupt, failed}
   [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                                              const layout_ptr& as) = 0;
+  /// Loads the selected checkpoints, newest first.
   [[nodiscard]] virtual std::vector<saved_checkpoint>
   list(const thread_key&, const checkpoint_query&, const layout_ptr& as) = 0;
-  /// The id of the newest checkpoint; empty when there is none.
+  /// Returns the id of the newest checkpoint; empty if there is none.
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
+  /// Stores a checkpoint. It may become durable later; see when_saved().
+  /// @throws saver_error{not_storable} for a value that cannot be written, {conflict} if a
+  /// checkpoint
+  ///   with this or a later id exists, or the error of an earlier write to the thread
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
-  /// put() for a caller that has nothing to do until it is durable: when nothing else is being
-  /// written, a saver may write it on the calling thread before this returns, which spares two
-  /// hand-overs. when_saved() tells whether there still is something to wait for.
+  /// put() for a caller that waits until the checkpoint is durable. If nothing else is being
+  /// written, an implementation may write on the calling thread before it returns, which avoids two
+  /// thread switches. when_saved() returns whether there is still something to wait for.
   virtual void put_now(const thread_key& key, checkpoint_ptr point) { put(key, std::move(point)); }
-  /// Adds to what is known of a task that follows `of`, a checkpoint that was put or loaded; the
-  /// record's writes are of its layout. Of a checkpoint that is gone, nothing is kept.
-  virtual void put_task(const thread_key&, const checkpoint& of, task_record) = 0;
-  /// What was noted of an effect. Notes last until the outermost graph of the thread has its next
-  /// checkpoint: then the outputs of the tasks that had them are kept.
-  [[nodiscard]] virtual std::optional<effect_note> find_effect(std::string_view thread_id,
-                                                               std::string_view key);
-  /// Notes an effect, or forgets it. That one has begun can be noted once: when somebody else has
-  /// noted it, this fails with saver_errc::conflict, like a checkpoint that comes too late. In
-  /// order with all that is given for the thread. Savers that cannot do it throw saver_error.
+  /// Stores a record of a task that runs after `parent`, merging it with the task's earlier
+  /// records; see record_index::add(). Does nothing if the checkpoint was deleted in the meantime.
+  /// @param parent a checkpoint that was put or loaded; the record's numbers refer to its layout
+  virtual void put_task(const thread_key&, const checkpoint& parent, task_record) = 0;
+  /// Returns the record of a side effect; nullopt if there is none. Records are deleted with the
+  /// next checkpoint of the thread's outermost graph: from then on the tasks' outputs are stored.
+  /// @param key idempotency key of the effect
+  [[nodiscard]] virtual std::optional<effect_record> find_effect(std::string_view thread_id,
+                                                                 std::string_view key);
+  /// Stores the record of a side effect, or erases it (nullopt). The start of an effect can be
+  /// recorded once: if another run has already recorded it, the write fails with
+  /// saver_errc::conflict. Ordered with all other writes to the thread. The default throws
+  /// saver_error.
   virtual void put_effect(std::string_view thread_id, std::string_view key,
-                          std::optional<effect_note> note);
-  /// Forgets a thread, its subgraphs and its effects.
+                          std::optional<effect_record> record);
+  /// Deletes a thread with its subgraphs and effect records; does nothing if there is none.
   virtual void delete_thread(std::string_view thread_id) = 0;
-  /// Forgets the checkpoints of all threads whose metadata has one of these as `run_id`, and what
-  /// is known of their tasks; subgraphs that hang below them go with them. How many went. Throws
-  /// saver_error{in_use}, with nothing gone, while a run has one of the threads.
+  /// Deletes the checkpoints, in all threads, whose metadata contains one of these as `run_id`,
+  /// with their task records and the subgraphs that belong to them.
+  /// @return the number of deleted checkpoints
+  /// @throws saver_error{in_use} if a run holds one of the threads; nothing is deleted then
   virtual std::size_t delete_runs(const std::vector<std::string>& run_ids) = 0;
 
-  /// Calls back once all that was given for the thread so far is durable or has failed, from a
-  /// thread of the saver's, which must not be kept. False: nothing is to be waited for, and `done`
-  /// is not called.
+  /// Calls `done` once all earlier writes to the thread are durable or have failed. The call comes
+  /// from a thread of the implementation; `done` must return quickly and must not block.
+  /// @return false if there is nothing to wait for; `done` is not called then
   [[nodiscard]] virtual bool when_saved(const thread_key&, std::function<void()> /*done*/) {
     return false;
   }
-  /// Throws saver_error when something given for the thread earlier could not be saved.
+  /// Throws the saver_error of an earlier write to the thread that failed, if any.
   virtual void check(const thread_key&) {}
 
-  /// A thread and its subgraphs as bytes, which any saver, in any process, can import.
-  /// Throws saver_error, also when there is no such thread.
+  /// Returns a thread and its subgraphs as text, which every checkpointer in every process can
+  /// import; see docs/checkpoint-format.md, "Exported threads". Effect records are not exported.
+  /// @throws saver_error if there is no such thread
   [[nodiscard]] virtual std::string export_thread(std::string_view thread_id) = 0;
-  /// Takes an exported thread under a name that is free. Throws saver_error: it is taken, or the
-  /// bytes are damaged, cut or of a newer format; nothing is taken then.
+  /// Adds an exported thread under a new name.
+  /// @throws saver_error if the name is in use, or the bytes are damaged, incomplete or of a newer
+  ///   format; nothing is imported then
   virtual void import_thread(std::string_view thread_id, std::string_view bytes) = 0;
 
-  /// Takes the thread for one run, its subgraphs included. Calls back with the lease, null where
-  /// the saver keeps none, or with saver_errc::in_use; at once, or from the thread that gives the
-  /// lease back. Runs of other processes are kept apart by their writes: see the errors of put().
+  /// Acquires the lease on a thread and its subgraphs for one run.
+  /// @param done receives the lease, null from implementations without leases, or the error
+  ///   saver_errc::in_use. Called before take() returns, or later by the thread that returns the
+  ///   lease
+  ///
+  /// Leases do not protect against processes that do not use them: every put() also checks that the
+  /// newest stored checkpoint is the one the run knows, and fails with conflict otherwise.
   virtual void take(const std::string& /*thread_id*/, when_in_use,
                     std::function<void(result<lease_ptr>)> done) {
     done(lease_ptr{});

@@ -9,26 +9,30 @@
 
 namespace superstep {
 
-/// What can be wrong with a thread that is saved or loaded.
+/// Reasons why a thread cannot be saved or loaded. docs/errors.md lists what to do about each.
 enum class saver_errc {
-  not_storable = 1, ///< a value whose type cannot be written: describe it or give it a stored_form
-  type_changed,     ///< a channel has another type than the checkpoint
-  node_gone,        ///< the thread stands before a node that the graph no longer has
-  corrupt,          ///< what was read is not what was written
-  newer_format,     ///< written by a later superstep
-  failed,           ///< the disk or the database refused
-  conflict,         ///< somebody else has written to the thread
-  in_use,           ///< another run has the thread
-  wrong_key,        ///< the file is encrypted with another key, or is not, or there is no key
-  wrong_owner,      ///< the file belongs to another job, or to none; see sqlite_saver_options::owner
+  not_storable = 1, ///< a value's type has no stored form: describe it or specialize stored_form
+  type_changed,     ///< a channel's type differs from the stored one
+  node_gone,        ///< the thread's next node no longer exists in the graph
+  corrupt,          ///< stored data is damaged or not in the expected format
+  newer_format,     ///< written by a newer version of superstep
+  failed,           ///< the disk or the database reported an error
+  conflict,         ///< another run has written to the thread in the meantime
+  in_use,           ///< another run holds the lease on the thread
+  wrong_key,        ///< the encryption key is missing, wrong, or given for an unencrypted file
+  wrong_owner, ///< the file belongs to another job, or to none; see sqlite_saver_options::owner
 };
+/// Returns a code of the category "checkpoint".
 [[nodiscard]] std::error_code make_error_code(saver_errc) noexcept;
 
-/// Thrown by savers and what reads their bytes. Nothing is overwritten by what failed so.
+/// The exception type of checkpointers, of the SQLite store and cache, and of the functions that
+/// read their formats. An operation that throws it has not overwritten any stored data. what()
+/// names the file or the thread, the reason, and what to do.
 class saver_error : public std::system_error {
 public:
   saver_error(std::error_code code, std::string text)
       : std::system_error{code}, text_{std::move(text)} {}
+  /// Converts the error of a result<> or of a failed run.
   explicit saver_error(error e) : saver_error{e.code, std::move(e.text)} {}
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 

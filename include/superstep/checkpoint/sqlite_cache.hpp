@@ -11,22 +11,28 @@
 
 namespace superstep {
 
+/// Options of an sqlite_cache.
 struct sqlite_cache_options {
-  std::size_t entries_max = 100'000;             ///< the oldest go first
-  std::chrono::milliseconds busy_timeout{1'000}; ///< for a transaction of another process to end
-  /// 32 bytes, see encryption.hpp: outputs are encrypted, names of nodes and inputs are not.
+  std::size_t entries_max = 100'000; ///< number of outputs; beyond it the oldest are dropped
+  /// Maximum time to wait for another process's transaction.
+  std::chrono::milliseconds busy_timeout{1'000};
+  /// 32 bytes, see encryption.hpp; empty for no encryption. Outputs are encrypted; scopes and keys
+  /// (node names and hashes of inputs) are not.
   std::string encryption_key{};
-  const superstep::clock* time = &system_clock();
+  const superstep::clock* time = &system_clock(); ///< must outlive the cache; for tests
 };
 
-/// Keeps outputs in an SQLite database, which may be that of an sqlite_saver. Several processes may
-/// use one file. A power cut may take the latest.
+/// A cache of task outputs in an SQLite database, which may be the file of an sqlite_saver. Several
+/// processes may use one file. A power failure may lose the latest entries.
 ///
-/// A run does not fail because its cache does: what cannot be written is not kept, what cannot be
-/// read is not there, and last_failure() says why.
+/// Failures of the cache do not fail the run. An output that cannot be written is not cached, one
+/// that cannot be read counts as not found, and last_failure() returns the reason.
 class sqlite_cache final : public write_cache {
 public:
-  /// Throws saver_error: the path, a file of something else, a newer format, a wrong key.
+  /// Opens or creates the database.
+  /// @throws saver_error if the path cannot be opened, the file is not a superstep database or has
+  /// a
+  ///   newer format, or the key does not match
   explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
   ~sqlite_cache() override;
 
@@ -35,9 +41,9 @@ public:
   void put(std::string_view scope, std::string_view key, task_output,
            std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) override;
   void clear(std::string_view scope) override;
-  /// Drops what has expired, which nobody sees anyway; returns how many outputs that were.
+  /// Deletes expired outputs to free space; find() never returns them. Returns their number.
   std::size_t sweep();
-  /// Why something could not be kept or read; empty: nothing has failed yet.
+  /// Returns the text of the latest failure; empty if nothing has failed yet.
   [[nodiscard]] std::string last_failure() const;
 
 private:

@@ -15,62 +15,76 @@
 
 namespace superstep {
 
+/// Options of an sqlite_saver.
 struct sqlite_saver_options {
-  std::chrono::milliseconds busy_timeout{30'000}; ///< for a transaction of another process to end
-  /// How long what is known of a task waits for its super-step to end, to be saved in one row.
-  std::chrono::milliseconds linger{10};
-  std::size_t queue_bytes_max = 16U << 20U; ///< given but not written yet; put() waits beyond it
-  std::size_t batch_rows_max = 4'096;       ///< in one transaction
-  std::size_t threads_max = 10'000;         ///< whose newest state is kept in memory as well
-  /// Power may fail at any time: each transaction is on the disk before it counts. Off, the last
-  /// ones may be lost then, but nothing is torn; a killed process loses nothing either way.
+  /// Maximum time to wait for another process's transaction.
+  std::chrono::milliseconds busy_timeout{30'000};
+  /// Time for which task records wait for the end of their super-step, so that they are written in
+  /// one row with its checkpoint. After this delay they are written separately.
+  std::chrono::milliseconds task_flush_delay{10};
+  std::size_t queue_bytes_max = 16U << 20U; ///< size of the write queue; beyond it, put() blocks
+  std::size_t batch_rows_max = 4'096;       ///< maximum number of rows in one transaction
+  std::size_t threads_max = 10'000; ///< number of threads whose newest state is cached in memory
+  /// Whether each transaction is on the disk before it counts as saved. If false, a power failure
+  /// may lose the latest transactions, but the file stays consistent; a killed process loses
+  /// nothing in either case.
   bool survives_power_loss = true;
-  /// 32 bytes, see encryption.hpp: rows are encrypted. Empty: they are not.
+  /// 32 bytes, see encryption.hpp: rows are encrypted with this key. Empty for no encryption.
   std::string encryption_key{};
-  /// The only user of the file, for example one batch job. It is written into a new file. A file
+  /// The only user of the file, for example one batch job. The name is stored in a new file. A file
   /// with another owner is refused (saver_errc::wrong_owner), and so is a file without an owner
-  /// that holds threads. Empty: a file that has an owner is refused. Not set: any file is accepted.
+  /// that contains threads. If the name is empty, every file that has an owner is refused. If the
+  /// option is not set, every file is accepted.
   std::optional<std::string> owner{};
 };
 
-/// The owner that a database names, see sqlite_saver_options::owner. Empty optional: the file does
-/// not exist, is not a database of superstep, or has no owner. Does not write to it.
+/// Returns the owner stored in a database; see sqlite_saver_options::owner. Returns nullopt if the
+/// file does not exist, is not a superstep database, or has no owner. Does not write to the file.
 [[nodiscard]] std::optional<std::string> sqlite_owner(const std::string& path);
 
-/// What a database holds of one thread.
+/// An overview of one thread in a database.
 struct thread_summary {
   std::string thread_id;
-  std::int64_t created = 0;     ///< seconds since 1970
-  std::int64_t checkpoints = 0; ///< with those of its subgraphs
-  std::int64_t bytes = 0;
-  std::string head; ///< of the outermost graph
+  std::int64_t created = 0;     ///< seconds since 1970-01-01 UTC
+  std::int64_t checkpoints = 0; ///< number of checkpoints, including those of subgraphs
+  std::int64_t bytes = 0;       ///< size of their rows
+  std::string head;             ///< id of the outermost graph's newest checkpoint
 };
 
-/// What to keep of threads; all conditions that are set must allow a checkpoint to go.
+/// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
 struct prune_options {
-  std::string thread_id;              ///< empty: all threads
-  std::size_t keep_last = 1;          ///< of each namespace, and what these need of subgraphs
-  std::chrono::seconds older_than{0}; ///< 0: whatever their age
-  /// Also the newest checkpoint of a thread goes, and all of it, when that is old enough.
+  std::string thread_id;     ///< empty for all threads
+  std::size_t keep_last = 1; ///< newest checkpoints kept in each namespace, with their subgraphs
+  std::chrono::seconds older_than{0}; ///< minimum age of deleted checkpoints; 0 for any age
+  /// Whether a thread whose newest checkpoint is old enough is deleted entirely.
   bool whole_threads = false;
 };
 
-/// An exported thread that ends with a checkpoint of its outermost graph, before any task of the
-/// step that follows (without an id: as it is): what a branch of its own is imported from. Throws
-/// saver_error.
+/// Truncates an exported thread, for example to import it as the start of a new branch.
+/// @param exported text from saver::export_thread()
+/// @param at id of a checkpoint of the outermost graph, which becomes the newest. Its task records
+///   are dropped, so the next super-step runs completely. If empty, the thread is not truncated
+/// @return the exported thread without later checkpoints
+/// @throws saver_error if there is no such checkpoint or the text is damaged
 [[nodiscard]] std::string cut_thread(std::string_view exported, std::string_view at);
 
-/// Keeps threads in an SQLite database: docs/checkpoint-format.md says what is in it.
+/// A checkpointer that stores threads in an SQLite database; docs/checkpoint-format.md describes
+/// the tables. Several processes may use one file. See saver for the contract of the inherited
+/// functions.
 ///
-/// One thread of its own writes, what all runs of the process have given meanwhile in one
-/// transaction. A checkpoint is a row: what differs from the one before it. Several processes may
-/// use one file.
+/// One writer thread per object writes the checkpoints of all runs. It writes everything that is
+/// queued in one transaction, so that many runs share one disk sync. A checkpoint is one row,
+/// usually a delta to the previous checkpoint.
 class sqlite_saver final : public saver {
 public:
-  /// Opens or makes the database. Throws saver_error: the path, a file of something else, a newer
-  /// format.
+  /// Opens or creates the database, and starts the writer thread.
+  /// @param path path of the file; not empty, ":memory:" or a "file:" URI
+  /// @throws saver_error if the path cannot be opened, the file is not a superstep database or has
+  /// a
+  ///   newer format, the key does not match, or the file has another owner
   explicit sqlite_saver(std::string path, sqlite_saver_options options = {});
-  /// Writes what is left.
+  /// Writes what is queued and stops the writer thread. Runs that still wait for a lease get
+  /// saver_errc::in_use.
   ~sqlite_saver() override;
 
   std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
@@ -80,10 +94,11 @@ public:
   std::string head(const thread_key&) override;
   void put(const thread_key&, checkpoint_ptr) override;
   void put_now(const thread_key&, checkpoint_ptr) override;
-  void put_task(const thread_key&, const checkpoint& of, task_record) override;
-  std::optional<effect_note> find_effect(std::string_view thread_id, std::string_view key) override;
+  void put_task(const thread_key&, const checkpoint& parent, task_record) override;
+  std::optional<effect_record> find_effect(std::string_view thread_id,
+                                           std::string_view key) override;
   void put_effect(std::string_view thread_id, std::string_view key,
-                  std::optional<effect_note> note) override;
+                  std::optional<effect_record> record) override;
   void delete_thread(std::string_view thread_id) override;
   std::size_t delete_runs(const std::vector<std::string>& run_ids) override;
   bool when_saved(const thread_key&, std::function<void()> done) override;
@@ -93,22 +108,32 @@ public:
   void take(const std::string& thread_id, when_in_use,
             std::function<void(result<lease_ptr>)> done) override;
 
-  /// Threads in the order of their ids, from the first after `after`.
+  /// Returns threads sorted by id.
+  /// @param after only ids greater than this one; empty for all
+  /// @param limit maximum number
   [[nodiscard]] std::vector<thread_summary> threads(std::string_view after = {},
                                                     std::size_t limit = 100);
-  /// A checkpoint as JSON, without a graph that knows its types: `thread`, `ns`, `id`, `parent`,
-  /// `source`, `step`, `graph`, `values`, `next` nodes, `tasks` as they were recorded.
+  /// Returns a checkpoint as JSON, without the graph that defines its types. Members: `thread`,
+  /// `ns`, `id`, `parent`, `source`, `step`, `graph`, `metadata`, `values`, `next` (node names) and
+  /// `tasks` (stored records, see docs/checkpoint-format.md).
+  /// @param id empty for the newest checkpoint
+  /// @return nullopt if there is no such checkpoint
   [[nodiscard]] std::optional<json::object> show(const thread_key&, std::string_view id = {});
-  /// The same without values and tasks, newest first.
+  /// Returns the selected checkpoints in the form of show() without `values` and `tasks`, newest
+  /// first.
   [[nodiscard]] std::vector<json::object> history(const thread_key&, const checkpoint_query&);
-  /// Forgets old checkpoints; how many. What is kept can be gone on from as before: an interrupt
-  /// that waits stands on the newest checkpoint, and deltas are turned into whole rows first.
+  /// Deletes old checkpoints. All remaining ones can be resumed as before: pending interrupts
+  /// belong to the newest checkpoint, and rows based on a deleted one are first rewritten as whole
+  /// rows. The file does not shrink; SQLite reuses the space.
+  /// @return the number of deleted checkpoints
   std::size_t prune(const prune_options&);
-  /// Transactions and rows written so far.
+  /// Statistics of this object since it was opened.
   struct counts {
     std::uint64_t transactions = 0;
     std::uint64_t rows = 0;
   };
+  /// Returns the number of transactions and rows written so far.
+  /// Returns the number of transactions and rows written so far.
   [[nodiscard]] counts written() const noexcept;
 
 private:

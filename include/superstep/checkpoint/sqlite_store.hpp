@@ -11,25 +11,35 @@
 
 namespace superstep {
 
+/// Options of an sqlite_store.
 struct sqlite_store_options {
-  std::chrono::milliseconds busy_timeout{30'000}; ///< for a transaction of another process to end
-  /// Each put is on the disk before it returns. Off, power loss may take the last ones.
+  /// Maximum time to wait for another process's transaction.
+  std::chrono::milliseconds busy_timeout{30'000};
+  /// Whether each put() is on the disk before it returns. If false, a power failure may lose the
+  /// latest ones.
   bool survives_power_loss = true;
-  /// 32 bytes, see encryption.hpp: values are encrypted, namespaces and keys are not.
+  /// 32 bytes, see encryption.hpp; empty for no encryption. Values and vectors are encrypted;
+  /// namespaces and keys are not.
   std::string encryption_key{};
-  embedding embed{}; ///< these four: see memory_store_options
-  std::vector<std::string> fields{"$"};
-  std::chrono::milliseconds ttl{0};
-  bool reading_renews = true;
-  const superstep::clock* time = &system_clock();
+  embedding embed{};                              ///< see memory_store_options::embed
+  std::vector<std::string> fields{"$"};           ///< see memory_store_options::fields
+  std::chrono::milliseconds ttl{0};               ///< see memory_store_options::ttl
+  bool renew_on_read = true;                      ///< see memory_store_options::renew_on_read
+  const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
 };
 
-/// Long-term memory in an SQLite database, which may be that of an sqlite_saver. Several processes
-/// may use one file. A search goes by namespaces, then by keys. What is there is compared one by
-/// one: a search by meaning costs what the vectors below its namespace cost to read. Throws
-/// saver_error where the file fails.
+/// A long-term store in an SQLite database, which may be the file of an sqlite_saver. Several
+/// processes may use one file.
+///
+/// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
+/// by item, so the cost grows with the number of items below the query's prefix. All functions
+/// throw saver_error if the file cannot be read or written.
 class sqlite_store final : public store {
 public:
+  /// Opens or creates the database.
+  /// @throws saver_error if the path cannot be opened, the file is not a superstep database or has
+  /// a
+  ///   newer format, or the key does not match
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
   ~sqlite_store() override;
 
@@ -39,7 +49,8 @@ public:
   void erase(const store_namespace&, std::string_view key) override;
   std::vector<store_item> search(const store_query&) override;
   std::vector<store_namespace> list(const namespace_query& = {}) override;
-  /// Drops what has expired, which nobody sees anyway; returns how many items that were.
+  /// Deletes expired items to free space; get() and search() never return them. Returns their
+  /// number.
   std::size_t sweep();
 
 private:

@@ -17,60 +17,65 @@
 
 namespace superstep {
 
-/// Where an item of the long-term store lies: labels from general to special, for example
-/// {"users", "u-17", "memories"}. Labels are not empty and hold no period.
+/// The address of an item in the long-term store: labels from general to specific, for example
+/// {"users", "u-17", "memories"}. Labels must not be empty or contain a period or a NUL byte.
 using store_namespace = std::vector<std::string>;
 
+/// An item of a search result.
 struct store_item {
   store_namespace ns;
   std::string key;
   json::object value;
-  std::optional<double> score{}; ///< how near it is to the text of a search, from -1 to 1
+  std::optional<double> score{}; ///< cosine similarity to the query's text, -1 to 1, if compared
 };
 
-/// What a search wants: items below a namespace whose top-level fields fit.
+/// A search: selects items below a namespace by filter and, optionally, by similarity to a text.
 struct store_query {
-  store_namespace prefix;
-  /// Every field must fit: a plain value by equality (a missing field reads as null; 1, 1.0 and
-  /// true are one number, as in Python), a list item by item, an object member by member, or, with
-  /// keys $eq $ne $gt $gte $lt $lte, by comparison. The ordered ones compare numbers; items that
-  /// hold none are an error of a memory_store and left out by an sqlite_store, as in the reference.
+  store_namespace prefix; ///< selects all namespaces that start with these labels
+  /// Conditions on top-level fields; all must match. A plain value matches by equality (a missing
+  /// field reads as null; 1, 1.0 and true are equal, as in LangGraph), a list item by item, an
+  /// object member by member. An object with the keys $eq $ne $gt $gte $lt $lte compares. The
+  /// ordered operators compare numbers. For other values a memory_store throws store_filter_error
+  /// and an sqlite_store skips the item, like LangGraph's InMemoryStore and SqliteStore (1.2.22).
   json::object filter;
-  std::size_t limit = 10;
-  std::size_t offset = 0;
-  /// A text whose meaning is searched, in stores that index values: nearest first.
+  std::size_t limit = 10; ///< maximum number of items
+  std::size_t offset = 0; ///< number of matching items to skip
+  /// Orders items by similarity to this text, nearest first, if the store has an embedding.
   std::string text{};
 };
 
-/// Which namespaces a listing is of. A label `*` fits every label.
+/// A listing of namespaces: selects those that match both ends. The label `*` matches every label.
 struct namespace_query {
   store_namespace prefix{};
   store_namespace suffix{};
-  std::size_t depth_max = 0; ///< longer ones are cut to so many labels, once each; 0: none is
+  /// Longer namespaces are cut to this number of labels and listed once; 0 for no cut.
+  std::size_t depth_max = 0;
   std::size_t limit = 100;
   std::size_t offset = 0;
 };
 
-/// What may be said about one put. Stores that cannot do it refuse it.
+/// Options of a single put(). A store that does not support an option throws.
 struct store_put_options {
-  /// Which places of the value are searched by meaning, instead of those of the store; an empty
-  /// list: none.
+  /// Fields to index for similarity search, instead of the store's `fields`; an empty list indexes
+  /// none.
   std::optional<std::vector<std::string>> index{};
-  /// How long the item is there, instead of the store's own; 0: for ever. Not below it.
+  /// Lifetime of the item, instead of the store's `ttl`; 0 means forever. Must not be negative.
   std::optional<std::chrono::milliseconds> ttl{};
 };
 
-/// A value in a filter that cannot be compared.
+/// Thrown for a filter that compares a value that is not a number.
 class store_filter_error : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Long-term memory: values that outlive a thread and are shared by all threads.
+/// The interface of long-term memory: values that outlive a thread and are shared by all threads.
 ///
-/// What a body puts is there at once, also for its siblings of the same super-step, and stays when
-/// the body fails: it is no part of the state. Errors: std::invalid_argument for a bad namespace
-/// or filter, saying which, and for a value that could not be read again: of text that is not
-/// UTF-8, or deeper than 1,000 lists and objects.
+/// A put() takes effect at once, also for other tasks of the same super-step. It is not part of the
+/// state: it remains if the task fails, and tasks that are run again repeat it.
+///
+/// All functions throw std::invalid_argument for an invalid namespace or filter, and put() also for
+/// a value that could not be read back: text that is not UTF-8, or more than 1,000 nested lists and
+/// objects.
 /// @par Threads
 /// All members may be called from any thread.
 class store {
@@ -80,35 +85,41 @@ public:
   store& operator=(const store&) = delete;
   virtual ~store() = default;
 
+  /// Returns the value of an item; nullopt if there is none or it has expired.
   [[nodiscard]] virtual std::optional<json::object> get(const store_namespace&,
                                                         std::string_view key) = 0;
+  /// Adds an item or replaces its value, index and lifetime.
   virtual void put(const store_namespace&, std::string_view key, json::object value,
                    const store_put_options& = {}) = 0;
-  /// Forgetting what is not there is fine.
+  /// Deletes an item; does nothing if there is none.
   virtual void erase(const store_namespace&, std::string_view key) = 0;
-  /// In an order that stays the same while nothing is put or erased; of a text: nearest first,
-  /// items without an index last.
+  /// Returns the selected items. The order is stable as long as the store does not change. With a
+  /// text in the query, the most similar items come first and items without an index last.
   [[nodiscard]] virtual std::vector<store_item> search(const store_query&) = 0;
-  /// The namespaces with items, in the order of their labels.
+  /// Returns the selected namespaces that contain items, sorted by their labels.
   [[nodiscard]] virtual std::vector<store_namespace> list(const namespace_query& = {}) = 0;
 };
 
-/// Texts as vectors of one length: similar ones for texts of similar meaning. Called by any thread,
-/// outside the locks of stores.
+/// Maps texts to vectors of one common length, one per text; similar texts to similar vectors. Must
+/// be callable from any thread; stores call it without holding a lock. Its exceptions are passed
+/// on.
 using embedding = std::function<std::vector<std::vector<float>>(std::span<const std::string>)>;
 
+/// Options of a memory_store.
 struct memory_store_options {
-  embedding embed{}; ///< empty: values are not searched by meaning
-  /// Places of a value that are searched by meaning: `title`, `author.name`, `parts[0]`,
-  /// `parts[-1]`, `parts[*].text`, `{title,text}`, `*` for all members, `$` for all of it.
+  embedding embed{}; ///< if empty, items are not indexed for similarity search
+  /// Paths of the fields to index: `title`, `author.name`, `parts[0]`, `parts[-1]`,
+  /// `parts[*].text`,
+  /// `{title,text}`, `*` for all members, `$` for the whole value. Same syntax as LangGraph 1.2.22.
   std::vector<std::string> fields{"$"};
-  std::chrono::milliseconds ttl{0}; ///< how long an item is there; 0: for ever
-  bool reading_renews = true;       ///< get and search begin an item's time anew
-  const superstep::clock* time = &system_clock();
+  std::chrono::milliseconds ttl{0}; ///< default lifetime of an item; 0 means forever
+  bool renew_on_read = true;        ///< whether get() and search() restart an item's lifetime
+  const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
 };
 
-/// Keeps items for as long as it lives. A search goes by namespaces in the order of their first
-/// use, then by keys in theirs. A namespace stays listed when its last item is erased.
+/// A long-term store in memory; items live as long as the object. search() returns items ordered by
+/// the first use of their namespace, then of their key. A namespace remains listed after its last
+/// item was erased.
 class memory_store final : public store {
 public:
   explicit memory_store(memory_store_options options = {});
@@ -120,7 +131,8 @@ public:
   void erase(const store_namespace&, std::string_view key) override;
   std::vector<store_item> search(const store_query&) override;
   std::vector<store_namespace> list(const namespace_query& = {}) override;
-  /// Drops what has expired, which nobody sees anyway; returns how many items that were.
+  /// Deletes expired items to free memory; get() and search() never return them. Returns their
+  /// number.
   std::size_t sweep();
 
 private:
@@ -128,12 +140,16 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
-/// What an ordered comparison makes of a value that is no number.
-enum class no_number { is_error, is_left_out };
+/// The treatment, in an ordered comparison ($gt, $gte, $lt, $lte), of a value that is not a number.
+enum class non_number {
+  fail, ///< throws store_filter_error
+  skip, ///< does not match
+};
 
-/// Whether a value fits a filter of a search; throws std::invalid_argument for an operator that
-/// there is not, store_filter_error for what cannot be compared.
-[[nodiscard]] bool fits(const json::object& filter, const json::object& value,
-                        no_number held = no_number::is_error);
+/// Whether a value matches a filter; see store_query::filter.
+/// @throws std::invalid_argument for an unknown operator or a filter nested deeper than 32 objects
+/// @throws store_filter_error for a comparison with a value that is not a number, if `held` is fail
+[[nodiscard]] bool matches(const json::object& filter, const json::object& value,
+                           non_number held = non_number::fail);
 
 } // namespace superstep

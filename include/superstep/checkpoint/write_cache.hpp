@@ -14,8 +14,11 @@
 
 namespace superstep {
 
-/// What tasks wrote, by node and input: an activation whose input is known is not run again.
-/// Numbers in an output are those of the layout that it is put with; a scope is of one graph.
+/// The interface of a cache of task outputs. If the output for a node and an input is cached, the
+/// engine applies it and does not run the node again.
+///
+/// A `scope` names one node of one graph, a `key` is derived from the input. Channel and node
+/// numbers in an output refer to the layout that it was put with.
 /// @par Threads
 /// All members may be called from any thread.
 class write_cache {
@@ -25,20 +28,27 @@ public:
   write_cache& operator=(const write_cache&) = delete;
   virtual ~write_cache() = default;
 
-  /// Nothing also when what is there does not fit the layout.
+  /// Returns a cached output; nullopt if there is none, it has expired, or it does not match the
+  /// layout.
+  /// @param as the layout of the graph that asks
   [[nodiscard]] virtual std::optional<task_output>
   find(std::string_view scope, std::string_view key, const layout_ptr& as) = 0;
-  /// @param ttl how long it may be used; nothing: for ever
+  /// Stores an output, replacing an earlier one.
+  /// @param ttl lifetime of the output; nullopt means forever
+  /// @param of the layout that the output's numbers refer to
   virtual void put(std::string_view scope, std::string_view key, task_output,
                    std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) = 0;
-  /// Forgets a node's outputs; all of them without a scope.
+  /// Deletes the outputs of a scope; all outputs if `scope` is empty.
   virtual void clear(std::string_view scope) = 0;
 };
 
-/// Keeps outputs for as long as it lives, up to a number of them; the oldest go first.
+/// A cache in memory. Outputs live as long as the object; beyond `entries_max` the oldest are
+/// dropped.
 class memory_cache final : public write_cache {
 public:
   using clock = std::function<std::chrono::steady_clock::time_point()>;
+  /// @param entries_max maximum number of outputs, at least 1
+  /// @param now replaces std::chrono::steady_clock in tests
   explicit memory_cache(std::size_t entries_max = 100'000, clock now = {});
 
   std::optional<task_output> find(std::string_view scope, std::string_view key,

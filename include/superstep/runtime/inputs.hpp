@@ -108,7 +108,7 @@ concept plain_input_of = requires(const state_adapter<State>& adapter, Input inp
 /// The input of a run that resumes a thread.
 [[nodiscard]] run_input resume_input(resume r);
 /// The input of a run that a command starts. Throws graph_error: `go_to` names an unknown node.
-[[nodiscard]] run_input command_input(node_output&& said, boxed<resume> r);
+[[nodiscard]] run_input command_input(node_output&& said, optional_box<resume> r);
 
 } // namespace detail
 

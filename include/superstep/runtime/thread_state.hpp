@@ -84,7 +84,7 @@ struct state_edit {
 };
 
 /// How long an edit waits for a run that has its thread.
-inline constexpr auto edit_patience = std::chrono::milliseconds{30'000};
+inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
 
 /// Writes to a thread as if a node had just run: its edges and branches fire, and what was pending
 /// before is dropped. The id of the new checkpoint, which is saved then: on the disk, where the
@@ -94,17 +94,17 @@ inline constexpr auto edit_patience = std::chrono::milliseconds{30'000};
 /// has the thread for itself as a run has: it waits for whoever has it, but no longer than it is
 /// told, with 0 not at all (saver_errc::in_use). So a body does not edit the thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
-                         std::chrono::milliseconds patience = edit_patience);
+                         std::chrono::milliseconds patience = edit_timeout);
 
 /// Several edits at once: each inner list is one super-step, whose edits are applied together, in
 /// the order in which they are listed. Where there are several, each names its node.
 std::string bulk_update_state(const program_ptr&, const thread_place&,
                               std::vector<std::vector<state_edit>> steps,
-                              std::chrono::milliseconds patience = edit_patience);
+                              std::chrono::milliseconds patience = edit_timeout);
 
 /// The same checkpoint once more, beside the one that is named (the newest without a name): a place
 /// to begin a branch at. The id of the copy.
 std::string copy_state(const program_ptr&, const thread_place&,
-                       std::chrono::milliseconds patience = edit_patience);
+                       std::chrono::milliseconds patience = edit_timeout);
 
 } // namespace superstep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/boxed.hpp>
+#include <superstep/base/optional_box.hpp>
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/destination.hpp>
 #include <superstep/runtime/detail/exact.hpp>
@@ -88,7 +88,7 @@ template <class State>
 struct command {
   superstep::update<State> update{};
   destinations go_to{}; ///< nodes to activate, and Sends
-  boxed<superstep::resume> resume{};
+  optional_box<superstep::resume> resume{};
 };
 
 /// An update of the parent graph's state and where that goes on: ends the graph whose node returns

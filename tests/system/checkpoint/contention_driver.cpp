@@ -3,7 +3,7 @@
 // and all that they added must be there in the end. Nobody is told that the database was busy.
 //
 // SUPERSTEP_CONTENTION="PROCESSES THREADS RUNS" (4 20 30): the runs are those of each process.
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/runtime/json_graph.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools whose process is killed after they have had an effect, and before a checkpoint says so.
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
 #include <superstep/actors/engine.hpp>

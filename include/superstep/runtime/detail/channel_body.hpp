@@ -35,7 +35,7 @@ template <>
 struct command<channel_values> {
   channel_writes update{};
   destinations go_to{};
-  boxed<superstep::resume> resume{};
+  optional_box<superstep::resume> resume{};
 };
 using step_result = command<channel_values>;
 

@@ -36,7 +36,7 @@ struct command<json::object> {
   std::vector<json::value> more{}; ///< further updates, applied after the first
   /// Of a subgraph: ends it at once and is the result of the node that it is in its parent.
   bool to_parent = false;
-  boxed<superstep::resume> resume{};
+  optional_box<superstep::resume> resume{};
 };
 using json_command = command<json::object>;
 

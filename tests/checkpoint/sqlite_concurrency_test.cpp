@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 
 #include <atomic>
 #include <future>
@@ -14,9 +14,9 @@
 namespace ss = superstep;
 using namespace saver_contract;
 
-// What others do with a database beside a run: they look, prune, and use many threads. The run
-// loses nothing by it, and does not fail.
-BOOST_AUTO_TEST_SUITE(sqlite_beside_a_run)
+// Other users of a database during a run: they load, prune, and use many threads. The run must not
+// fail or lose data.
+BOOST_AUTO_TEST_SUITE(sqlite_concurrency)
 
 namespace {
 
@@ -27,7 +27,8 @@ ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
   return given.get_future().get();
 }
 
-/// What the file has, opened anew: the checkpoint whole, and what came of one task after it.
+/// Checks the content of the file with a new checkpointer: the newest checkpoint, and one task
+/// record.
 void check_ends_with(const std::string& path, const ss::checkpoint_ptr& at) {
   const auto back = open_saver(path)->load(key, "", at->layout);
   BOOST_TEST((log_of(back->point) == log_of(at)));
@@ -40,7 +41,7 @@ ss::thread_key sub_of(int n) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(more_subgraphs_at_once_than_are_kept_in_memory_are_all_written) {
+BOOST_AUTO_TEST_CASE(writes_more_subgraphs_than_cached) {
   constexpr auto subs = 600;
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(more_subgraphs_at_once_than_are_kept_in_memory_are_all_writ
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_told_of_a_task_is_kept_though_its_thread_is_not_in_memory) {
+BOOST_AUTO_TEST_CASE(task_record_of_evicted_thread_is_stored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_saver_options{};
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(what_is_told_of_a_task_is_kept_though_its_thread_is_not_in_
   BOOST_TEST(open_saver(folder.file())->load(key, "", layout)->tasks.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(pruning_takes_nothing_from_a_run_and_does_not_make_it_fail) {
+BOOST_AUTO_TEST_CASE(prune_does_not_affect_active_run) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(pruning_takes_nothing_from_a_run_and_does_not_make_it_fail)
   check_ends_with(folder.file(), at);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
+BOOST_AUTO_TEST_CASE(concurrent_loads_do_not_affect_active_run) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_while_others_look_at_its_thread) {
   check_ends_with(folder.file(), at);
 }
 
-BOOST_AUTO_TEST_CASE(who_looks_while_a_thread_gets_its_first_checkpoint_sees_no_damage) {
+BOOST_AUTO_TEST_CASE(head_during_first_put_reports_no_damage) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(who_looks_while_a_thread_gets_its_first_checkpoint_sees_no_
   BOOST_TEST(complaint.empty(), complaint);
 }
 
-BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
+BOOST_AUTO_TEST_CASE(failed_write_fails_run_until_next_lease) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto ours = open_saver(folder.file());
@@ -162,22 +163,22 @@ BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
   const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
   wait_until_saved(*ours);
   const auto other = theirs->load(key, "", layout)->point;
-  (void)maker{layout}.put(*theirs, 2, other, {set_n(7)}); // it took the thread over
+  (void)maker{layout}.put(*theirs, 2, other, {set_n(7)}); // after taking the thread over
   wait_until_saved(*theirs);
   const auto is_conflict = [](const ss::saver_error& e) {
     return has_code(e, ss::saver_errc::conflict);
   };
-  // Looking shows what is there, and gives the run nothing to go on from.
+  // A load returns the stored checkpoint, but the failed run cannot continue from it.
   BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 7);
-  const auto go_on = [&] {
+  const auto put_next = [&] {
     (void)maker{layout}.put(*ours, 3, first, {set_n(3)});
     wait_until_saved(*ours);
     ours->check(key);
   };
-  BOOST_CHECK_EXCEPTION(go_on(), ss::saver_error, is_conflict);
+  BOOST_CHECK_EXCEPTION(put_next(), ss::saver_error, is_conflict);
   BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 7);
   BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, is_conflict);
-  lease = take(*ours); // the next run begins anew
+  lease = take(*ours); // the next run starts from the stored state
   ours->check(key);
   const auto now = ours->load(key, "", layout)->point;
   (void)maker{layout}.put(*ours, 3, now, {set_n(8)});
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(what_failed_stays_failed_for_the_run_whoever_looks) {
   BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 8);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_written_of_one_thread_is_written_of_the_others) {
+BOOST_AUTO_TEST_CASE(failed_write_does_not_affect_other_threads) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto ours = open_saver(folder.file());
@@ -195,13 +196,13 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_of_one_thread_is_written_of_the_othe
   wait_until_saved(*ours);
   ours = open_saver(folder.file());
   (void)ours->load(key, "", layout);
-  const auto old = ours->load(key, id_of(1), layout)->point; // to begin a branch at
+  const auto old = ours->load(key, id_of(1), layout)->point; // start of a branch
   (void)open_saver(folder.file())
       ->prune({.thread_id = "t", .keep_last = 1, .older_than = {}, .whole_threads = false});
   auto others = std::vector<ss::thread_key>{};
   auto* db = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
-  // While somebody else writes, all that is given goes into one transaction.
+  // While another connection writes, all puts are queued and then share one transaction.
   BOOST_REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
   for (auto n = 0; n < 6; ++n) {
     others.push_back({"other" + std::to_string(n), ""});

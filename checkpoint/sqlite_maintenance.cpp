@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sqlite_upkeep.hpp"
+// Import, prune and deletion of checkpoints. Rows are deltas, and a row also contains the task
+// records of the previous checkpoint. So before a row is deleted, rows based on it are rewritten as
+// whole rows, and records of a remaining checkpoint are moved to rows of their own.
+#include "sqlite_maintenance.hpp"
 
-#include "belonging.hpp"
+#include "ownership.hpp"
 #include "row_bytes.hpp"
 #include "sqlite_reader.hpp"
 
@@ -33,7 +36,8 @@ std::int64_t add_thread(database& db, std::string_view thread_id, const std::str
   return db.last_row();
 }
 
-std::uint32_t point_sum(const point_head& head, std::string_view base, std::string_view row) {
+std::uint32_t checkpoint_sum(const checkpoint_header& head, std::string_view base,
+                             std::string_view row) {
   return checksum_of({head.id, head.parent, base, std::to_string(head.step), row});
 }
 
@@ -50,8 +54,8 @@ std::int64_t now_in_seconds() {
       .count();
 }
 
-void add_task(database& db, statement& add, const task_place& at, std::string text) {
-  const auto row = db.to_row(std::move(text), place_of_task(at.key, at.point));
+void add_task(database& db, statement& add, const task_target& at, std::string text) {
+  const auto row = db.to_row(std::move(text), task_place(at.key, at.point));
   add.bind(1, at.thread);
   add.bind_text(2, at.point);
   add.bind(3, at.layout);
@@ -65,7 +69,8 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
   taken.bind_text(1, thread_id);
   if (taken.step())
     throw saver_error{make_error_code(saver_errc::failed),
-                      "there is a thread '" + std::string{thread_id} + "' already"};
+                      "thread '" + std::string{thread_id} +
+                          "' already exists; import under another name, or delete it first"};
   auto layouts = std::vector<std::int64_t>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(number_of_layout(db, text));
@@ -86,38 +91,38 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
       const auto& base = sizes[{p.ns, p.base}];
       size = {base.chain + own, base.whole + own};
     }
-    sizes[{p.ns, p.head.id}] = size;
-    const auto row = db.to_row(p.row, place_of_point(key, p.head.id));
+    sizes[{p.ns, p.header.id}] = size;
+    const auto row = db.to_row(p.row, checkpoint_place(key, p.header.id));
     point.bind(1, space->second);
-    point.bind_text(2, p.head.id);
-    point.bind_text(3, p.head.parent);
+    point.bind_text(2, p.header.id);
+    point.bind_text(3, p.header.parent);
     if (p.base.empty())
       point.bind_null(4);
     else
       point.bind_text(4, p.base);
-    point.bind(5, p.head.step);
-    point.bind(6, static_cast<std::int64_t>(p.head.source));
+    point.bind(5, p.header.step);
+    point.bind(6, static_cast<std::int64_t>(p.header.source));
     point.bind(7, layouts[p.layout]);
     point.bind(8, size.chain);
     point.bind(9, size.whole);
     point.bind(10, now_in_seconds());
-    point.bind(11, point_sum(p.head, p.base, row));
+    point.bind(11, checkpoint_sum(p.header, p.base, row));
     point.bind_bytes(12, row);
     point.run();
     for (const auto& t : p.tasks)
-      add_task(db, task, {space->second, key, p.head.id, layouts[t.layout]}, t.row);
+      add_task(db, task, {space->second, key, p.header.id, layouts[t.layout]}, t.row);
   }
 }
 
 namespace {
 
-/// What those do who remove checkpoints of a thread.
+/// Base of the classes that delete checkpoints of a thread.
 class remover {
 protected:
   remover(database& db, sqlite_reader& reader) : db_{db}, reader_{reader} {}
 
-  using spaces_type =
-      std::map<std::string, std::int64_t>; // a parent's name is a prefix: it is first
+  // Row numbers by namespace. A parent's namespace is a prefix of its subgraphs' and sorts first.
+  using spaces_type = std::map<std::string, std::int64_t>;
 
   spaces_type spaces_of(const std::string& thread_id) {
     auto out = spaces_type{};
@@ -154,30 +159,30 @@ protected:
     return static_cast<std::size_t>(db_.changes());
   }
 
-  /// Bases a row on no other.
-  /// @param without_tasks also takes from it what is known of the tasks of the one before it
+  /// Rewrites a row as a whole row.
+  /// @param without_tasks whether the task records of the previous checkpoint are removed from it
   void make_whole(const thread_key& key, std::int64_t no, const std::string& id,
                   bool without_tasks = false) {
     auto whole = reader_.whole_row(key, id);
     if (without_tasks)
       whole.row.erase("r");
-    const auto row = db_.to_row(to_text(whole.row), place_of_point(key, id));
+    const auto row = db_.to_row(to_text(whole.row), checkpoint_place(key, id));
     auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
                          "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
     s.bind(1, no);
     s.bind_text(2, id);
-    s.bind_text(3, whole.head.parent);
+    s.bind_text(3, whole.header.parent);
     s.bind(4, static_cast<std::int64_t>(row.size()));
-    s.bind(5, point_sum(whole.head, {}, row));
+    s.bind(5, checkpoint_sum(whole.header, {}, row));
     s.bind_bytes(6, row);
     s.run();
   }
 
   database& db_;
-  sqlite_reader& reader_; ///< has what was there before the transaction
+  sqlite_reader& reader_; ///< another connection: sees the state before the transaction
 };
 
-/// Prunes one thread, its namespaces from the outermost inwards.
+/// Prunes one thread, from the outermost namespace inwards.
 class pruner : remover {
 public:
   pruner(database& db, sqlite_reader& reader, const prune_options& what)
@@ -205,7 +210,7 @@ private:
     return found == spaces.end() ? std::nullopt : std::optional{found->second};
   }
 
-  /// Whether nothing of a thread was written lately.
+  /// Whether the newest checkpoint of a thread is older than the given age.
   bool is_old(const std::string& thread_id) {
     auto s = db_.prepare("SELECT ifnull(max(p.made), 0) FROM points p JOIN threads t ON t.no = "
                          "p.thread WHERE t.thread = ?1");
@@ -213,6 +218,7 @@ private:
     return s.step() && s.number(0) <= now_in_seconds() - what_.older_than.count();
   }
 
+  /// Whether the checkpoint that owns a subgraph's namespace no longer exists.
   bool is_orphan(const std::string& ns, const spaces_type& spaces) {
     const auto owner = owner_of(ns);
     if (!owner)
@@ -227,7 +233,7 @@ private:
     });
   }
 
-  /// The oldest checkpoint that stays; empty: all do.
+  /// Returns the id of the oldest checkpoint to keep; empty to keep all.
   std::string first_kept(std::int64_t no) {
     auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1 OFFSET "
                          "?2");
@@ -245,8 +251,9 @@ private:
     return young.step() ? std::min(first, std::string{young.text(0)}) : first;
   }
 
-  /// Who goes on from a checkpoint of the outermost graph finds the subgraphs as they were then: as
-  /// their newest checkpoints before it say. The oldest of these; empty: none is needed.
+  /// Returns the id of the oldest checkpoint of a subgraph that a remaining checkpoint of the
+  /// outermost graph needs; empty if there is none. A run that resumes from such a checkpoint
+  /// restores each subgraph from its newest checkpoint before that one.
   std::string first_needed(std::int64_t no, std::int64_t outermost) {
     auto s = db_.prepare(
         "SELECT ifnull(max(id), '') FROM points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
@@ -264,7 +271,7 @@ private:
     if (!key.ns.empty() && outermost)
       if (const auto needed = first_needed(no, *outermost); !needed.empty())
         first = std::min(first, needed);
-    auto based = std::vector<std::string>{};
+    auto based = std::vector<std::string>{}; // kept rows whose base is deleted
     {
       auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND id >= ?2 AND base < ?2");
       s.bind(1, no);
@@ -280,7 +287,7 @@ private:
   const prune_options& what_;
 };
 
-/// Removes the checkpoints of runs from one thread.
+/// Deletes the checkpoints of runs from one thread.
 class run_remover : remover {
 public:
   run_remover(database& db, sqlite_reader& reader, const std::vector<std::string>& run_ids)
@@ -294,7 +301,7 @@ public:
       auto& going = going_[ns];
       for (const auto& row : rows)
         if (lost_owner || is_of_runs(metadata_in(row.row), run_ids_))
-          going.insert(row.head.id);
+          going.insert(row.header.id);
       if (going.empty())
         continue;
       part(rows, going, {thread_id, ns}, no);
@@ -313,7 +320,8 @@ public:
 private:
   using ids_type = std::set<std::string, std::less<>>;
 
-  /// Only what hangs below a checkpoint that goes now: another owner may not be saved yet.
+  /// Whether the checkpoint that owns the namespace is deleted by this call. A missing owner is not
+  /// enough: a subgraph's checkpoints may be written before its owner's.
   [[nodiscard]] bool is_owner_going(const std::string& ns) const {
     const auto owner = owner_of(ns);
     const auto parent = owner ? going_.find(owner->parent) : going_.end();
@@ -321,16 +329,17 @@ private:
            has_owner(owner->id, [&](std::string_view id) { return parent->second.contains(id); });
   }
 
-  /// A row holds what is known of the tasks of the one before it, which stays with that or goes.
-  void part(const std::vector<stored_point>& rows, const ids_type& going, const thread_key& key,
-            std::int64_t no) {
+  /// Deletes the checkpoints in `going`. A row contains the task records of the previous
+  /// checkpoint: if that remains, so do its records.
+  void part(const std::vector<stored_checkpoint>& rows, const ids_type& going,
+            const thread_key& key, std::int64_t no) {
     for (const auto& row : rows) {
-      const auto goes = going.contains(row.head.id);
-      const auto parent_goes = going.contains(row.head.parent);
+      const auto goes = going.contains(row.header.id);
+      const auto parent_goes = going.contains(row.header.parent);
       if (goes && !parent_goes)
         give_tasks_back(row, key, no);
       else if (!goes && (parent_goes || going.contains(row.base)))
-        make_whole(key, no, row.head.id, parent_goes);
+        make_whole(key, no, row.header.id, parent_goes);
     }
     auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point = ?2");
     auto point = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id = ?2");
@@ -342,20 +351,22 @@ private:
       }
   }
 
-  void give_tasks_back(const stored_point& row, const thread_key& key, std::int64_t no) {
+  /// Moves the task records in a row to rows of their own.
+  void give_tasks_back(const stored_checkpoint& row, const thread_key& key, std::int64_t no) {
     const auto* records = row.row.if_contains("r");
     if (records == nullptr || !records->is_array())
       return;
     auto s = db_.prepare(add_task_sql);
     for (const auto& record : records->get_array())
-      add_task(db_, s, {no, key, row.head.parent, row.layout}, to_text(record));
+      add_task(db_, s, {no, key, row.header.parent, row.layout}, to_text(record));
   }
 
   const std::vector<std::string>& run_ids_;
   std::map<std::string, ids_type, std::less<>> going_; // by namespace
 };
 
-/// Reads what was there before the transaction, which is what is to be made whole.
+/// Returns a reader that sees the state before the writer's transaction, from which whole rows are
+/// built.
 sqlite_reader reader_of(const database& db) {
   return sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kept_error.hpp"
+// Writes exceptions of tasks as JSON and restores them; used by checkpoint_writer.cpp and
+// checkpoint_reader.cpp. The original class cannot be constructed again from its name, so a
+// restored exception has one of the classes in restored_error.hpp.
+#include "error_codec.hpp"
 
 #include <superstep/base/error.hpp>
 #include <superstep/base/utf8.hpp>
 #include <superstep/channels/channel.hpp>
 #include <superstep/channels/stored_value.hpp>
-#include <superstep/checkpoint/remembered_error.hpp>
+#include <superstep/checkpoint/restored_error.hpp>
 #include <superstep/checkpoint/saver_error.hpp>
 
 #include <boost/core/demangle.hpp>
@@ -18,10 +21,10 @@ namespace superstep {
 
 namespace {
 
-constexpr auto nested_max = std::size_t{16};
+constexpr auto nested_max = std::size_t{16}; // limits the row if exceptions nest in a cycle
 
 std::string name_of(const std::exception& e) {
-  if (const auto* named = dynamic_cast<const named_error*>(&e))
+  if (const auto* named = dynamic_cast<const named_exception*>(&e))
     return std::string{named->error_class()};
   return boost::core::demangle(typeid(e).name());
 }
@@ -31,8 +34,9 @@ std::exception_ptr nested_in(const std::exception& e) {
   return nest != nullptr ? nest->nested_ptr() : nullptr;
 }
 
-/// One exception, whose text is a library's or a file's name and may be of any bytes: a thread must
-/// not be lost by them. What is nested in it is handed back.
+/// Returns one exception as JSON. Texts may contain arbitrary bytes, for example of a file name;
+/// invalid UTF-8 is replaced, because a row that is not UTF-8 could not be read again.
+/// @param nested receives the nested exception, or null
 json::array written(const std::exception_ptr& error, std::exception_ptr& nested) {
   try {
     std::rethrow_exception(error);
@@ -45,10 +49,12 @@ json::array written(const std::exception_ptr& error, std::exception_ptr& nested)
     }
     return out;
   } catch (...) { // a body may throw anything
-    return {"", "an exception that is no std::exception"};
+    return {"", "an exception of a type not derived from std::exception"};
   }
 }
 
+/// Returns an exception with `inner` (may be null) nested in it. The standard library nests only
+/// the exception that is being handled, so `inner` is rethrown first.
 template <class Error>
 std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   if (!inner)
@@ -64,6 +70,7 @@ std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   }
 }
 
+/// Finds a category by its name, first among those of this library; null if it is unknown.
 const std::error_category* find_category(std::string_view name,
                                          std::span<const std::error_category* const> known) {
   const auto own = std::array<const std::error_category*, 5>{
@@ -110,12 +117,15 @@ std::exception_ptr read_error(const json::value& from,
                               std::span<const std::error_category* const> known) {
   auto out = std::exception_ptr{};
   const auto damaged = [] {
-    return saver_error{make_error_code(saver_errc::corrupt),
-                       "a checkpoint cannot be read: the exception of a task is none"};
+    return saver_error{
+        make_error_code(saver_errc::corrupt),
+        "a checkpoint cannot be read: the exception of a task is not in the expected "
+        "format"};
   };
   if (!from.is_array() || from.get_array().size() > nested_max)
     throw damaged();
   const auto& all = from.get_array();
+  // Innermost first, so that each exception can take the previous one as nested.
   for (auto one = all.rbegin(); one != all.rend(); ++one) {
     if (!one->is_array() || !is_text(one->get_array(), 0) || !is_text(one->get_array(), 1))
       throw damaged();
@@ -125,12 +135,12 @@ std::exception_ptr read_error(const json::value& from,
     const auto* category =
         is_text(parts, 2) ? find_category(parts[2].get_string(), known) : nullptr;
     if (category != nullptr && parts.size() > 3 && parts[3].is_int64())
-      out = around(remembered_system_error{{static_cast<int>(parts[3].get_int64()), *category},
-                                           std::move(type),
-                                           std::move(text)},
+      out = around(restored_system_error{{static_cast<int>(parts[3].get_int64()), *category},
+                                         std::move(type),
+                                         std::move(text)},
                    out);
     else
-      out = around(remembered_error{std::move(type), text}, out);
+      out = around(restored_error{std::move(type), text}, out);
   }
   return out;
 }

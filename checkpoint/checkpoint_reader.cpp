@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "foreign_type.hpp"
-#include "kept_error.hpp"
-#include "point_codec.hpp"
+// Reads checkpoints and task records from JSON. Counterpart of checkpoint_writer.cpp. The functions
+// below do not trust their input: a row may be damaged in spite of its checksum, or written by
+// another program, so every access checks the type and every number its range.
+#include "checkpoint_codec.hpp"
+#include "error_codec.hpp"
+#include "untyped.hpp"
 
 #include <superstep/base/assert.hpp>
 #include <superstep/channels/stored_value.hpp>
@@ -17,32 +20,33 @@ namespace {
                     "a checkpoint cannot be read: " + std::string{what}};
 }
 
+/// Returns an array member; an empty array if it is missing, because empty members are not written.
 const json::array& list_in(const json::object& row, std::string_view key) {
   static const auto none = json::array{};
   const auto* found = row.if_contains(key);
   if (found == nullptr)
     return none;
   if (!found->is_array())
-    throw_corrupt("'" + std::string{key} + "' is no list");
+    throw_corrupt("member '" + std::string{key} + "' is not a list");
   return found->get_array();
 }
 
-/// A list of at least `min` parts.
+/// Returns the value as an array of at least `min` elements.
 const json::array& parts_of(const json::value& from, std::size_t min) {
   if (!from.is_array() || from.get_array().size() < min)
-    throw_corrupt("a part of it is no list of " + std::to_string(min));
+    throw_corrupt("expected a list of at least " + std::to_string(min) + " elements");
   return from.get_array();
 }
 
 std::int64_t number_of(const json::value& from) {
   if (!from.is_int64() || from.get_int64() < 0)
-    throw_corrupt("a part of it is no number");
+    throw_corrupt("expected a non-negative integer");
   return from.get_int64();
 }
 
 std::string text_of(const json::value& from) {
   if (!from.is_string())
-    throw_corrupt("a part of it is no text");
+    throw_corrupt("expected a text");
   return std::string{from.get_string()};
 }
 
@@ -63,7 +67,7 @@ const stored_layout::channel* stored_layout::find(std::string_view name) const n
 stored_layout read_layout(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed || !parsed->is_object())
-    throw_corrupt("its layout is no JSON object");
+    throw_corrupt("its layout is not a JSON object");
   const auto& row = parsed->get_object();
   auto out = stored_layout{};
   if (const auto* graph = row.if_contains("graph"))
@@ -78,16 +82,16 @@ stored_layout read_layout(std::string_view text) {
       join.sources.push_back(text_of(source));
     join.target = static_cast<std::uint32_t>(number_of(parts_of(j, 2)[1]));
     if (join.target >= out.nodes.size())
-      throw_corrupt("a join of its layout leads nowhere");
+      throw_corrupt("a join of its layout has an invalid target node");
     out.joins.push_back(std::move(join));
   }
   return out;
 }
 
-void held_point::fold(json::object&& row) {
+void folded_checkpoint::fold(json::object&& row) {
   if (auto* changes = row.if_contains("c")) {
     if (!changes->is_object())
-      throw_corrupt("'c' is no object");
+      throw_corrupt("member 'c' is not an object");
     for (auto& [name, change] : changes->get_object())
       if (auto done = apply_change(channels[std::string{name}], std::move(change)); !done)
         throw_corrupt("channel '" + std::string{name} + "': " + done.error().text);
@@ -104,9 +108,9 @@ void held_point::fold(json::object&& row) {
   where = std::move(row);
 }
 
-json::object held_point::whole_row() const {
+json::object folded_checkpoint::whole_row() const {
   auto row = where;
-  for (const auto* key : {"c", "b", "k", "r"})
+  for (const auto* key : {"c", "b", "k", "r"}) // the deltas; `r` belongs to the previous checkpoint
     row.erase(key);
   auto values = json::object{};
   for (const auto& [name, held] : channels)
@@ -124,7 +128,8 @@ json::object held_point::whole_row() const {
   return row;
 }
 
-point_reader::point_reader(const stored_layout& from, const layout_ptr& as, const thread_key& whose)
+checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr& as,
+                                     const thread_key& whose)
     : from_{from}, as_{as}, whose_{whose} {
   for (const auto& old : from.channels) {
     auto& to = channels_.emplace_back();
@@ -133,14 +138,14 @@ point_reader::point_reader(const stored_layout& from, const layout_ptr& as, cons
     if (found == as->channels.end())
       continue;
     const auto type = (*found)->is_kept() ? (*found)->stored_type() : std::string{};
-    if (old.type.empty() || type.empty()) // it was or is not kept
+    if (old.type.empty() || type.empty()) // the channel is or was untracked
       continue;
     to.number = static_cast<std::uint32_t>(found - as->channels.begin());
-    to.is_converted = type != old.type && old.type != foreign_type;
+    to.is_converted = type != old.type && old.type != untyped;
     if (to.is_converted && !as->convert)
       throw wrong(saver_errc::type_changed,
-                  "channel '" + old.name + "' is of type " + type +
-                      ", but the thread was saved with " + old.type +
+                  "channel '" + old.name + "' has type " + type +
+                      ", but the thread was saved with type " + old.type +
                       ": set compile_options::convert, rename the channel, or start a new thread");
   }
   for (const auto& old : from.nodes) {
@@ -148,6 +153,7 @@ point_reader::point_reader(const stored_layout& from, const layout_ptr& as, cons
     nodes_.push_back(
         found == as->nodes.end() ? gone : static_cast<std::uint32_t>(found - as->nodes.begin()));
   }
+  // A join is the same if its target and its sources are.
   for (const auto& old : from.joins) {
     const auto found = std::ranges::find_if(as->joins, [&](const graph_layout::join& j) {
       return nodes_[old.target] == j.target && j.sources == old.sources;
@@ -157,30 +163,31 @@ point_reader::point_reader(const stored_layout& from, const layout_ptr& as, cons
   }
 }
 
-saver_error point_reader::wrong(saver_errc code, const std::string& what) const {
+saver_error checkpoint_reader::wrong(saver_errc code, const std::string& what) const {
   return {make_error_code(code), "thread '" + whose_.thread_id + "'" +
                                      (whose_.ns.empty() ? "" : " (" + whose_.ns + ")") + ": " +
                                      what};
 }
 
-/// What a converter makes of a value whose channel has another type now; nothing: as it is.
-std::optional<json::value> point_reader::value_of(const place& to, std::size_t from,
-                                                  const json::value& held) const {
+/// Returns the converted value if the channel's type has changed; nullopt if it is to be read as it
+/// is.
+std::optional<json::value> checkpoint_reader::value_of(const place& to, std::size_t from,
+                                                       const json::value& held) const {
   if (!to.is_converted)
     return std::nullopt;
   const auto& old = from_.channels[from];
   const auto type = as_->channels[to.number]->stored_type();
   auto made = as_->convert({old.name, old.type, type, held});
   if (!made)
-    throw wrong(saver_errc::type_changed, "channel '" + old.name + "' is of type " + type +
-                                              ", and compile_options::convert makes nothing of "
-                                              "the saved " +
+    throw wrong(saver_errc::type_changed, "channel '" + old.name + "' has type " + type +
+                                              ", and compile_options::convert returned no value "
+                                              "for the saved type " +
                                               old.type);
   return made;
 }
 
-void point_reader::read_channel(state_block& state, std::size_t from,
-                                const std::optional<json::value>& held) const {
+void checkpoint_reader::read_channel(state_block& state, std::size_t from,
+                                     const std::optional<json::value>& held) const {
   const auto& to = channels_[from];
   if (to.number == gone)
     return;
@@ -191,25 +198,26 @@ void point_reader::read_channel(state_block& state, std::size_t from,
                 "the value of channel '" + channel.name() + "': " + done.error().text);
 }
 
-std::uint32_t point_reader::node_of(std::int64_t number, std::vector<std::string>& lost) const {
+std::uint32_t checkpoint_reader::node_of(std::int64_t number,
+                                         std::vector<std::string>& lost) const {
   const auto i = static_cast<std::size_t>(number);
   if (i >= nodes_.size())
-    throw_corrupt("it names a node that its layout does not have");
+    throw_corrupt("it refers to a node that its layout does not have");
   if (nodes_[i] == gone && std::ranges::find(lost, from_.nodes[i].name) == lost.end())
     lost.push_back(from_.nodes[i].name);
   return nodes_[i];
 }
 
-std::vector<write> point_reader::read_writes(const json::value& from) const {
+std::vector<write> checkpoint_reader::read_writes(const json::value& from) const {
   auto out = std::vector<write>{};
   for (const auto& w : parts_of(from, 0)) {
     const auto& parts = parts_of(w, 2);
     const auto i = static_cast<std::size_t>(number_of(parts[0]));
     if (i >= channels_.size())
-      throw_corrupt("it names a channel that its layout does not have");
+      throw_corrupt("it refers to a channel that its layout does not have");
     const auto& old = from_.channels[i];
     auto number = channels_[i].number;
-    if (number == gone) { // not kept, but written: by name
+    if (number == gone) { // an untracked channel: its value is not stored, but tasks write to it
       const auto found = std::ranges::find(as_->channels, old.name,
                                            [](const auto& c) -> const auto& { return c->name(); });
       if (found == as_->channels.end())
@@ -220,7 +228,8 @@ std::vector<write> point_reader::read_writes(const json::value& from) const {
     const auto made = value_of(channels_[i], i, parts[1]);
     if (channel.written_form() == nullptr)
       throw wrong(saver_errc::not_storable,
-                  "what is written to channel '" + channel.name() + "' can no longer be read");
+                  "a pending write to channel '" + channel.name() +
+                      "' cannot be read, because the type has no stored form any more");
     auto content = channel.written_form()->read(made ? *made : parts[1], channel.name());
     if (!content)
       throw wrong(saver_errc::corrupt, content.error().text);
@@ -229,8 +238,8 @@ std::vector<write> point_reader::read_writes(const json::value& from) const {
   return out;
 }
 
-std::vector<send> point_reader::read_sends(const json::value& from,
-                                           std::vector<std::string>& lost) const {
+std::vector<send> checkpoint_reader::read_sends(const json::value& from,
+                                                std::vector<std::string>& lost) const {
   auto out = std::vector<send>{};
   for (const auto& s : parts_of(from, 0)) {
     const auto& parts = parts_of(s, 2);
@@ -240,10 +249,9 @@ std::vector<send> point_reader::read_sends(const json::value& from,
     const auto& form = as_->nodes[node];
     const auto& old = from_.nodes[static_cast<std::size_t>(parts[0].get_int64())];
     if (form.input == nullptr || form.input->type() != old.input)
-      throw wrong(saver_errc::type_changed, "node '" + form.name +
-                                                "' takes another input than the Send that waits "
-                                                "for it: it was " +
-                                                old.input);
+      throw wrong(saver_errc::type_changed,
+                  "the input type of node '" + form.name + "' has changed, but a Send with type " +
+                      old.input + " is pending: start a new thread, or restore the type");
     auto input = form.input->read(parts[1], "the input of node '" + form.name + "'");
     if (!input)
       throw wrong(saver_errc::corrupt, input.error().text);
@@ -253,8 +261,8 @@ std::vector<send> point_reader::read_sends(const json::value& from,
   return out;
 }
 
-std::vector<trigger> point_reader::read_triggers(const json::object& where, const char* key,
-                                                 std::vector<std::string>& lost) const {
+std::vector<trigger> checkpoint_reader::read_triggers(const json::object& where, const char* key,
+                                                      std::vector<std::string>& lost) const {
   auto out = std::vector<trigger>{};
   for (const auto& t : list_in(where, key)) {
     const auto node = node_of(number_of(parts_of(t, 2)[0]), lost);
@@ -264,10 +272,10 @@ std::vector<trigger> point_reader::read_triggers(const json::object& where, cons
   return out;
 }
 
-void point_reader::read_versions(const held_point& held, seen_versions& into) const {
+void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versions& into) const {
   const auto& all = list_in(held.where, "v");
   if (all.size() != 3)
-    throw_corrupt("it has no versions");
+    throw_corrupt("member 'v' is not a list of 3 versions");
   into.last = static_cast<std::uint64_t>(number_of(all[0]));
   into.entry = static_cast<std::uint64_t>(number_of(all[1]));
   into.entry_seen = static_cast<std::uint64_t>(number_of(all[2]));
@@ -283,7 +291,7 @@ void point_reader::read_versions(const held_point& held, seen_versions& into) co
       std::tie(into.join[joins_[i]], into.join_seen[joins_[i]]) = *seen;
 }
 
-void point_reader::read_where(const held_point& held, checkpoint& into) const {
+void checkpoint_reader::read_where(const folded_checkpoint& held, checkpoint& into) const {
   auto& at = into.where;
   auto& lost = into.lost_nodes;
   if (held.where.contains("h")) {
@@ -303,27 +311,28 @@ void point_reader::read_where(const held_point& held, checkpoint& into) const {
     const auto& parts = parts_of(j, 2);
     const auto i = static_cast<std::size_t>(number_of(parts[0]));
     if (i >= joins_.size())
-      throw_corrupt("it names a join that its layout does not have");
+      throw_corrupt("it refers to a join that its layout does not have");
     if (joins_[i] == gone)
       continue;
     for (const auto& member : parts_of(parts[1], 0)) {
       const auto m = number_of(member);
       if (m >= at.joins[joins_[i]].members())
-        throw_corrupt("it names a source that its join does not have");
+        throw_corrupt("it refers to a source that its join does not have");
       at.joins[joins_[i]].arrive(static_cast<std::uint32_t>(m));
     }
   }
   if (const auto* sends = held.where.if_contains("s"))
     at.sends = read_sends(*sends, lost);
   read_versions(held, at.versions);
-  if (const auto* said = held.where.if_contains("m")) {
-    if (!said->is_object())
-      throw_corrupt("'m' is no object");
-    into.metadata = std::make_shared<const json::object>(said->get_object());
+  if (const auto* metadata = held.where.if_contains("m")) {
+    if (!metadata->is_object())
+      throw_corrupt("member 'm' is not an object");
+    into.metadata = std::make_shared<const json::object>(metadata->get_object());
   }
 }
 
-checkpoint_ptr point_reader::read(const point_head& head, const held_point& held) const {
+checkpoint_ptr checkpoint_reader::read(const checkpoint_header& head,
+                                       const folded_checkpoint& held) const {
   auto out = std::make_shared<checkpoint>();
   out->id = head.id;
   out->parent = head.parent;
@@ -339,9 +348,9 @@ checkpoint_ptr point_reader::read(const point_head& head, const held_point& held
   return out;
 }
 
-task_record point_reader::read_task(const json::value& row) const {
+task_record checkpoint_reader::read_task(const json::value& row) const {
   if (!row.is_object())
-    throw_corrupt("the record of a task is no object");
+    throw_corrupt("the record of a task is not an object");
   const auto& from = row.get_object();
   auto out = task_record{};
   auto lost = std::vector<std::string>{};
@@ -371,9 +380,12 @@ task_record point_reader::read_task(const json::value& row) const {
     out.cause = read_error(*cause, as_->error_categories);
   if (const auto* resume = from.if_contains("m"))
     out.resume = *resume;
+  // Nodes lost from a checkpoint may be pending or not, so they are only listed. A finished task
+  // that triggers a lost node cannot be applied.
   if (!lost.empty())
-    throw wrong(saver_errc::node_gone, "task '" + out.task + "' has chosen node '" + lost.front() +
-                                           "', which the graph no longer has");
+    throw wrong(saver_errc::node_gone, "task '" + out.task + "' triggers node '" + lost.front() +
+                                           "', which the graph no longer has: restore the node, or "
+                                           "start the thread over with a new input");
   return out;
 }
 
@@ -383,18 +395,18 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
     return saved;
   const auto& own = *saved.point->layout;
   const auto from = read_layout(write_layout(own));
-  const auto reader = point_reader{from, as, whose};
+  const auto reader = checkpoint_reader{from, as, whose};
   const auto parsed = [&](const std::string& text) {
     auto out = parse_json(text, {row_bytes_max, read_depth_max});
-    if (!out) // too deep or too large: what is kept in memory has no such bounds
+    if (!out) // too deep or too large: checkpoints in memory have no such limits
       throw reader.wrong(saver_errc::not_storable,
-                         "its checkpoint cannot be read for the graph of today: " +
+                         "its checkpoint cannot be converted for the changed graph: " +
                              out.error().text);
     return std::move(*out);
   };
   auto text = std::string{};
-  write_point(text, *saved.point, nullptr, &whose);
-  auto held = held_point{};
+  write_checkpoint(text, *saved.point, nullptr, &whose);
+  auto held = folded_checkpoint{};
   held.fold(std::move(parsed(text).as_object()));
   const auto& at = *saved.point;
   auto out = saved_checkpoint{reader.read({at.id, at.parent, at.source, at.step}, held), {}};
@@ -402,7 +414,7 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
     text.clear();
     write_task(text, record, own, &whose);
     out.tasks.push_back(reader.read_task(parsed(text)));
-    out.tasks.back().cause = record.cause;
+    out.tasks.back().cause = record.cause; // the original exception object is still there
   }
   return out;
 }

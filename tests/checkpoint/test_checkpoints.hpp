@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-// Checkpoints made by hand, for tests of savers.
+// Checkpoints built without a graph, for tests of checkpointers.
 namespace saver_contract {
 
 namespace ss = superstep;
@@ -35,7 +35,7 @@ struct append {
   }
 };
 
-/// A graph of two nodes and a join by hand; what it holds is written through its channels.
+/// Builds the layout of a graph with two nodes, a join and selected channels.
 class test_layout {
 public:
   test_layout() : made_{std::make_shared<ss::graph_layout>()} {
@@ -43,7 +43,7 @@ public:
     made_->nodes = {{"a", ss::form_of<int>()}, {"b", nullptr}};
     made_->joins = {{{"a", "b"}, 1}};
   }
-  /// A channel that may be empty.
+  /// Adds a last-value channel, which is empty initially.
   template <class T>
   test_layout& last(std::string name) {
     using place = ss::slot_place<std::optional<T>>;
@@ -100,7 +100,7 @@ inline std::string id_of(int number) {
   return text;
 }
 
-/// What put_task() wants to know of a checkpoint.
+/// Returns a checkpoint with the members that put_task() needs.
 inline ss::checkpoint named(int number, ss::layout_ptr layout) {
   auto out = ss::checkpoint{};
   out.id = id_of(number);
@@ -108,13 +108,14 @@ inline ss::checkpoint named(int number, ss::layout_ptr layout) {
   return out;
 }
 
-/// Checkpoints of one thread, each made from an older one.
+/// Builds checkpoints of one thread, each from an older one.
 class maker {
 public:
   explicit maker(ss::layout_ptr layout, ss::thread_key of = key)
       : layout_{std::move(layout)}, of_{std::move(of)} {}
 
-  /// Writes to channels of the usual layout.
+  /// Builds a checkpoint: the parent's state after these writes.
+  /// @param number determines its id and step
   [[nodiscard]] ss::checkpoint_ptr
   make(int number, const ss::checkpoint_ptr& parent, std::vector<ss::write> writes,
        ss::checkpoint_source source = ss::checkpoint_source::loop) const {
@@ -135,7 +136,7 @@ public:
     return point;
   }
 
-  /// The same, and puts the result.
+  /// Builds a checkpoint and puts it.
   ss::checkpoint_ptr put(ss::saver& s, int number, const ss::checkpoint_ptr& parent,
                          std::vector<ss::write> writes,
                          ss::checkpoint_source source = ss::checkpoint_source::loop) {
@@ -147,7 +148,7 @@ public:
     return point;
   }
 
-  bool now = false; ///< whether what is put is waited for
+  bool now = false; ///< whether put() calls put_now()
 
   [[nodiscard]] ss::position where(int number) const {
     auto at = ss::position{};

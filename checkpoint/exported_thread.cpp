@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thread_text.hpp"
+// Writes, reads and truncates exported threads, and converts values of other programs to one.
+// memory_saver.cpp and sqlite_maintenance.cpp import the result.
+#include "exported_thread.hpp"
 
-#include "foreign_type.hpp"
 #include "row_bytes.hpp"
+#include "untyped.hpp"
 
 #include <superstep/base/stored_form.hpp>
 #include <superstep/base/utf8.hpp>
-#include <superstep/checkpoint/foreign_thread.hpp>
 #include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/thread_import.hpp>
 
 #include <algorithm>
 #include <set>
@@ -30,14 +32,14 @@ void append_member(std::string& out, std::string_view key, std::string_view text
   append_quoted(out, text);
 }
 
-void append_point(std::string& out, const exported_point& p) {
+void append_checkpoint(std::string& out, const exported_checkpoint& p) {
   out += "{\"ns\":";
   append_quoted(out, p.ns);
-  append_member(out, "id", p.head.id);
-  append_member(out, "parent", p.head.parent);
+  append_member(out, "id", p.header.id);
+  append_member(out, "parent", p.header.parent);
   append_member(out, "base", p.base);
-  append_member(out, "source", to_text(p.head.source));
-  out += ",\"step\":" + std::to_string(p.head.step) + ",\"layout\":" + std::to_string(p.layout) +
+  append_member(out, "source", to_text(p.header.source));
+  out += ",\"step\":" + std::to_string(p.header.step) + ",\"layout\":" + std::to_string(p.layout) +
          ",\"row\":" + p.row + ",\"tasks\":[";
   for (auto i = std::size_t{0}; i < p.tasks.size(); ++i)
     out += (i == 0 ? "[" : ",[") + std::to_string(p.tasks[i].layout) + ',' + p.tasks[i].row + ']';
@@ -47,22 +49,22 @@ void append_point(std::string& out, const exported_point& p) {
 json::value parse_line(std::string_view text, std::size_t number) {
   auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
   if (!parsed)
-    throw unreadable("line " + std::to_string(number) + " is no JSON (" + parsed.error().text +
-                     ')');
+    throw unreadable("line " + std::to_string(number) + " is not valid JSON (" +
+                     parsed.error().text + ')');
   return std::move(*parsed);
 }
 
 std::string text_in(const json::object& line, const char* key) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_string())
-    throw unreadable(std::string{"a line has no text '"} + key + "'");
+    throw unreadable(std::string{"a line has no text member '"} + key + "'");
   return std::string{found->get_string()};
 }
 
 std::int64_t number_in(const json::object& line, const char* key) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_int64())
-    throw unreadable(std::string{"a line has no number '"} + key + "'");
+    throw unreadable(std::string{"a line has no integer member '"} + key + "'");
   return found->get_int64();
 }
 
@@ -75,29 +77,30 @@ checkpoint_source source_in(const json::object& line) {
   throw unreadable("the source '" + text + "' is unknown");
 }
 
-exported_point read_point(const json::object& line) {
-  auto out = exported_point{};
+exported_checkpoint read_checkpoint(const json::object& line) {
+  auto out = exported_checkpoint{};
   out.ns = text_in(line, "ns");
-  out.head = {text_in(line, "id"), text_in(line, "parent"), source_in(line),
-              number_in(line, "step")};
+  out.header = {text_in(line, "id"), text_in(line, "parent"), source_in(line),
+                number_in(line, "step")};
   out.base = text_in(line, "base");
   out.layout = static_cast<std::size_t>(number_in(line, "layout"));
   const auto* row = line.if_contains("row");
   const auto* tasks = line.if_contains("tasks");
-  if (out.head.id.empty() || row == nullptr || !row->is_object() || tasks == nullptr ||
+  if (out.header.id.empty() || row == nullptr || !row->is_object() || tasks == nullptr ||
       !tasks->is_array())
     throw unreadable("a checkpoint has no id, row or tasks");
   out.row = to_text(*row);
   for (const auto& t : tasks->get_array()) {
     if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
-      throw unreadable("a task is no list of its layout and its record");
+      throw unreadable("a task is not a list of layout number and record");
     out.tasks.push_back(
         {static_cast<std::size_t>(t.get_array()[0].get_int64()), to_text(t.get_array()[1])});
   }
   return out;
 }
 
-/// The lines before the last, whose checksum and number the last one says.
+/// Splits the text into lines and checks it against the checksum in the last line. Returns the
+/// lines before the last.
 std::vector<std::string_view> checked_lines(std::string_view text) {
   auto lines = std::vector<std::string_view>{};
   for (auto from = std::size_t{0}; from < text.size();) {
@@ -115,20 +118,21 @@ std::vector<std::string_view> checked_lines(std::string_view text) {
   if (!last.is_object() || !last.get_object().contains("sum"))
     throw unreadable("its end is missing");
   if (number_in(last.get_object(), "sum") != static_cast<std::int64_t>(checksum_of({body})))
-    throw unreadable("its checksum does not fit");
+    throw unreadable("its checksum does not match");
   return lines;
 }
 
+/// Checks that all layouts exist, that bases precede their dependents, and that ids are unique.
 void check_order(const exported_thread& thread) {
   auto seen = std::set<std::pair<std::string_view, std::string_view>>{};
   for (const auto& p : thread.points) {
     const auto has_layout = [&](const auto& x) { return x.layout < thread.layouts.size(); };
     if (!has_layout(p) || !std::ranges::all_of(p.tasks, has_layout))
-      throw unreadable("checkpoint " + p.head.id + " has no layout");
+      throw unreadable("checkpoint " + p.header.id + " has no layout");
     if (!p.base.empty() && !seen.contains({p.ns, p.base}))
-      throw unreadable("the base of checkpoint " + p.head.id + " does not come before it");
-    if (!seen.emplace(p.ns, p.head.id).second)
-      throw unreadable("checkpoint " + p.head.id + " stands in it twice");
+      throw unreadable("the base of checkpoint " + p.header.id + " does not come before it");
+    if (!seen.emplace(p.ns, p.header.id).second)
+      throw unreadable("checkpoint " + p.header.id + " occurs twice");
   }
 }
 
@@ -138,7 +142,7 @@ json::value parse_row(std::string_view text) {
   auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
   if (!parsed)
     throw saver_error{make_error_code(saver_errc::corrupt),
-                      "a row is no JSON: " + parsed.error().text};
+                      "a row is not valid JSON: " + parsed.error().text};
   return std::move(*parsed);
 }
 
@@ -149,7 +153,7 @@ std::string write_thread(std::string_view thread_id, const exported_thread& thre
   for (const auto& layout : thread.layouts)
     out += "{\"layout\":" + layout + "}\n";
   for (const auto& p : thread.points)
-    append_point(out, p);
+    append_checkpoint(out, p);
   out += "{\"sum\":" + std::to_string(checksum_of({out})) + "}\n";
   return out;
 }
@@ -158,25 +162,26 @@ exported_thread read_thread(std::string_view text) {
   const auto lines = checked_lines(text);
   const auto first = parse_line(lines.front(), 1);
   if (!first.is_object() || !first.get_object().contains("superstep_thread"))
-    throw unreadable("it does not start as one");
+    throw unreadable("the first line has no member 'superstep_thread'");
   if (const auto version = number_in(first.get_object(), "superstep_thread");
       version > format_version)
     throw saver_error{make_error_code(saver_errc::newer_format),
                       "an exported thread has format " + std::to_string(version) +
-                          ", this superstep knows up to " + std::to_string(format_version) +
-                          "; nothing was imported"};
+                          ", but this version of superstep reads formats up to " +
+                          std::to_string(format_version) +
+                          ": use a newer version; nothing was imported"};
   auto out = exported_thread{};
   for (auto i = std::size_t{1}; i < lines.size(); ++i) {
     const auto line = parse_line(lines[i], i + 1);
     if (!line.is_object())
-      throw unreadable("line " + std::to_string(i + 1) + " is no object");
+      throw unreadable("line " + std::to_string(i + 1) + " is not an object");
     const auto& members = line.get_object();
     if (const auto* layout = members.if_contains("layout");
         layout != nullptr && layout->is_object()) {
       out.layouts.push_back(to_text(*layout));
-      (void)read_layout(out.layouts.back());
+      (void)read_layout(out.layouts.back()); // throws if it is damaged
     } else {
-      out.points.push_back(read_point(members));
+      out.points.push_back(read_checkpoint(members));
     }
   }
   check_order(out);
@@ -191,14 +196,15 @@ std::string thread_of_values(const json::object& values, std::int64_t step) {
   auto channels = json::array{};
   auto held = json::object{};
   for (const auto& [name, v] : values) {
-    channels.push_back(json::array{name, detail::foreign_type});
+    channels.push_back(json::array{name, detail::untyped});
     held[name] = json::array{v};
   }
+  // A layout whose channels have the type "?", and one checkpoint in which nothing is scheduled.
   auto thread = detail::exported_thread{};
   thread.layouts.push_back(to_text(json::object{
       {"graph", ""}, {"channels", channels}, {"nodes", json::array{}}, {"joins", json::array{}}}));
   auto& point = thread.points.emplace_back();
-  point.head = {"00000001", {}, checkpoint_source::update, step};
+  point.header = {"00000001", {}, checkpoint_source::update, step};
   point.row = to_text(json::object{{"c", std::move(held)}, {"v", json::array{1, 0, 0}}});
   return detail::write_thread("", thread);
 }
@@ -207,16 +213,17 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
   auto thread = detail::read_thread(exported);
   if (at.empty())
     return std::string{exported};
-  auto last = std::ranges::find_if(thread.points, [&](const detail::exported_point& p) {
-    return p.ns.empty() && p.head.id == at;
+  auto last = std::ranges::find_if(thread.points, [&](const detail::exported_checkpoint& p) {
+    return p.ns.empty() && p.header.id == at;
   });
   if (last == thread.points.end())
     throw saver_error{make_error_code(saver_errc::failed),
                       "the thread has no checkpoint '" + std::string{at} + "'"};
-  last->tasks.clear(); // what they did and were told came after it: they run again
-  // The ids of a subgraph start with the parent's checkpoint that it was called at.
-  std::erase_if(thread.points, [&](const detail::exported_point& p) {
-    return p.ns.empty() ? p.head.id > at : p.head.id >= at;
+  last->tasks.clear(); // outputs and answers came after the checkpoint: the tasks run again
+  // Ids of a subgraph's checkpoints start with the id of the parent's checkpoint, so they compare
+  // as greater than it.
+  std::erase_if(thread.points, [&](const detail::exported_checkpoint& p) {
+    return p.ns.empty() ? p.header.id > at : p.header.id >= at;
   });
   return detail::write_thread("", thread);
 }

@@ -13,13 +13,13 @@
 
 #include <unistd.h>
 
-/// A folder that goes with its owner.
+/// A temporary folder that is deleted with the object.
 class temporary_folder {
 public:
   temporary_folder() {
     auto name = (std::filesystem::temp_directory_path() / "superstep-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error{"no folder for a test"};
+      throw std::runtime_error{"cannot create a temporary folder"};
     path_ = name;
   }
   temporary_folder(const temporary_folder&) = delete;
@@ -41,21 +41,21 @@ inline std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-/// Waits until all that was given of a thread is written, or has failed.
+/// Waits until all writes of a thread are saved or have failed.
 inline void wait_until_saved(superstep::saver& s, const superstep::thread_key& of = {"t", ""}) {
   auto over = std::promise<void>{};
   if (s.when_saved(of, [&over] { over.set_value(); }))
     over.get_future().get();
 }
 
-/// A saver that does not wait for the disk: its speed is tested elsewhere.
+/// Opens a checkpointer that does not wait for disk syncs, so that tests are fast.
 inline std::unique_ptr<superstep::sqlite_saver>
 open_saver(const std::string& path, superstep::sqlite_saver_options options = {}) {
   options.survives_power_loss = false;
   return std::make_unique<superstep::sqlite_saver>(path, std::move(options));
 }
 
-/// A saver on a file, kept open; what is known of its threads stays in memory.
+/// A checkpointer on a file that stays open, so that its threads remain cached in memory.
 class in_file {
 public:
   in_file() { open(); }
@@ -69,7 +69,8 @@ protected:
   std::unique_ptr<superstep::sqlite_saver> saver_;
 };
 
-/// The same, closed and opened again wherever the contract says so.
+/// A checkpointer on a file that reopen() closes and opens again, so that everything is read from
+/// disk.
 class in_reopened_file : public in_file {
 public:
   void reopen() {

@@ -9,31 +9,34 @@
 #include <string_view>
 #include <vector>
 
-// Whose a checkpoint is: of which run, and below which checkpoint of a parent.
+// Relations between checkpoints that deletion must respect: the run that made a checkpoint, and the
+// parent checkpoint that a subgraph's namespace belongs to. Used by memory_saver and by
+// sqlite_maintenance.cpp.
 namespace superstep::detail {
 
-/// Whether a checkpoint's metadata, null for none, has one of these as run_id.
+/// Whether a checkpoint's metadata (may be null) contains one of these as `run_id`.
 inline bool is_of_runs(const json::object* metadata, const std::vector<std::string>& run_ids) {
   const auto* id = metadata != nullptr ? metadata->if_contains("run_id") : nullptr;
   return id != nullptr && id->is_string() &&
          std::ranges::find(run_ids, std::string_view{id->get_string()}) != run_ids.end();
 }
 
-/// The metadata in a row; null: none.
+/// Returns the metadata member of a row, or null.
 inline const json::object* metadata_in(const json::object& row) {
-  const auto* said = row.if_contains("m");
-  return said != nullptr ? said->if_object() : nullptr;
+  const auto* metadata = row.if_contains("m");
+  return metadata != nullptr ? metadata->if_object() : nullptr;
 }
 
-/// Where the subgraph of a namespace hangs: in the parent's namespace, below a checkpoint.
+/// The checkpoint that a subgraph's namespace belongs to.
 struct ns_owner {
-  std::string_view parent;
-  std::string_view id; ///< of a second call of one task it ends with a dot and a number
+  std::string_view parent; ///< namespace of the parent graph
+  std::string_view id; ///< checkpoint of the parent; `id.N` if the task called the graph repeatedly
 };
 
-/// A subgraph that keeps nothing between calls belongs to one checkpoint of its parent: its
-/// namespace ends with `node:task@checkpoint`. That of another, which belongs to none, ends with
-/// the node alone, in whose name there is no colon, but all else there may be.
+/// Parses the owner from a namespace. A subgraph without state between calls belongs to one
+/// checkpoint of its parent, and its namespace ends with `node:task@checkpoint`. The namespace of a
+/// `per_thread` subgraph ends with the node name and has no owner. Node names may contain '@' but
+/// no colon, so the colon distinguishes the two forms.
 inline std::optional<ns_owner> owner_of(std::string_view ns) {
   const auto bar = ns.rfind('|');
   const auto own = ns.substr(bar == std::string_view::npos ? 0 : bar + 1);
@@ -43,7 +46,8 @@ inline std::optional<ns_owner> owner_of(std::string_view ns) {
   return ns_owner{ns.substr(0, bar == std::string_view::npos ? 0 : bar), own.substr(at + 1)};
 }
 
-/// Whether the owner is there, as has(id) tells of the parent's checkpoints.
+/// Whether the owner exists.
+/// @param has returns whether the parent namespace has a checkpoint with the given id
 template <class Has>
 bool has_owner(std::string_view id, Has has) {
   if (has(id))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/row_bytes.hpp"
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
 #include <algorithm>
@@ -13,12 +13,13 @@
 namespace ss = superstep;
 using namespace saver_contract;
 
-// What is written can be read again; what cannot says so when it is given.
-BOOST_AUTO_TEST_SUITE(row_text)
+// Everything that is written can be read back; values that could not be are refused when they are
+// put.
+BOOST_AUTO_TEST_SUITE(row_encoding)
 
 namespace {
 
-/// The code, and parts of the text.
+/// A predicate for saver_error: the code, and texts that what() must contain.
 auto with_words(ss::saver_errc code, std::vector<std::string> parts) {
   return [code, parts = std::move(parts)](const ss::saver_error& e) {
     const auto text = std::string{e.what()};
@@ -28,7 +29,7 @@ auto with_words(ss::saver_errc code, std::vector<std::string> parts) {
   };
 }
 
-/// Puts a row where the first of a task's is, with a checksum that fits.
+/// Replaces the row of the task record by another text with a valid checksum.
 void write_task_row(const std::string& path, const std::string& row) {
   const auto sum = ss::detail::checksum_of({id_of(1), row});
   static_cast<void>(ask_sql(path, "UPDATE tasks SET row = CAST('" + row +
@@ -44,7 +45,7 @@ json::value nested(std::size_t depth) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_thread) {
+BOOST_AUTO_TEST_CASE(invalid_utf8_error_names_channel_and_thread) {
   const auto folder = temporary_folder{};
   auto s = open_saver(folder.file());
   const auto layout = usual_layout();
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused_with_its_channel_and_threa
              json::value("caf\xc3\xa9s"));
 }
 
-BOOST_AUTO_TEST_CASE(an_error_is_kept_whatever_the_bytes_of_its_text) {
+BOOST_AUTO_TEST_CASE(error_text_with_invalid_utf8_is_stored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
@@ -92,15 +93,15 @@ BOOST_AUTO_TEST_CASE(an_error_is_kept_whatever_the_bytes_of_its_text) {
   const auto tasks = s->load(key, "", layout)->tasks;
   BOOST_TEST_REQUIRE(tasks.size() == 1U);
   BOOST_TEST(tasks[0].error == "cannot open caf\xef\xbf\xbd.txt");
-  BOOST_CHECK_EXCEPTION(std::rethrow_exception(tasks[0].cause), ss::remembered_error,
+  BOOST_CHECK_EXCEPTION(std::rethrow_exception(tasks[0].cause), ss::restored_error,
                         [&](const auto& e) { return e.what() == tasks[0].error; });
   s->import_thread("copy", s->export_thread("t"));
   BOOST_TEST(s->load({"copy", ""}, "", layout)->tasks.size() == 1U);
   s->import_thread("caf\xe9", s->export_thread("t"));
-  s->import_thread("back", s->export_thread("caf\xe9")); // a thread's name is of any bytes
+  s->import_thread("back", s->export_thread("caf\xe9")); // thread ids may contain any bytes
 }
 
-BOOST_AUTO_TEST_CASE(an_error_that_was_once_written_as_it_came_is_read) {
+BOOST_AUTO_TEST_CASE(old_record_with_invalid_utf8_is_read) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
@@ -111,30 +112,30 @@ BOOST_AUTO_TEST_CASE(an_error_that_was_once_written_as_it_came_is_read) {
   BOOST_TEST(s->load(key, "", layout)->tasks.at(0).error == "caf\xef\xbf\xbd");
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_read_says_the_file_the_thread_and_what_to_do) {
+BOOST_AUTO_TEST_CASE(corrupt_row_error_names_file_thread_and_remedy) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
   put_one_and_its_task(*s, layout);
   s.reset();
-  const auto is_told = with_words(ss::saver_errc::corrupt,
-                                  {folder.file(), "'t'", id_of(1), "older", "begin a new thread"});
+  const auto is_reported = with_words(
+      ss::saver_errc::corrupt, {folder.file(), "'t'", id_of(1), "older", "start a new thread"});
   for (const auto* row : {"{no JSON", R"({"t":1})", R"({"t":"a","o":{"w":[[77,1]]}})"}) {
     write_task_row(folder.file(), row);
     s = open_saver(folder.file());
-    BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error, is_told);
-    BOOST_CHECK_EXCEPTION((void)s->list(key, {}, layout), ss::saver_error, is_told);
+    BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error, is_reported);
+    BOOST_CHECK_EXCEPTION((void)s->list(key, {}, layout), ss::saver_error, is_reported);
   }
 }
 
-BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_after_them) {
+BOOST_AUTO_TEST_CASE(record_of_maximum_depth_survives_nesting_in_row) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_saver(folder.file());
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   auto wrote = ended("a", 1);
-  wrote.output->writes.push_back(set_any(nested(996))); // with what stands around it: 1,000
+  wrote.output->writes.push_back(set_any(nested(996))); // 1,000 with the enclosing levels
   s->put_task(key, named(1, layout), wrote);
   (void)m.put(*s, 2, first, {set_n(2)});
   s = open_saver(folder.file());
@@ -147,8 +148,8 @@ BOOST_AUTO_TEST_CASE(records_of_the_greatest_depth_are_read_from_the_checkpoint_
                         with_words(ss::saver_errc::not_storable, {}));
 }
 
-/// A compressed row begins with a z.
-BOOST_AUTO_TEST_CASE(a_note_may_begin_with_any_letter) {
+/// The first letter of a stored row distinguishes compressed and encrypted rows.
+BOOST_AUTO_TEST_CASE(effect_result_may_start_with_any_letter) {
   const auto folder = temporary_folder{};
   for (const auto& key : {std::string{}, std::string(32, 'k')}) {
     auto options = ss::sqlite_saver_options{};
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_note_may_begin_with_any_letter) {
     auto s = std::make_unique<ss::sqlite_saver>(path, options);
     for (const auto& text : {std::string{}, std::string{"z"}, std::string{"zero"},
                              "z" + std::string(1'000, '0'), std::string{"f"}, std::string{"e"}}) {
-      s->put_effect("t", "e", ss::effect_note{true, text});
+      s->put_effect("t", "e", ss::effect_record{true, text});
       BOOST_TEST(s->find_effect("t", "e")->result == text);
     }
   }

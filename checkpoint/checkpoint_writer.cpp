@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kept_error.hpp"
-#include "point_codec.hpp"
+// Writes layouts, checkpoints and task records as JSON. Counterpart of checkpoint_reader.cpp; the
+// member names are explained in docs/checkpoint-format.md. The text is appended to a string
+// directly, without a JSON document in between, because this runs for every super-step of every
+// run.
+#include "checkpoint_codec.hpp"
+#include "error_codec.hpp"
 
 #include <superstep/base/assert.hpp>
 #include <superstep/base/utf8.hpp>
 #include <superstep/channels/stored_value.hpp>
 
+#include <algorithm>
+
 namespace superstep::detail {
 
 namespace {
 
-/// Appends the members of one object; the keys need no escapes.
+/// Appends the members of one JSON object. Keys must not need escapes.
 class members {
 public:
   explicit members(std::string& out) : out_{out} { out_ += '{'; }
@@ -26,7 +32,8 @@ public:
     out_ += "\":";
     return out_;
   }
-  /// A list of what `write_item` appends, left out when it is empty.
+  /// Appends a list member, unless the list is empty.
+  /// @param write_item appends one element
   template <class List, class WriteItem>
   void add_list(std::string_view key, const List& list, WriteItem write_item) {
     if (list.empty())
@@ -48,32 +55,34 @@ private:
 
 saver_error not_storable(const std::string& what) {
   return {make_error_code(saver_errc::not_storable),
-          what + " has a type that cannot be kept in a checkpoint: describe it "
-                 "(BOOST_DESCRIBE_STRUCT) or specialise superstep::stored_form for it"};
+          what + " has a type that cannot be stored in a checkpoint: describe it "
+                 "(BOOST_DESCRIBE_STRUCT) or specialize superstep::stored_form for it"};
 }
 
-/// A row that holds another text is lost with its thread, for it cannot be read again. Replacing
-/// the bytes would make the deltas of later rows wrong, which count those of the value itself.
+/// Refuses text that is not UTF-8, because the row could not be read back and its thread would be
+/// lost. The bytes cannot be replaced either: deltas of later rows count the bytes of the original
+/// value.
+/// @param what returns the description of the value; called only on failure
 template <class What>
 void check_text(std::string_view written, const What& what) {
   if (!is_utf8(written))
     throw saver_error{make_error_code(saver_errc::not_storable),
-                      what() + " holds text that is not UTF-8, which cannot be kept in a "
-                               "checkpoint: convert it in the node that makes it"};
+                      what() + " contains text that is not UTF-8, which cannot be stored in a "
+                               "checkpoint: convert it in the node that produces it"};
 }
 
 void write_one(std::string& out, const write& w, const graph_layout& layout) {
   const auto& channel = *layout.channels[w.channel];
   const auto* form = channel.written_form();
   if (form == nullptr)
-    throw not_storable("what is written to channel '" + channel.name() + "'");
+    throw not_storable("a write to channel '" + channel.name() + "'");
   out += '[';
   append_count(out, w.channel);
   out += ',';
   const auto from = out.size();
   form->write(out, w.content);
   check_text(std::string_view{out}.substr(from),
-             [&] { return "what is written to channel '" + channel.name() + "'"; });
+             [&] { return "a write to channel '" + channel.name() + "'"; });
   out += w.overwrite ? ",1]" : "]";
 }
 
@@ -95,6 +104,8 @@ void write_one(std::string& out, const send& s, const graph_layout& layout) {
   out += ']';
 }
 
+/// Writes the channels that differ from the base, as changes; see the table of changes in
+/// docs/checkpoint-format.md.
 void write_channels(members& row, const checkpoint& now, const checkpoint* base) {
   auto changes = std::string{};
   auto change = std::string{};
@@ -115,7 +126,7 @@ void write_channels(members& row, const checkpoint& now, const checkpoint* base)
     row.add("c") += changes + '}';
 }
 
-/// Rows of [number, written, seen]: those that differ from the base.
+/// Writes [number, written, seen] for the nodes or joins whose versions differ from the base.
 void write_seen(members& row, std::string_view key, const std::vector<std::uint64_t>& written,
                 const std::vector<std::uint64_t>& seen, const std::vector<std::uint64_t>* old,
                 const std::vector<std::uint64_t>* old_seen) {
@@ -155,12 +166,12 @@ void write_versions(members& row, const seen_versions& now, const seen_versions*
 void write_joins(members& row, std::string& out, const std::vector<named_barrier_value>& joins) {
   auto arrived = std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>>{};
   for (auto j = std::size_t{0}; j < joins.size(); ++j) {
-    auto who = std::vector<std::uint32_t>{};
+    auto sources = std::vector<std::uint32_t>{};
     for (auto m = std::uint32_t{0}; m < joins[j].members(); ++m)
       if (joins[j].has_arrived(m))
-        who.push_back(m);
-    if (!who.empty())
-      arrived.emplace_back(j, std::move(who));
+        sources.push_back(m);
+    if (!sources.empty())
+      arrived.emplace_back(j, std::move(sources));
   }
   row.add_list("j", arrived, [&](const auto& join) {
     out += '[';
@@ -211,7 +222,7 @@ void write_members(std::string& out, const checkpoint& now, const checkpoint* ba
   const auto& layout = *now.layout;
   auto row = members{out};
   write_channels(row, now, base);
-  if (at.input) // an empty input is one, too
+  if (at.input) // an input without writes still starts START, so `h` is separate from `i`
     row.add("h") += '1';
   auto kept_input = std::vector<const write*>{};
   if (at.input)
@@ -252,7 +263,7 @@ void write_members(std::string& out, const task_record& record, const graph_layo
     }
     into += ']';
   }
-  check_rest("a question");
+  check_rest("a question"); // error texts below are made valid instead, see write_task()
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
   check_rest("an answer");
   if (!record.error.empty())
@@ -264,7 +275,7 @@ void write_members(std::string& out, const task_record& record, const graph_layo
   check_rest("an answer");
 }
 
-/// Writes; the error about what cannot be written names the thread that it is of, if one is given.
+/// Calls `write` and adds the thread, if one is given, to the text of its errors.
 template <class Write>
 void naming(const thread_key* whose, Write write) {
   try {
@@ -278,16 +289,43 @@ void naming(const thread_key* whose, Write write) {
   }
 }
 
+/// Returns how deep lists and objects are nested in a JSON text. Brackets in strings are skipped.
+std::size_t depth_of(std::string_view row) noexcept {
+  auto depth = std::size_t{0};
+  auto deepest = std::size_t{0};
+  for (auto i = std::size_t{0}; i < row.size(); ++i) {
+    const auto c = row[i];
+    if (c == '"') {
+      for (++i; i < row.size() && row[i] != '"'; ++i)
+        i += row[i] == '\\' ? 1 : 0;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
 } // namespace
 
-void write_point(std::string& out, const checkpoint& now, const checkpoint* base,
-                 const thread_key* whose) {
+void write_checkpoint(std::string& out, const checkpoint& now, const checkpoint* base,
+                      const thread_key* whose) {
   naming(whose, [&] { write_members(out, now, base); });
 }
 
 void write_task(std::string& out, const task_record& record, const graph_layout& layout,
                 const thread_key* whose) {
   naming(whose, [&] { write_members(out, record, layout); });
+}
+
+void check_row_limits(const std::string& row, const thread_key& key) {
+  if (row.size() > row_bytes_max || depth_of(row) > row_depth_max)
+    throw saver_error{make_error_code(saver_errc::not_storable),
+                      "thread '" + key.thread_id +
+                          "': a checkpoint is larger than 512 MB or nested deeper than " +
+                          std::to_string(row_depth_max) +
+                          " lists and objects; store large values elsewhere and keep a reference"};
 }
 
 } // namespace superstep::detail

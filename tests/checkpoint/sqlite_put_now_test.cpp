@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints that are written by the thread that puts them.
+// put_now(): checkpoints that are written by the calling thread.
 #include "checkpoint/saver_contract.hpp"
-#include "checkpoint/sqlite_places.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
 
 #include <chrono>
 #include <memory>
@@ -14,13 +14,13 @@
 namespace ss = superstep;
 using namespace saver_contract;
 
-BOOST_AUTO_TEST_SUITE(sqlite_now)
+BOOST_AUTO_TEST_SUITE(sqlite_put_now)
 
 namespace {
 
 std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
   auto options = ss::sqlite_saver_options{};
-  options.linger = std::chrono::hours{1}; // what is not taken along is not written at all
+  options.task_flush_delay = std::chrono::hours{1}; // no separate writes of task records
   return open_saver(path, options);
 }
 
@@ -32,7 +32,7 @@ maker making_now(const ss::thread_key& of = key) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_is_put_now_is_in_the_file_at_once_with_its_tasks) {
+BOOST_AUTO_TEST_CASE(put_now_writes_checkpoint_and_tasks_at_once) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   const auto other = open(folder.file());
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(what_is_put_now_is_in_the_file_at_once_with_its_tasks) {
   BOOST_TEST(s->written().rows == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_written_now_is_told_at_once) {
+BOOST_AUTO_TEST_CASE(put_now_throws_conflict_at_once) {
   const auto folder = temporary_folder{};
   auto ours = open(folder.file());
   auto theirs = open(folder.file());
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_now_is_told_at_once) {
   BOOST_TEST(n_of(ours->load(key, "", usual_layout())->point) == 22);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_somebody_else_writes_is_waited_for_by_the_savers_own_thread) {
+BOOST_AUTO_TEST_CASE(put_now_does_not_block_on_locked_file) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   auto m = making_now();
@@ -68,10 +68,10 @@ BOOST_AUTO_TEST_CASE(a_file_that_somebody_else_writes_is_waited_for_by_the_saver
   auto* db = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
   BOOST_REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
-  const auto second = m.put(*s, 2, first, {set_n(2)}); // it would hang here otherwise
+  const auto second = m.put(*s, 2, first, {set_n(2)}); // must not wait for the lock
   auto saved = std::promise<void>{};
   BOOST_TEST(s->when_saved(key, [&saved] { saved.set_value(); }));
-  (void)m.put(*s, 3, second, {set_n(3)}); // after it, although it is put now as well
+  (void)m.put(*s, 3, second, {set_n(3)}); // queued after the second
   sqlite3_exec(db, "COMMIT", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   saved.get_future().get();
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_somebody_else_writes_is_waited_for_by_the_saver
   BOOST_TEST(open(folder.file())->head(key) == id_of(3));
 }
 
-BOOST_AUTO_TEST_CASE(threads_that_put_now_and_the_savers_own_take_turns) {
+BOOST_AUTO_TEST_CASE(put_now_and_put_work_concurrently) {
   constexpr auto steps = 50;
   constexpr auto writers = 4;
   const auto folder = temporary_folder{};
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(threads_that_put_now_and_the_savers_own_take_turns) {
     });
   for (auto& one : all)
     one.join();
-  s.reset(); // writes what is left
+  s.reset(); // writes the queue
   s = open(folder.file());
   for (auto t = 0; t < writers; ++t) {
     const auto k = ss::thread_key{"t" + std::to_string(t), ""};

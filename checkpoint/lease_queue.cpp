@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thread_desk.hpp"
+// Leases among the runs of one process. memory_saver uses it alone, sqlite_saver together with
+// locks between processes (sqlite_lease_manager.cpp). Callbacks are always called without the lock,
+// because they start runs.
+#include "lease_queue.hpp"
 
 #include <atomic>
 #include <utility>
 
 namespace superstep::detail {
 
-saver_error effect_begun_twice(std::string_view thread_id) {
+saver_error effect_already_started(std::string_view thread_id) {
   return {make_error_code(saver_errc::conflict),
           "thread '" + std::string{thread_id} +
-              "': another run has begun the same effect; it was not begun again"};
+              "': another run has already started the same effect; it was not started again"};
 }
 
-class thread_desk::lease final : public thread_lease {
+class lease_queue::lease final : public thread_lease {
 public:
-  lease(std::shared_ptr<thread_desk> desk, std::string thread_id)
-      : desk_{std::move(desk)}, thread_id_{std::move(thread_id)} {}
-  ~lease() override { desk_->give_back(*this); }
+  lease(std::shared_ptr<lease_queue> queue, std::string thread_id)
+      : queue_{std::move(queue)}, thread_id_{std::move(thread_id)} {}
+  ~lease() override { queue_->release(*this); }
   bool is_held() const noexcept override { return is_held_.load(std::memory_order_acquire); }
   void lose() noexcept { is_held_.store(false, std::memory_order_release); }
   [[nodiscard]] const std::string& thread_id() const noexcept { return thread_id_; }
 
 private:
-  std::shared_ptr<thread_desk> desk_;
+  std::shared_ptr<lease_queue> queue_;
   std::string thread_id_;
   std::atomic<bool> is_held_{true};
 };
 
-lease_ptr thread_desk::hand_out(line& of, const std::string& thread_id) {
+lease_ptr lease_queue::grant(line& of, const std::string& thread_id) {
   auto made = std::make_shared<lease>(shared_from_this(), thread_id);
   of.holder = made.get();
   return made;
 }
 
-void thread_desk::take(const std::string& thread_id, when_in_use choice, callback done) {
+void lease_queue::take(const std::string& thread_id, when_in_use choice, callback done) {
   auto given = lease_ptr{};
   {
     const auto lock = std::scoped_lock{mutex_};
@@ -45,7 +48,7 @@ void thread_desk::take(const std::string& thread_id, when_in_use choice, callbac
     if (of.holder != nullptr && choice == when_in_use::take_over)
       of.holder->lose();
     if (of.holder == nullptr || choice == when_in_use::take_over)
-      given = hand_out(of, thread_id);
+      given = grant(of, thread_id);
   }
   if (given)
     done(std::move(given));
@@ -55,13 +58,13 @@ void thread_desk::take(const std::string& thread_id, when_in_use choice, callbac
                                        "(thread_options::in_use)"});
 }
 
-void thread_desk::give_back(const lease& back) {
+void lease_queue::release(const lease& back) {
   auto next = callback{};
   auto given = lease_ptr{};
   {
     const auto lock = std::scoped_lock{mutex_};
     const auto found = lines_.find(back.thread_id());
-    if (found == lines_.end() || found->second.holder != &back) // it was taken over
+    if (found == lines_.end() || found->second.holder != &back) // another run took it over
       return;
     auto& of = found->second;
     of.holder = nullptr;
@@ -71,7 +74,7 @@ void thread_desk::give_back(const lease& back) {
     }
     next = std::move(of.waiting.front());
     of.waiting.pop_front();
-    given = hand_out(of, back.thread_id());
+    given = grant(of, back.thread_id());
   }
   next(std::move(given));
 }

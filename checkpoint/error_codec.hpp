@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/json.hpp>
+
+#include <exception>
+#include <span>
+#include <string>
+#include <system_error>
+
+// Exceptions of tasks as JSON: member `x` of a task record, see docs/checkpoint-format.md.
+namespace superstep::detail {
+
+/// Appends the exception and its nested exceptions as a JSON array, outermost first; an empty array
+/// for null. At most 16 levels are written.
+void write_error(std::string& out, const std::exception_ptr&);
+/// Restores an exception as restored_error or restored_system_error.
+/// @param known error categories besides those of the standard library and of this component
+/// @return null for an empty array
+/// @throws saver_error{corrupt} if the JSON is not an array of exceptions
+[[nodiscard]] std::exception_ptr read_error(const json::value& from,
+                                            std::span<const std::error_category* const> known);
+
+} // namespace superstep::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lease_queue.hpp"
+#include "sqlite_writer.hpp"
+#include "thread_locks.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace superstep::detail {
+
+/// Grants leases on the threads of a database: first among the runs of this checkpointer, then
+/// among processes. All members may be called from any thread.
+class sqlite_lease_manager {
+public:
+  sqlite_lease_manager(const std::string& path, const std::shared_ptr<sqlite_writer>& writer);
+  /// See saver::take(). The callback of a run that waited for another process is called by the
+  /// writer thread.
+  void take(const std::string& thread_id, when_in_use choice,
+            std::function<void(result<lease_ptr>)> done);
+
+private:
+  std::shared_ptr<lease_queue> queue_ = std::make_shared<lease_queue>();
+  std::shared_ptr<thread_locks> locks_;
+  std::weak_ptr<sqlite_writer> writer_;
+};
+
+} // namespace superstep::detail
