@@ -9,8 +9,9 @@
 
 namespace superstep::cli {
 
-/// A checkpoint that sqlite_saver::show() describes in the reference's JSON form: `channel_values`,
-/// `channel_versions`, `metadata`, and `values` and `next` besides, as its snapshots have them.
+/// Returns a checkpoint of sqlite_saver::show() in LangGraph's JSON form:
+/// `channel_values`, `channel_versions`, `metadata`, and `values` and `next` besides, as its
+/// snapshots have them.
 [[nodiscard]] json::object to_reference_form(const json::object& shown);
 
 /// A thread of LangGraph as superstep exports threads.

@@ -297,7 +297,7 @@ void thread_run::store(bool may_wait) {
   attempt([&] { may_wait ? keeper_->put_now(key_, at_) : keeper_->put(key_, at_); });
 }
 
-/// What a saver refuses fails the run, but only where a run can fail: see failure().
+/// Calls a checkpointer. Its error fails the run later, at a point where a run can fail: see failure().
 template <class Call>
 void thread_run::attempt(Call call) {
   if (failure_)

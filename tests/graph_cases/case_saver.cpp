@@ -16,7 +16,7 @@ namespace superstep::graph_cases {
 
 namespace {
 
-/// Hands everything to a saver that can be made anew.
+/// Forwards all calls to a checkpointer that can be opened again.
 class forwarding_saver : public case_saver {
 public:
   std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,

@@ -177,8 +177,8 @@ public:
   }
 };
 
-/// The same, but for what is not worth keeping: savers leave it out. Without a guard several writes
-/// in one step are allowed and the last one, in task order, stays.
+/// Like last_value, but checkpointers do not store it. Without a guard several writes in one step are
+/// allowed and the last one, in task order, stays.
 template <class Place, class Value>
 class untracked_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;

@@ -66,8 +66,8 @@ struct nesting {
   std::shared_ptr<write_cache> cache;
 };
 
-/// What a run on a thread keeps beside its run_state: which checkpoint it stands on, what is known
-/// of the tasks that follow it, and the saver that is told.
+/// The part of a run that exists only on a thread: its current checkpoint, the records of the tasks
+/// that follow it, and the checkpointer that stores both.
 class thread_run {
 public:
   /// @param keeper null: a run that only takes a command or nothing and is not kept

@@ -90,9 +90,10 @@ inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
 /// before is dropped. The id of the new checkpoint, which is saved then: on the disk, where the
 /// saver has one. Runs the node's branches on the caller's thread.
 ///
-/// Throws graph_error, and saver_error when it could not be saved: nothing is edited then. An edit
-/// has the thread for itself as a run has: it waits for whoever has it, but no longer than it is
-/// told, with 0 not at all (saver_errc::in_use). So a body does not edit the thread of its own run.
+/// Throws graph_error, and saver_error when it could not be saved: nothing is edited then.
+/// An edit has exclusive access to the thread, like a run. It waits at most `patience` for a run that
+/// holds the thread; with 0 it does not wait (saver_errc::in_use). A body must not edit the
+/// thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
                          std::chrono::milliseconds patience = edit_timeout);
 
