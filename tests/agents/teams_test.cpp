@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(supervisor_rejects_agents_without_distinct_names) {
   BOOST_TEST(refusal({.model = boss_rules, .agents = {poet}, .name = "poet"})
                  .find("have the name 'poet'") != std::string::npos);
   BOOST_TEST(refusal({.model = "", .agents = {poet}}).find("needs a model") != std::string::npos);
-  BOOST_TEST(refusal({.model = "nobody:x", .agents = {poet}}).find("names no provider") !=
+  BOOST_TEST(refusal({.model = "nobody:x", .agents = {poet}}).find("has no known provider") !=
              std::string::npos);
 }
 
