@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent with a tool of one's own. Its model is that of SUPERSTEP_MODEL, for example
-// openai:gpt-4o-mini, or else one that follows rules.
+// An agent with a custom tool. SUPERSTEP_MODEL selects its model, for example openai:gpt-4o-mini; the
+// default is a scripted model, which needs neither a key nor a network.
+//! [program]
 #include <superstep/superstep.hpp>
 
 #include <boost/describe/class.hpp>
@@ -39,3 +40,4 @@ int main() {
   auto result = engine.invoke(agent, "What is the weather in Rome?");
   std::cout << ss::text_of(result.state.messages.back()) << '\n';
 }
+//! [program]

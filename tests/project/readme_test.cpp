@@ -17,12 +17,15 @@ std::string read(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_example_of_the_readme_is_the_file) {
+BOOST_AUTO_TEST_CASE(readme_programs_match_their_files) {
   const auto readme = read("README.md");
   const auto fence = std::string{"```cpp\n"};
-  const auto begin = readme.find(fence);
-  BOOST_REQUIRE(begin != std::string::npos);
-  const auto end = readme.find("```", begin + fence.size());
-  const auto quoted = readme.substr(begin + fence.size(), end - begin - fence.size());
-  BOOST_TEST(read("examples/typed_graph.cpp").find(quoted) != std::string::npos);
+  auto end = std::size_t{0};
+  for (const auto* file : {"tests/api/agent_with_tool.cpp", "examples/typed_graph.cpp"}) {
+    const auto begin = readme.find(fence, end);
+    BOOST_REQUIRE(begin != std::string::npos);
+    end = readme.find("```", begin + fence.size());
+    const auto quoted = readme.substr(begin + fence.size(), end - begin - fence.size());
+    BOOST_TEST(read(file).find(quoted) != std::string::npos, file);
+  }
 }
