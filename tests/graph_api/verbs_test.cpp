@@ -18,10 +18,9 @@
 
 BOOST_AUTO_TEST_SUITE(verbs)
 
-namespace {
-
 using namespace graph_api;
 
+// The states are outside the unnamed namespace: g++ warns of coroutine frames that contain them.
 struct sum {
   int n = 0;
   int total = 0;
@@ -34,6 +33,8 @@ struct talk {
   using reducers = ss::reducers<ss::by<&talk::messages, ss::add_messages>>;
 };
 BOOST_DESCRIBE_STRUCT(talk, (), (messages))
+
+namespace {
 
 /// Adds n to the total; fails if n is negative.
 ss::compiled_graph<sum> adding(ss::compile_options options = {}) {
