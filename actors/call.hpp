@@ -111,7 +111,7 @@ struct alignas(64) call final : lane_message, call_services {
   /// A thread that is not (or no longer) its lane's has run the body: tells the lane.
   void come_home() noexcept;
   void arrive(superstep::lane&) override;
-  /// The record, with all that its body has left, is destroyed with its lane.
+  /// The lane destroys what the body has left (lane::let_go()).
   void refuse(superstep::lane&) noexcept override {}
 
   // What bodies ask for.
@@ -134,6 +134,16 @@ private:
   bool stop_requested_ = false;
 
 public:
+  /// Destroys the body's frame, output and exception. A frame that waits holds the lane, so a lane
+  /// drops what its calls have left before it is let go.
+  void drop_body() noexcept {
+    out.rest = {};
+    out.output = {};
+    forked = {};
+    failed = nullptr;
+    stashed.reset();
+    join.reset();
+  }
   void undress() noexcept {
     sink.reset();
     below.reset();

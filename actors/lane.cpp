@@ -88,8 +88,10 @@ void lane::let_go() noexcept {
   ready_.clear();
   drop_waits(waits_.close()); // one that ends later is dropped where it ends
   free_shells_.clear();
-  for (auto& c : calls_)
+  for (auto& c : calls_) {
+    c->drop_body(); // of bodies that suspended after the lane was closed
     c->actor.reset();
+  }
   for (auto& r : runs_) {
     r->coordinator.reset();
     r->node_actors.clear();

@@ -24,10 +24,7 @@ void lane::free_call(call& c) {
   SUPERSTEP_ASSERT(!c.has_flight);
   ++c.generation; // calls that it has forked are none of its any more
   c.first_fork = nullptr;
-  c.out.rest = {};
-  c.out.output = {};
-  c.forked = {};
-  c.failed = nullptr;
+  c.drop_body();
   c.ended = false;
   c.was_short = false;
   c.gave_up = false;
@@ -36,9 +33,7 @@ void lane::free_call(call& c) {
   c.undress();
   c.owner = nullptr;
   c.parent = nullptr;
-  c.join.reset();
   c.actor.reset();
-  c.stashed.reset();
   c.input.table = nullptr;
   c.config.reset();
   c.table.reset();

@@ -86,6 +86,31 @@ BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_are_answered) {
     check_chain(depth);
 }
 
+BOOST_AUTO_TEST_CASE(frame_that_suspends_after_shutdown_is_destroyed) {
+  auto is_inside = std::atomic<bool>{false};
+  auto has_ended = std::atomic<bool>{false};
+  auto in_frame = std::weak_ptr<int>{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) -> ss::task<void> {
+    const auto object = std::make_shared<int>(1);
+    in_frame = object;
+    is_inside = true;
+    while (!has_ended) // the run is given up while its body blocks a thread
+      std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(50ms); // by then the lane has closed
+    auto nap = ss::sleep_for{1h};
+    co_await nap;
+  });
+  g.edge(ss::start, a);
+  {
+    auto e = ss::engine{{.workers = 1}};
+    e.submit(g.compile(), numbers{}, {}, [&](const ss::run_result<numbers>&) { has_ended = true; });
+    while (!is_inside)
+      std::this_thread::yield();
+  }
+  BOOST_TEST(in_frame.expired());
+}
+
 BOOST_AUTO_TEST_CASE(submissions_of_bodies_given_up_are_answered) {
   auto called = std::atomic<int>{0};
   auto inside = door{};
