@@ -58,11 +58,13 @@ bool crew_member::is_blocked() {
   return state != 'R' && state != '?';
 }
 
-crew::crew(engine_core& core, std::size_t threads_max, std::size_t burners_max)
-    : core_{core}, threads_max_{threads_max}, burners_max_{burners_max} {}
+crew::crew(engine_core& core, std::size_t threads_max, std::size_t burners_max,
+           std::chrono::milliseconds idle_time)
+    : core_{core}, threads_max_{threads_max}, burners_max_{burners_max}, idle_time_{idle_time} {}
 
 bool crew::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
+  surplus_ = 0; // no thread may end before serve() is called for the one found here
   return idle_ > orders_.size() || (may_grow() && start_member());
 }
 
@@ -123,11 +125,18 @@ void crew::work(crew_member& self) {
                         std::memory_order_release);
   auto lock = std::unique_lock{mutex_}; // it is counted as idle since it was started
   for (;; ++idle_) {
-    changed_.wait(lock, [this] { return stopping_ || !orders_.empty() || !refused_.empty(); });
+    changed_.wait(lock, [this] {
+      return stopping_ || !orders_.empty() || !refused_.empty() || is_surplus();
+    });
     --idle_;
+    idle_min_ = std::min(idle_min_, idle_);
     if (!refused_.empty()) {
       answer_refused(lock);
       continue;
+    }
+    if (orders_.empty() && !stopping_) {
+      retire(self, lock);
+      return;
     }
     if (orders_.empty())
       break;
@@ -146,6 +155,35 @@ void crew::work(crew_member& self) {
   self.has_clock_.store(false, std::memory_order_release);
   ++home_;
   changed_.notify_all();
+}
+
+/// Whether a thread without an order ends. Each pending order keeps one idle thread.
+bool crew::is_surplus() const noexcept {
+  return surplus_ > 0 && idle_ > orders_.size();
+}
+
+/// Removes the calling thread from the pool. `self` is destroyed.
+void crew::retire(crew_member& self, std::unique_lock<std::mutex>& lock) {
+  SUPERSTEP_ASSERT(surplus_ > 0 && !stopping_);
+  --surplus_;
+  auto before = std::exchange(retired_, std::move(self.thread_));
+  std::erase_if(members_, [&](const auto& m) { return m.get() == &self; });
+  lock.unlock();
+  if (before.joinable())
+    before.join(); // it has ended, or is about to: it holds no lock
+}
+
+/// Threads that stayed idle during the whole of the last period end, but one.
+void crew::find_surplus() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - idle_since_ < idle_time_)
+    return;
+  const auto is_first = idle_since_ == std::chrono::steady_clock::time_point{};
+  idle_since_ = now;
+  surplus_ = is_first || idle_min_ == 0 ? 0 : idle_min_ - 1;
+  idle_min_ = idle_;
+  if (surplus_ > 0)
+    changed_.notify_all();
 }
 
 void crew::refuse(run_request&& request) noexcept {
@@ -225,6 +263,7 @@ void crew::run_jobs(crew_member& self) {
 
 void crew::pace() {
   const auto lock = std::scoped_lock{mutex_};
+  find_surplus();
   auto burning = std::size_t{0};
   auto blocked = std::size_t{0};
   for (const auto& m : members_) {
@@ -266,7 +305,10 @@ void crew::stop(std::chrono::milliseconds grace) {
   auto members = std::vector<std::thread>{};
   for (auto& m : members_)
     members.push_back(std::move(m->thread_));
+  auto retired = std::exchange(retired_, {});
   lock.unlock();
+  if (retired.joinable())
+    retired.join();
   core_.close_lanes(); // of threads that did not come home
   lock.lock();
   is_over_ = true;

@@ -42,12 +42,13 @@ private:
 
 /// The engine's threads, and the queue of bodies known to be long.
 ///
-/// Threads are started when an order finds nobody idle, up to a bound. How many run jobs at once is
-/// paced by the watcher: bodies that burn CPU count against the number of workers, blocked ones do
-/// not.
+/// An order that finds no idle thread starts one, up to a bound. Threads that were not needed for
+/// `idle_time` end. The watcher decides how many threads run jobs at the same time: bodies that use
+/// the CPU count against the number of workers, blocked bodies do not.
 class crew {
 public:
-  crew(engine_core& core, std::size_t threads_max, std::size_t burners_max);
+  crew(engine_core& core, std::size_t threads_max, std::size_t burners_max,
+       std::chrono::milliseconds idle_time);
   crew(const crew&) = delete;
   crew& operator=(const crew&) = delete;
 
@@ -85,11 +86,15 @@ private:
   void work(crew_member& self);
   void run_jobs(crew_member& self);
   void answer_refused(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool is_surplus() const noexcept;  // with mutex_ held
+  void retire(crew_member& self, std::unique_lock<std::mutex>& lock);
+  void find_surplus();                             // with mutex_ held
   [[nodiscard]] call* next_job();
 
   engine_core& core_;
   const std::size_t threads_max_;
   const std::size_t burners_max_;
+  const std::chrono::milliseconds idle_time_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -98,6 +103,10 @@ private:
   std::deque<call*> jobs_;  // bounded by the calls alive
   std::deque<run_request> refused_; // bounded by what was submitted before the lanes were closed
   std::size_t idle_ = 0;    // threads waiting for an order
+  std::size_t idle_min_ = 0; // the least that were idle since idle_since_
+  std::size_t surplus_ = 0;  // threads that the watcher wants to end
+  std::chrono::steady_clock::time_point idle_since_{};
+  std::thread retired_; // the thread that ended last; the next one that ends joins it
   std::size_t at_jobs_ = 0; // threads in run_jobs(), or ordered to
   std::size_t home_ = 0;    // threads that have ended
   std::uint64_t jobs_done_ = 0;

@@ -75,7 +75,7 @@ void check_threads(std::size_t n) {
 } // namespace
 
 engine_core::engine_core(engine_options options)
-    : options_{with_defaults(options)}, threads_{*this, options_.threads_max, options_.workers},
+    : options_{with_defaults(options)}, threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
       watcher_{*this, options_.watcher_tick} {
   // CAF's own workers see only exits, monitors and foreign messages: bodies run on our threads.
   config_.set("scheduler.policy", caf::atom("sharing"));

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
 #include <latch>
 
 using namespace testing;
@@ -127,6 +128,38 @@ BOOST_AUTO_TEST_CASE(a_blocking_router_overlaps_too) {
   BOOST_TEST(e.invoke(plain.compile(), numbers{}).state.n == 1);
   stuck.open();
   BOOST_TEST(held.result().state.n == 3);
+}
+
+namespace {
+
+std::ptrdiff_t threads_of_process() {
+  const auto all = std::filesystem::directory_iterator{"/proc/self/task"};
+  return std::distance(begin(all), end(all));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(idle_threads_end) {
+  constexpr auto blocked_at_once = 24;
+  auto e = ss::engine{{.workers = 2, .thread_idle_time = std::chrono::milliseconds{50}}};
+  auto g = ss::graph<numbers>{};
+  auto all = std::unique_ptr<std::latch>{};
+  g.add(worker, [&all](const int&) {
+    all->arrive_and_wait();
+    return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.branch(ss::start, fan_out);
+  const auto graph = g.compile();
+  const auto before = threads_of_process();
+  for (auto round = 0; round < 3; ++round) { // the engine works with fewer threads and with more
+    all = std::make_unique<std::latch>(blocked_at_once);
+    const auto sum =
+        e.invoke(graph, numbers{.n = blocked_at_once, .total = 0, .seen = {}}).state.total;
+    BOOST_TEST(sum == blocked_at_once);
+    BOOST_TEST(threads_of_process() > before + blocked_at_once / 2);
+    while (threads_of_process() > before + 2) // ctest ends the test when they stay
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

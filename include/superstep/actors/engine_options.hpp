@@ -16,6 +16,8 @@ struct engine_options {
   std::chrono::microseconds watcher_tick{500};
   /// All threads of the engine. At the bound a lane waits for its body.
   std::size_t threads_max = 256;
+  /// Threads that were not needed for this long end; one spare thread stays.
+  std::chrono::milliseconds thread_idle_time{5'000};
   /// Actors are taken from and given back to pools. Off: every run creates its own.
   bool pool_actors = true;
   /// Largest number of idle actors that a lane keeps.
