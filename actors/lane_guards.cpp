@@ -36,8 +36,9 @@ result<void> lane::apply_step(run& r) {
   try {
     return apply(r.state, r.step);
   } catch (...) {
-    return error{make_error_code(graph_errc::user_code_failed),
-                 "a value failed to be copied: " + describe(std::current_exception())};
+    const auto cause = std::current_exception();
+    return error{failure_code(cause, graph_errc::user_code_failed),
+                 "a value failed to be copied: " + describe(cause)};
   }
 }
 

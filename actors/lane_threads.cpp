@@ -75,9 +75,10 @@ void lane::take_thread(run& r) {
   try {
     keeper->take(r.thread->key().thread_id, set ? set->on_busy : when_in_use::wait, arrived);
   } catch (...) {
-    arrived(error{make_error_code(graph_errc::user_code_failed),
+    const auto cause = std::current_exception();
+    arrived(error{failure_code(cause, graph_errc::user_code_failed),
                   "the checkpointer of thread '" + r.thread->key().thread_id +
-                      "' failed: " + describe(std::current_exception())});
+                      "' failed: " + describe(cause)});
   }
   auto now = std::optional<result<lease_ptr>>{};
   {

@@ -17,7 +17,7 @@ run_error make_run_error(const std::error_code& code, std::string text, std::int
 }
 
 run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, std::int64_t step) {
-  auto error = make_run_error(graph_errc::user_code_failed,
+  auto error = make_run_error(failure_code(cause, graph_errc::user_code_failed),
                               std::string{whose} + " failed: " + describe(cause), step);
   error.cause = std::move(cause);
   return error;

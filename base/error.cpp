@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
+#include <system_error>
 
 namespace superstep {
 
@@ -64,6 +66,27 @@ bool is_shortage(std::error_code code) noexcept {
   default:
     return false;
   }
+}
+
+std::error_code failure_code(const std::exception_ptr& cause, std::error_code otherwise) noexcept {
+  constexpr auto depth_max = 16;
+  auto at = cause;
+  for (auto depth = 0; at && depth < depth_max; ++depth) {
+    try {
+      std::rethrow_exception(at);
+    } catch (const std::bad_alloc&) {
+      return errc::shortage;
+    } catch (const std::exception& e) {
+      const auto* failed = dynamic_cast<const std::system_error*>(&e);
+      if (failed != nullptr && is_shortage(failed->code()))
+        return errc::shortage;
+      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
+      at = nested != nullptr ? nested->nested_ptr() : nullptr;
+    } catch (...) {
+      break;
+    }
+  }
+  return otherwise;
 }
 
 void throw_exception_from_error(const error& e, const boost::source_location&) {

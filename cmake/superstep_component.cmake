@@ -41,8 +41,6 @@ function(superstep_test name)
   target_include_directories(${name}_test PRIVATE
     "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
   target_precompile_headers(${name}_test REUSE_FROM superstep_test_pch)
-  set_target_properties(${name}_test PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   # What ran is also left behind as a file, for tests that ask whether another test did.
   set(results "${PROJECT_BINARY_DIR}/tests/results")
   file(MAKE_DIRECTORY "${results}")
@@ -90,6 +88,7 @@ function(superstep_program name)
   target_link_libraries(${name} PRIVATE superstep_options superstep::superstep ${arg_LIBS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
 
 # ---- below: what the functions above are made of ----
@@ -123,7 +122,7 @@ function(superstep_test_properties name timeout label)
   set(environment
     "SUPERSTEP_SHARED=${SUPERSTEP_SHARED}"
     "SUPERSTEP_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
-    "SUPERSTEP_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+    "SUPERSTEP_BIN_DIR=${PROJECT_BINARY_DIR}/bin"
     "ASAN_OPTIONS=detect_stack_use_after_return=0:strict_string_checks=1"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")

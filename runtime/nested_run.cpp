@@ -33,7 +33,9 @@ task<nested_outcome> run_nested(call_services* services, program_ptr table, writ
   if (ended.error) {
     // The caller's own exception comes through as it is: retry policies and callers know it. What
     // threw outside a body means little without the text that names it.
-    if (ended.error->cause && ended.error->code != make_error_code(graph_errc::user_code_failed))
+    const auto& code = ended.error->code;
+    const auto is_of_body = code != graph_errc::user_code_failed && code != errc::shortage;
+    if (ended.error->cause && is_of_body)
       std::rethrow_exception(ended.error->cause);
     throw graph_error{std::move(*ended.error)};
   }

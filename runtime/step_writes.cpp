@@ -65,8 +65,9 @@ bool is_of_one_channel(group writes) noexcept {
 
 /// Describes the current exception. Reducers and the values themselves are user code.
 [[gnu::cold, gnu::noinline]] error failed_update(const channel& c) {
-  return {channel_errc::reducer_failed,
-          "the update of '" + c.name() + "' failed: " + describe(std::current_exception())};
+  const auto cause = std::current_exception();
+  return {failure_code(cause, channel_errc::reducer_failed),
+          "the update of '" + c.name() + "' failed: " + describe(cause)};
 }
 
 /// Updates one channel. @pre all writes are of it

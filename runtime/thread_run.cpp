@@ -164,7 +164,7 @@ result<void> thread_run::take_command(thread_command& c, bool forks) {
 }
 
 error thread_run::failed_saver(const std::exception_ptr& cause) const {
-  return {make_error_code(graph_errc::user_code_failed),
+  return {failure_code(cause, graph_errc::user_code_failed),
           "the checkpointer of thread '" + key_.thread_id + "' failed: " + describe(cause)};
 }
 

@@ -17,6 +17,12 @@ def program():
     return str(found)
 
 
+def chat_server():
+    """The model server of the tests; SUPERSTEP_CHAT_SERVER names another."""
+    default = pathlib.Path(program()).parents[1] / "tests/chat_server"
+    return os.environ.get("SUPERSTEP_CHAT_SERVER", str(default))
+
+
 class Job:
     """A job in a folder of its own: each row calls the tool twice and then answers.
 

@@ -324,7 +324,8 @@ namespace {
 /// A saver whose n-th call throws.
 class throwing_saver final : public ss::saver {
 public:
-  throwing_saver(int n, bool is_exception) : left_{n}, as_{is_exception} {}
+  using failure = void (*)();
+  throwing_saver(int n, failure fail) : left_{n}, fail_{fail} {}
   [[nodiscard]] bool has_thrown() const { return left_ <= 0; }
 
   std::optional<ss::saved_checkpoint> load(const ss::thread_key& key, std::string_view id,
@@ -375,22 +376,25 @@ public:
 private:
   void count() {
     if (--left_ == 0)
-      throw_as(as_);
+      fail_();
   }
   ss::memory_saver inner_;
   std::atomic<int> left_;
-  bool as_;
+  failure fail_;
 };
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
   // Every call of it throws once, in each durability, with a nested graph that keeps its state.
+  const throwing_saver::failure out_of_memory = [] { throw std::bad_alloc{}; };
+  const throwing_saver::failure failures[] = {[] { throw_as(true); }, [] { throw_as(false); },
+                                              out_of_memory};
   for (const auto when : {ss::durability::sync, ss::durability::async, ss::durability::exit})
-    for (const auto is_exception : {true, false})
+    for (const auto fail : failures)
       for (auto n = 1;; ++n) {
         auto e = ss::engine{{.workers = 1}};
-        const auto saver = std::make_shared<throwing_saver>(n, is_exception);
+        const auto saver = std::make_shared<throwing_saver>(n, fail);
         auto options = ss::compile_options{};
         options.checkpointer = saver;
         auto g = ss::graph<numbers>{};
@@ -408,6 +412,9 @@ BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
           break;
         BOOST_TEST_REQUIRE(ended.error.has_value(), "call " << n);
         BOOST_TEST(contains(ended.error->text, "checkpoint"), ended.error->text);
+        const auto is_short =
+            ss::failure_code(ended.error->cause, ended.error->code) == ss::errc::shortage;
+        BOOST_TEST(is_short == (fail == out_of_memory), ended.error->text);
       }
 }
 

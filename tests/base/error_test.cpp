@@ -25,6 +25,35 @@ BOOST_AUTO_TEST_CASE(value_of_failed_result_throws_its_text) {
   });
 }
 
+namespace {
+
+std::exception_ptr nest(const std::exception_ptr& inner) {
+  try {
+    try {
+      std::rethrow_exception(inner);
+    } catch (...) {
+      std::throw_with_nested(std::runtime_error{"outer"});
+    }
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(failure_code_finds_nested_shortages) {
+  const auto other = make_error_code(ss::errc::io_failed);
+  const auto full = std::make_error_code(std::errc::no_space_on_device);
+  for (const auto& cause : {std::make_exception_ptr(std::bad_alloc{}),
+                            std::make_exception_ptr(std::system_error{full})}) {
+    BOOST_TEST(ss::failure_code(cause, other) == ss::errc::shortage);
+    BOOST_TEST(ss::failure_code(nest(nest(cause)), other) == ss::errc::shortage);
+  }
+  for (const auto& cause : {std::exception_ptr{}, std::make_exception_ptr(7),
+                            std::make_exception_ptr(std::runtime_error{"x"})})
+    BOOST_TEST(ss::failure_code(cause, other) == other);
+}
+
 BOOST_AUTO_TEST_CASE(is_shortage_recognises_resource_errors) {
   BOOST_TEST(ss::is_shortage(make_error_code(ss::errc::shortage)));
   for (const auto code : {std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,

@@ -164,6 +164,14 @@ BOOST_AUTO_TEST_CASE(what_a_reducer_throws_becomes_an_error_that_names_the_chann
   BOOST_TEST(done.error().text == "the reducer of 'key' failed: no more");
 }
 
+BOOST_AUTO_TEST_CASE(reducer_without_memory_reports_a_shortage) {
+  constexpr auto exhaust = [](int, int) -> int { throw std::bad_alloc{}; };
+  auto c = folded<decltype(exhaust), int>{1};
+  const auto done = c.update({put(2)});
+  BOOST_TEST_REQUIRE(done.has_error());
+  BOOST_TEST(done.error().code == make_error_code(errc::shortage));
+}
+
 BOOST_AUTO_TEST_CASE(an_absent_start_keeps_the_first_write_as_it_is) {
   auto c = on_slot<binary_operator_aggregate<slot_place<maybe>, int, std::multiplies<>>, maybe>{
       std::nullopt};

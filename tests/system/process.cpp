@@ -111,6 +111,10 @@ std::string program(std::string_view name) {
   return environment("SUPERSTEP_BIN_DIR") + '/' + std::string{name};
 }
 
+std::string helper_program(std::string_view name) {
+  return environment("SUPERSTEP_BIN_DIR") + "/../tests/" + std::string{name};
+}
+
 std::string superstep_program() {
   return program("superstep");
 }

@@ -58,6 +58,8 @@ private:
 
 /// A program of this build.
 [[nodiscard]] std::string program(std::string_view name);
+/// Returns the path of a helper program of the tests.
+[[nodiscard]] std::string helper_program(std::string_view name);
 [[nodiscard]] std::string superstep_program();
 /// A folder or file of the reference data; empty when it is not there.
 [[nodiscard]] std::string shared_data(std::string_view name);

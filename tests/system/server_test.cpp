@@ -32,7 +32,7 @@ public:
 private:
   static std::vector<std::string> arguments(const std::vector<std::string>& more) {
     const auto data = shared_data("gsm8k");
-    auto all = std::vector<std::string>{program("chat_server"),
+    auto all = std::vector<std::string>{helper_program("chat_server"),
                                         "--input",
                                         data + "/input.jsonl",
                                         "--recorded",

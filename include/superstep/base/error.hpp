@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -31,6 +32,12 @@ enum class errc {
 /// EAGAIN is included because fork() and pthread_create() report a full process table with it. Do
 /// not use this function for non-blocking reads and writes.
 [[nodiscard]] bool is_shortage(std::error_code) noexcept;
+
+/// Returns errc::shortage if the exception, or one nested in it, is a std::bad_alloc or a
+/// std::system_error whose code is_shortage(); otherwise `otherwise`. For code that reports an
+/// exception of user code as an error.
+[[nodiscard]] std::error_code failure_code(const std::exception_ptr&,
+                                           std::error_code otherwise) noexcept;
 
 /// An expected failure: a code to branch on, and a text for people that states what failed, where,
 /// and what to do.

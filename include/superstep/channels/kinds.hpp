@@ -245,7 +245,7 @@ public:
       else
         fold_all(held, writes, ids);
     } catch (const std::exception& e) { // a reducer is user code
-      return error{channel_errc::reducer_failed,
+      return error{failure_code(std::current_exception(), channel_errc::reducer_failed),
                    "the reducer of '" + this->name() + "' failed: " + e.what()};
     }
     return changed::yes;
