@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code in the documents is quoted from files that are compiled and run: below a line
+// Code in the documents is quoted from files that are compiled and run. Below a line
 //   <!-- tests/docs/file.cpp [name] -->
-// stands what the file has between its two markers //! [name], moved to the left. A page also quotes
-// the [includes] of each file that it quotes, and these are all that the file has of superstep.
+// a page has the text between the file's two markers //! [name], moved to the left. Below a line
+//   <!-- examples/file.cpp -->
+// it has the whole file without the license line. A page also quotes the [includes] of each file
+// that it quotes, and the file has no other includes of superstep.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -38,7 +40,7 @@ std::string joined(const lines& all) {
   return text;
 }
 
-/// What stands between the markers, without the indentation that its lines share.
+/// Returns the lines between two markers, without the indentation that they share.
 std::optional<std::string> quoted(const lines& file, const std::string& name) {
   const auto marker = "//! [" + name + ']';
   const auto is_marker = [&](const std::string& line) {
@@ -61,25 +63,36 @@ std::optional<std::string> quoted(const lines& file, const std::string& name) {
   return joined(text);
 }
 
+/// The whole file, without the line that names its license.
+std::string quoted(lines file) {
+  if (!file.empty() && file.front().starts_with("// SPDX-License-Identifier:"))
+    file.erase(file.begin());
+  return joined(file);
+}
+
 struct quotation {
-  std::string source; // empty: nothing says where the block comes from
-  std::string name;
+  std::string source; // empty if no line above the block names a file
+  std::string name;   // empty: the whole file
   std::string text;
+  bool is_code = true;
 };
 
-/// The blocks of C++ in a document.
+/// The blocks of C++ in a document, and its blocks of text that quote a file.
 std::vector<quotation> quotations(const lines& document) {
-  const auto origin = std::regex{R"(<!-- (\S+) \[(\w+)\] -->)"};
+  const auto origin = std::regex{R"(<!-- (\S+)(?: \[(\w+)\])? -->)"};
   auto out = std::vector<quotation>{};
   for (auto i = std::size_t{0}; i < document.size(); ++i) {
-    if (document[i] != "```cpp")
-      continue;
     auto q = quotation{};
+    q.is_code = document[i] == "```cpp";
+    if (!q.is_code && document[i] != "```text")
+      continue;
     auto found = std::smatch{};
     if (i > 0 && std::regex_match(document[i - 1], found, origin)) {
       q.source = found[1];
       q.name = found[2];
     }
+    if (!q.is_code && q.source.empty())
+      continue;
     for (++i; i < document.size() && document[i] != "```"; ++i)
       q.text += document[i] + '\n';
     out.push_back(std::move(q));
@@ -106,7 +119,8 @@ BOOST_AUTO_TEST_CASE(pages_quote_what_is_compiled_and_run) {
       BOOST_TEST(!q.source.empty(), page << ": nothing says where this comes from:\n" << q.text);
       if (q.source.empty())
         continue;
-      const auto text = quoted(read(tree / q.source), q.name);
+      const auto file = read(tree / q.source);
+      const auto text = q.name.empty() ? std::optional{quoted(file)} : quoted(file, q.name);
       BOOST_TEST(text.has_value(), q.source << " has no markers [" << q.name << ']');
       if (text)
         BOOST_TEST(q.text == *text,
@@ -125,6 +139,8 @@ BOOST_AUTO_TEST_CASE(pages_quote_the_includes_of_their_code) {
     auto sources = std::set<std::string>{};
     auto with_includes = std::set<std::string>{};
     for (const auto& q : quotations(read(page))) {
+      if (q.name.empty() && !q.source.empty()) // the whole file, with its includes
+        continue;
       sources.insert(q.source);
       if (q.text.find("#include <superstep/") != std::string::npos)
         with_includes.insert(q.source);
@@ -140,6 +156,29 @@ BOOST_AUTO_TEST_CASE(pages_quote_the_includes_of_their_code) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(examples_page_shows_every_program_and_output) {
+  auto shown = std::set<std::string>{};
+  for (const auto& q : quotations(read(tree / "docs/examples.md")))
+    if (q.name.empty())
+      shown.insert(q.source);
+  auto count = std::size_t{0};
+  for (const auto& entry : std::filesystem::directory_iterator{tree / "examples"}) {
+    if (entry.path().extension() != ".cpp")
+      continue;
+    ++count;
+    const auto name = entry.path().stem().string();
+    BOOST_TEST(shown.contains("examples/" + name + ".cpp"), name);
+    BOOST_TEST(shown.contains("tests/examples/output/" + name + ".txt"), name);
+    const auto file = read(entry.path());
+    BOOST_TEST(file.size() < 60U, name);
+    for (const auto& line : file)
+      if (line.starts_with("#include <superstep/"))
+        BOOST_TEST(line == "#include <superstep/superstep.hpp>", name);
+  }
+  BOOST_TEST(count == 12U);
+  BOOST_TEST(shown.contains("examples/model.hpp"));
 }
 
 BOOST_AUTO_TEST_CASE(a_quotation_is_moved_to_the_left) {

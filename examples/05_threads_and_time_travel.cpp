@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A conversation in an SQLite database: it continues where it stopped, and a branch starts at one
+// of its earlier checkpoints.
+#include "model.hpp"
+
+#include <superstep/superstep.hpp>
+
+#include <iostream>
+#include <string>
+
+namespace ss = superstep;
+
+constexpr auto rules = R"(
+rules:
+  - {match: 'in (\w+)', text: '\1 is a fine place.'}
+  - {match: 'to (\w+)', text: 'I hope you like \1.'}
+)";
+
+int main() {
+  auto agent = ss::create_agent({
+      .model = model_or_script(rules),
+      .checkpointer = ss::sqlite_checkpointer("conversations.db"),
+  });
+  auto engine = ss::engine{};
+  auto config = ss::run_config{.thread_id = "ada"};
+  engine.invoke(agent, "I live in Rome.", config);
+  engine.invoke(agent, "I move to Oslo.", config); // the model reads the first turn as well
+
+  auto first_turn = std::string{};
+  for (const auto& s : engine.get_state_history(agent, config)) { // newest first
+    std::cout << "step " << s.point->step << ": " << s.values->messages.size() << " messages\n";
+    if (s.next.empty()) // nothing is left to run: the end of a turn
+      first_turn = s.point->id;
+  }
+
+  config.thread = ss::thread_options{.checkpoint_id = first_turn};
+  auto branch = engine.invoke(agent, "I move to Lima.", config);
+  for (const auto& m : branch.state.messages)
+    std::cout << ss::text_of(m) << '\n';
+}
