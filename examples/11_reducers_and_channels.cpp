@@ -52,5 +52,5 @@ int main() {
   });
   c.edge(ss::start, compare);
   auto done = engine.invoke(c.compile(), {prices <<= {30, 18, 45}});
-  std::cout << ss::get(lowest, done) << " euros\n";
+  std::cout << ss::get(lowest, done.state) << " euros\n";
 }

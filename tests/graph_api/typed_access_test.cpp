@@ -199,6 +199,9 @@ BOOST_AUTO_TEST_CASE(channel_handles_refuse_states_of_other_graphs) {
   const auto text = other.last_value<std::string>("text", "");
   const auto ended = e.try_invoke(g.compile(), {});
   BOOST_TEST(ss::get(n, ended) == 5);
+  BOOST_TEST(ss::get(n, ended.state) == 5);
+  BOOST_CHECK_THROW(static_cast<void>(ss::get(text, ended.state)), ss::graph_error);
+  BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::channel_values{})), ss::graph_error);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(same_type, ended)), ss::graph_error);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(text, ended)), ss::graph_error);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::run_result<ss::channel_values>{})), ss::graph_error);

@@ -30,6 +30,15 @@ private:
   state_view state_;
 };
 
+/// Returns the value of a channel in the state of a channel_graph. Valid as long as the state.
+/// Throws graph_error if there is no state, or if it is of another graph.
+template <class T, class Held>
+[[nodiscard]] const Held& get(channel_handle<T, Held> from, const channel_values& values) {
+  if (!values)
+    detail::throw_other_graph();
+  return get(from, *values);
+}
+
 /// The command of a channel_graph, and the result of its nodes; see command.
 template <>
 struct command<channel_values> {
