@@ -22,7 +22,7 @@ enum class text_format : std::uint8_t { string, block };
 /// @return an error for a block that the form cannot represent: an image by id, a file by URL,
 /// video, a plain-text document
 /// Source: `convert_to_openai_messages` in langchain-core 1.7.2, messages/utils.py.
-[[nodiscard]] result<json::array> to_openai_messages(const message_list&, text_format);
+[[nodiscard]] result<json::array> to_openai_messages(const message_list&, text_format format);
 
 /// Returns the chat-completions role of a message: user, assistant, system, developer, tool,
 /// function, or the role of a chat message.

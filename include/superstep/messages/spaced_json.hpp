@@ -13,7 +13,7 @@ enum class charset : std::uint8_t { ascii, unicode };
 
 /// Appends JSON with a space after each comma and colon, as Python's json.dumps() writes it. Models
 /// are trained on this format, so tool arguments in prompts use it. With charset::ascii all other
-/// characters are escaped as \uXXXX.
+/// characters are escaped as `\uXXXX`.
 void append_spaced_json(std::string& out, const json::value&, charset);
 /// Returns the text that append_spaced_json() appends.
 [[nodiscard]] std::string to_spaced_json(const json::value&, charset = charset::unicode);

@@ -122,7 +122,7 @@ public:
   }
 
   /// Adds a node. The body takes `const Input&`, optionally `const run_config&` and `runtime`, and
-  /// returns update<State>, set<…>(…), command<State> or nothing, or a task<> of
+  /// returns update<State>, `set<&State::field>(…)`, command<State> or nothing, or a `task<>` of
   /// these.
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
