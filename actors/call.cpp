@@ -38,7 +38,7 @@ std::optional<json::value> conversation::ask(const json::value& question) {
       return answer;
     }
   }
-  asked.push_back({std::move(id), question});
+  interrupts.push_back({std::move(id), question});
   stopped = true;
   return std::nullopt;
 }
@@ -62,7 +62,7 @@ void call::pass_on(std::vector<interrupt> questions) {
   const auto lock = std::scoped_lock{mine.mutex};
   mine.stopped = true;
   for (auto& q : questions)
-    mine.asked.push_back(std::move(q));
+    mine.interrupts.push_back(std::move(q));
 }
 
 task_place_ptr call::place() {
@@ -72,15 +72,15 @@ task_place_ptr call::place() {
 
 void call::start_nested(program_ptr below_table, write_list with, completer<nested_outcome> done) {
   has_nested = true;
-  home_lane.nest(*this, std::move(below_table), std::move(with), std::move(done));
+  owner_lane.nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
 
-void call::come_home() noexcept {
-  home_lane.post(this);
+void call::return_to_lane() noexcept {
+  owner_lane.post(this);
 }
 
 void call::arrive(lane& l) {
-  l.call_came_home(*this);
+  l.on_call_returned(*this);
 }
 
 std::stop_token call::stop_token() {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lane_message.hpp"
-#include "shell.hpp"
+#include "pooled_actor.hpp"
 
 #include <superstep/actors/debug.hpp>
 #include <superstep/actors/event_stream.hpp>
@@ -30,9 +30,9 @@ struct conversation {
   std::mutex mutex; ///< forked calls of one task may ask at once
   std::vector<json::value> answers;
   std::size_t next = 0; ///< the answer for the next question
-  std::vector<interrupt> asked;
+  std::vector<interrupt> interrupts;
   bool was_answered = false;
-  bool stopped = false; ///< for the questions in `asked`, or for a breakpoint below
+  bool stopped = false; ///< for the questions in `interrupts`, or for a breakpoint below
 
   [[nodiscard]] std::optional<json::value> ask(const json::value& question);
 };
@@ -40,7 +40,7 @@ struct conversation {
 /// One body on its way: an activation of a node, a Send, or a call forked by another body.
 ///
 /// A lane has one call record for bodies that it runs in place. When a body turns out to wait or to
-/// block, the record goes with it (it gets a "flight") and the lane takes another. Everything that
+/// block, the record goes with it (it is detached) and the lane takes another. Everything that
 /// a body may still touch after its call was given up hangs on the record: state, input, config,
 /// table.
 ///
@@ -49,7 +49,7 @@ struct conversation {
 /// lane's. Records are never freed before their lane, so a stale pointer with a stale generation
 /// can be told apart.
 struct alignas(64) call final : lane_message, call_services {
-  explicit call(superstep::lane& l) : home_lane{l} { at.owner = this; }
+  explicit call(superstep::lane& l) : owner_lane{l} { at.owner = this; }
 
   // The body's, while it runs.
   body_input input;
@@ -58,7 +58,7 @@ struct alignas(64) call final : lane_message, call_services {
   bool ended = false;      ///< the body has ended; otherwise it waits
   bool was_short = false;  ///< it was a job, and not worth a thread
   bool gave_up = false;    ///< it will not go on: it has asked and got no answer
-  bool is_dressed = false; ///< has a sink, a conversation or a run above it
+  bool has_observers = false; ///< has a sink, a conversation or a run above it
   bool has_nested = false; ///< it has asked for a run below it
   bool is_timed = false;   ///< it has a time limit; set before the body starts, like the next
   bool heartbeats_only = false;
@@ -69,23 +69,23 @@ struct alignas(64) call final : lane_message, call_services {
   task<void> forked; ///< set: a forked call; `out` is unused
 
   // The lane's.
-  home at;
+  execution_context at;
   run* owner = nullptr; ///< null: free, or given up
   call* parent = nullptr;
   call* first_fork = nullptr; ///< calls that its body has forked and that have not ended
   call* next_fork = nullptr;
   call* prev_fork = nullptr;
   boost::intrusive_ptr<fork_join> join;
-  shell_ptr actor;
+  pooled_actor_ptr actor;
   std::uint32_t generation = 0;
   std::uint32_t parent_generation = 0;
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< place in run::open
   call_state state = call_state::idle;
   bool begun = false;      ///< the body was started; a queued one was not
-  bool is_away = false;    ///< its body is on, or queued for, a thread that is not the lane's
+  bool is_offloaded = false; ///< its body is on, or queued for, a thread that is not the lane's
   wait_ptr stashed;        ///< ended while the body was still on its way to suspend
-  bool has_flight = false; ///< counted in run::flights and listed in run::open
+  bool is_detached = false; ///< counted in run::detached_calls and listed in run::open
 
   // What keeps the body's world alive when the run goes on without it.
   std::shared_ptr<const run_config> config;
@@ -104,12 +104,12 @@ struct alignas(64) call final : lane_message, call_services {
   std::atomic<bool> claimed{false};
   [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
 
-  superstep::lane& home_lane;
+  superstep::lane& owner_lane;
 
   /// Starts the body or resumes its coroutine. The only function that runs user code of nodes.
   void advance(std::coroutine_handle<> frame) noexcept;
   /// A thread that is not (or no longer) its lane's has run the body: tells the lane.
-  void come_home() noexcept;
+  void return_to_lane() noexcept;
   void arrive(superstep::lane&) override;
   /// The lane destroys what the body has left (lane::let_go()).
   void refuse(superstep::lane&) noexcept override {}
@@ -144,12 +144,12 @@ public:
     stashed.reset();
     join.reset();
   }
-  void undress() noexcept {
+  void detach_observers() noexcept {
     sink.reset();
     below.reset();
     talk.reset();
     failure.reset();
-    is_dressed = false;
+    has_observers = false;
   }
   void forget_stop() noexcept {
     stopper_.reset();

@@ -13,9 +13,10 @@ namespace superstep {
 
 /// An actor somebody holds, and the engine it must not outlive.
 struct actor_ref::held {
-  held(std::shared_ptr<engine_core> c, shell_ptr a) : core{std::move(c)}, actor{std::move(a)} {}
+  held(std::shared_ptr<engine_core> c, pooled_actor_ptr a)
+      : core{std::move(c)}, actor{std::move(a)} {}
   std::shared_ptr<engine_core> core;
-  shell_ptr actor;
+  pooled_actor_ptr actor;
 };
 
 void actor_ref::exit() const {
@@ -33,7 +34,7 @@ void actor_ref::monitor(std::function<void()> down) const {
 }
 
 bool actor_ref::is_alive() const {
-  return !shell_of(actor_->actor).is_dead();
+  return !pooled_actor_of(actor_->actor).is_dead();
 }
 
 std::uint64_t actor_ref::id() const {
@@ -55,8 +56,8 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
   auto found = answer->get_future();
   core_->on_lane(handle.lane_, [this, handle, answer = std::move(answer)](lane& l) {
     auto all = std::vector<actor_info>{};
-    const auto add = [&](const shell_ptr& s, actor_kind kind, call_state state, std::string node,
-                         std::string task) {
+    const auto add = [&](const pooled_actor_ptr& s, actor_kind kind, call_state state,
+                         std::string node, std::string task) {
       auto ref = actor_ref{};
       ref.actor_ = std::make_shared<actor_ref::held>(core_, s);
       all.push_back({std::move(ref), kind, state, std::move(node), std::move(task)});

@@ -43,9 +43,9 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);
   if (config.recursion_limit < 1)
     throw graph_error{make_run_error(errc::invalid_argument, "recursion_limit must be at least 1")};
-  auto& home = core_->choose_lane();
+  auto& target = core_->choose_lane();
   auto request = run_request{};
-  request.table = lane::current == &home ? home.pin(table) : table;
+  request.table = lane::current == &target ? target.pin(table) : table;
   request.input = std::move(input);
   request.config =
       std::allocate_shared<const run_config>(cache_line_allocator<run_config>{}, std::move(config));
@@ -62,7 +62,7 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
     request.sink = request.guard;
   }
   const auto events = request.sink; // the run may have ended before it is told who waits for room
-  const auto t = core_->submit(home, std::move(request));
+  const auto t = core_->submit(target, std::move(request));
   if (events) {
     events->on_room([core = std::weak_ptr<engine_core>{core_}, t] {
       if (const auto alive = core.lock())
@@ -70,7 +70,7 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
     });
   }
   auto handle = run_handle{};
-  handle.core_ = home.anchor();
+  handle.core_ = target.anchor();
   handle.run_ = t.number;
   handle.lane_ = t.lane;
   return handle;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "crew.hpp"
 #include "lane.hpp"
+#include "thread_pool.hpp"
 #include "watcher.hpp"
 
 #include <superstep/actors/engine_options.hpp>
@@ -50,7 +50,7 @@ public:
   [[nodiscard]] const std::vector<boost::intrusive_ptr<lane>>& lanes() const noexcept {
     return lanes_;
   }
-  [[nodiscard]] crew& threads() noexcept { return threads_; }
+  [[nodiscard]] thread_pool& threads() noexcept { return threads_; }
   [[nodiscard]] bool add_job(call& c) { return threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
   [[nodiscard]] std::size_t live_runs() const noexcept;
@@ -61,7 +61,7 @@ private:
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;
   // What is written as runs come and go stands apart from what every lane reads.
-  alignas(64) crew threads_;
+  alignas(64) thread_pool threads_;
   alignas(64) watcher watcher_;
   alignas(64) std::atomic<std::uint32_t> next_lane_{0}; // for runs from outside
 };

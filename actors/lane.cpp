@@ -14,15 +14,15 @@ namespace {
 
 class death_notice final : public lane_message {
 public:
-  explicit death_notice(const tenancy& t) : tenant_{t} {}
+  explicit death_notice(const actor_assignment& t) : assignment_{t} {}
   void arrive(lane& l) override {
-    l.actor_died(tenant_);
+    l.actor_died(assignment_);
     delete this;
   }
   void refuse(lane&) noexcept override { delete this; }
 
 private:
-  tenancy tenant_;
+  actor_assignment assignment_;
 };
 
 class fork_request final : public lane_message {
@@ -87,7 +87,7 @@ void lane::let_go() noexcept {
   alarms_.clear();
   ready_.clear();
   drop_waits(waits_.close()); // one that ends later is dropped where it ends
-  free_shells_.clear();
+  free_actors_.clear();
   for (auto& c : calls_) {
     c->drop_body(); // of bodies that suspended after the lane was closed
     c->actor.reset();
@@ -113,7 +113,7 @@ void lane::close() noexcept {
   }
 }
 
-void lane::post_death(const tenancy& t) noexcept {
+void lane::post_death(const actor_assignment& t) noexcept {
   post(new death_notice{t});
 }
 
@@ -132,7 +132,7 @@ void lane::wake_at(time_point when, wait_ptr w) noexcept {
   resume_soon(std::move(w));
 }
 
-void lane::fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) {
+void lane::fork(execution_context& parent, task<void> body, boost::intrusive_ptr<fork_join> join) {
   post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)});
 }
 
@@ -140,7 +140,7 @@ void lane::nest(call& parent, program_ptr table, write_list input, completer<nes
   post(new nest_request{parent, std::move(table), std::move(input), std::move(done)});
 }
 
-void lane::give_up(home& at) noexcept {
+void lane::give_up(execution_context& at) noexcept {
   static_cast<call*>(at.owner)->gave_up = true;
 }
 
@@ -154,7 +154,7 @@ void lane::wake() noexcept {
   woken_.notify_one();
 }
 
-void lane::serve(crew_member& by, bool took_over) {
+void lane::serve(worker& by, bool took_over) {
   server_.store(&by, std::memory_order_release);
   current = this;
   if (took_over)
@@ -270,7 +270,7 @@ bool lane::is_stale(const alarm& at) noexcept {
   case alarm_kind::sleeper:
     return at.sleeper->abandoned();
   case alarm_kind::call_time:
-    return at.timed->generation != at.generation || !at.timed->has_flight;
+    return at.timed->generation != at.generation || !at.timed->is_detached;
   case alarm_kind::step_limit:
     return at.whose->generation != at.generation || at.whose->state.step() != at.step;
   case alarm_kind::deadline:
@@ -342,7 +342,7 @@ lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
     current = this;
     return kept::yes;
   }
-  c.come_home(); // the lane is somebody else's: nothing here may be touched any more
+  c.return_to_lane(); // another thread may serve the lane now: touch nothing of it
   return kept::no;
 }
 
@@ -351,14 +351,14 @@ void lane::adopt_interrupted() {
   auto& r = *c.owner;
   c.state = call_state::running;
   learn(c, slow_node / 2);
-  if (!c.has_flight) {
-    give_flight(r, c);
+  if (!c.is_detached) {
+    detach(r, c);
     in_place_ = &take_call();
   }
-  went_away(c);
+  on_offloaded(c);
   // From here on exits, monitors and messages reach the actor although its body is not back.
   if (c.actor)
-    shell_of(c.actor).release();
+    pooled_actor_of(c.actor).release();
   queue_first(r);
 }
 

@@ -6,7 +6,7 @@
 #include "run.hpp"
 
 #include <superstep/actors/engine_options.hpp>
-#include <superstep/base/execution.hpp>
+#include <superstep/base/executor.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -22,7 +22,7 @@
 namespace superstep {
 
 class engine_core;
-class crew_member;
+class worker;
 
 /// One lane per core: owns its runs, their calls, actors and alarms, without locks, because one
 /// thread at a time serves it.
@@ -30,10 +30,10 @@ class crew_member;
 /// Invariant: between serve() and a body lie only frames that hold nothing. Where a run stands is
 /// data (run, next task, call record). A body that blocks keeps its thread; the watcher gives the
 /// lane to another thread, which goes on with the run's next task, while the old thread, when its
-/// body returns at last, finds the guard taken and goes back to the crew without touching the lane.
-/// So nothing in turn(), drive() or what they call may have a destructor that matters across
-/// guarded(), and `kept::no` must be returned at once.
-class lane final : public execution {
+/// body returns at last, finds the guard taken and goes back to the thread pool without touching
+/// the lane. So nothing in turn(), drive() or what they call may have a destructor that matters
+/// across guarded(), and `kept::no` must be returned at once.
+class lane final : public executor {
 public:
   enum class kept : bool { no, yes };
 
@@ -42,11 +42,12 @@ public:
 
   // Any thread.
   void post(lane_message* m) noexcept;
-  void post_death(const tenancy& t) noexcept;
+  void post_death(const actor_assignment& t) noexcept;
   void resume_soon(wait_ptr w) noexcept override;
   void wake_at(time_point when, wait_ptr w) noexcept override;
-  void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override;
-  void give_up(home& at) noexcept override;
+  void fork(execution_context& parent, task<void> body,
+            boost::intrusive_ptr<fork_join> join) override;
+  void give_up(execution_context& at) noexcept override;
   void nest(call& parent, program_ptr table, write_list input, completer<nested_outcome> done);
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();
@@ -73,7 +74,7 @@ public:
   }
 
   // The thread that serves it.
-  void serve(crew_member& by, bool took_over);
+  void serve(worker& by, bool took_over);
 
   // The watcher.
   [[nodiscard]] std::uint64_t guard() const noexcept {
@@ -83,9 +84,7 @@ public:
   [[nodiscard]] bool take_over(std::uint64_t seen) noexcept {
     return guard_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
   }
-  [[nodiscard]] crew_member* server() const noexcept {
-    return server_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] worker* server() const noexcept { return server_.load(std::memory_order_acquire); }
   void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
 
   /// By its own thread: once in a while.
@@ -103,8 +102,8 @@ public:
   void drain_run(std::uint64_t number, const std::string& reason);
   void run_was_saved(std::uint64_t number);
   void thread_was_taken(std::uint64_t number, result<lease_ptr> got);
-  void actor_died(const tenancy& t);
-  void call_came_home(call& c);
+  void actor_died(const actor_assignment& t);
+  void on_call_returned(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
                   boost::intrusive_ptr<fork_join> join);
   void begin_nested(call& parent, std::uint32_t generation, program_ptr table, write_list input,
@@ -176,7 +175,7 @@ private:
   // lane_runs.cpp: coordinators.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
-  void look_again(run& r);
+  void reschedule_if_ready(run& r);
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
   bool barrier(run& r);
   bool advance_step(run& r);
@@ -200,22 +199,22 @@ private:
   static void share_resources(const run& r, nesting& below);
   [[nodiscard]] bool finish_step(run& r);
   [[nodiscard]] bool fails_to_save(run& r);
-  [[nodiscard]] bool waits_for_saver(run& r);
+  [[nodiscard]] bool waits_for_checkpointer(run& r);
   void fail_step(run& r, const error& refused);
   [[nodiscard]] bool announce_step(run& r);
   [[nodiscard]] bool begin_step(run& r);
   void end_out_of_steps(run& r);
   void tell_barrier(run& r);
   void end_early(run& r);
-  [[nodiscard]] static bool is_lone(const run& r) noexcept;
+  [[nodiscard]] static bool is_single_task(const run& r) noexcept;
   [[nodiscard]] bool settles(run& r);
   static void note_activity(const run& r) noexcept;
-  void went_away(call& c) noexcept;
-  void came_back(call& c);
-  void stop_run(run& r, std::vector<interrupt> asked);
+  void on_offloaded(call& c) noexcept;
+  void on_returned(call& c);
+  void stop_run(run& r, std::vector<interrupt> interrupts);
   [[nodiscard]] static bool stops_at(const run& r, std::uint8_t when) noexcept;
   void stop_with_questions(run& r);
-  void task_asked(run& r, std::uint32_t number, conversation& talk);
+  void on_task_interrupted(run& r, std::uint32_t number, conversation& talk);
 
   /// Calls a user's code that is not a body. What it throws is noted and ends the run at the next
   /// ends_broken(). Such code never runs above a body: no frame of a lane owns anything there.
@@ -247,7 +246,7 @@ private:
 
   // lane_events.cpp: what streams are told.
   [[nodiscard]] static run_event event_of(const run& r, stream_mode mode);
-  void tell_asked(run& r, std::uint32_t number, const std::vector<interrupt>& asked);
+  void report_interrupts(run& r, std::uint32_t number, const std::vector<interrupt>& interrupts);
   void tell_start(run& r, std::uint32_t number);
   void tell_finish(run& r, std::uint32_t number, const node_output& output,
                    const run_error* failure);
@@ -275,13 +274,13 @@ private:
   [[nodiscard]] kept start_fork(call& c);
   [[nodiscard]] kept resume(wait_ptr&& w);
   void prepare_call(run& r, call& c, std::uint32_t number);
-  void dress(run& r, call& c, std::uint32_t number);
+  void attach_observers(run& r, call& c, std::uint32_t number);
   static void give_failure(run& r, call& c, std::uint32_t number);
   void after_in_place(run& r, call& c);
-  void send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number);
-  void give_flight(run& r, call& c);
-  void drop_flight(call& c);
-  void finish_flight(call& c);
+  void send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number);
+  void detach(run& r, call& c);
+  void drop_detached(call& c);
+  void finish_detached(call& c);
   void abandon(call& c);
   void actor_of_call_died(run& r, call& c);
   void forget_run(const run& r) noexcept;
@@ -289,9 +288,9 @@ private:
   void learn_heavy(const call& c) noexcept;
   [[nodiscard]] call& take_call();
   void free_call(call& c);
-  [[nodiscard]] shell_ptr take_shell(actor_kind kind, run& r);
-  void give_back(shell_ptr&& s) noexcept;
-  [[nodiscard]] shell_ptr& node_actor(run& r, std::uint32_t node);
+  [[nodiscard]] pooled_actor_ptr take_actor(actor_kind kind, run& r);
+  void give_back(pooled_actor_ptr&& s) noexcept;
+  [[nodiscard]] pooled_actor_ptr& node_actor(run& r, std::uint32_t node);
 
   engine_core& core_;
   const engine_options& options_;
@@ -307,7 +306,7 @@ private:
   std::vector<run*> free_runs_;
   std::vector<std::unique_ptr<call>> calls_;
   std::vector<call*> free_calls_;
-  std::vector<shell_ptr> free_shells_;
+  std::vector<pooled_actor_ptr> free_actors_;
   call* in_place_ = nullptr; // the record for bodies run in place
   call* running_ = nullptr;  // whose body the guard is about
   wait_ptr resuming_;        // scratch of turn()
@@ -322,7 +321,7 @@ private:
   alignas(64) inbox<lane_message> messages_;
   inbox<wait> waits_;
   std::atomic<bool> asleep_{false};
-  std::atomic<crew_member*> server_{nullptr};
+  std::atomic<worker*> server_{nullptr};
   alignas(64) std::atomic<std::size_t> load_{0};
   std::atomic<std::uint64_t> numbers_{0};
   std::shared_ptr<const std::weak_ptr<engine_core>> anchor_;

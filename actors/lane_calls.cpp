@@ -21,7 +21,7 @@ call& lane::take_call() {
 
 /// Nobody but the lane knows the record any more: what its body left is destroyed.
 void lane::free_call(call& c) {
-  SUPERSTEP_ASSERT(!c.has_flight);
+  SUPERSTEP_ASSERT(!c.is_detached);
   ++c.generation; // calls that it has forked are none of its any more
   c.first_fork = nullptr;
   c.drop_body();
@@ -30,7 +30,7 @@ void lane::free_call(call& c) {
   c.gave_up = false;
   c.nested = 0;
   c.is_timed = false;
-  c.undress();
+  c.detach_observers();
   c.owner = nullptr;
   c.parent = nullptr;
   c.actor.reset();
@@ -47,40 +47,40 @@ void lane::free_call(call& c) {
   free_calls_.push_back(&c);
 }
 
-shell_ptr lane::take_shell(actor_kind kind, run& r) {
-  auto s = shell_ptr{};
-  if (free_shells_.empty()) {
-    s = make_shell(core_.system());
+pooled_actor_ptr lane::take_actor(actor_kind kind, run& r) {
+  auto s = pooled_actor_ptr{};
+  if (free_actors_.empty()) {
+    s = make_pooled_actor(core_.system());
   } else {
-    s = std::move(free_shells_.back());
-    free_shells_.pop_back();
+    s = std::move(free_actors_.back());
+    free_actors_.pop_back();
   }
-  shell_of(s).tenant = {kind, this, &r, nullptr, r.generation, 0, program::no_node};
+  pooled_actor_of(s).assignment = {kind, this, &r, nullptr, r.generation, 0, program::no_node};
   return s;
 }
 
-void lane::give_back(shell_ptr&& s) noexcept {
-  auto& actor = shell_of(s);
+void lane::give_back(pooled_actor_ptr&& s) noexcept {
+  auto& actor = pooled_actor_of(s);
   // Acquired: nobody runs it. Held by nobody: nobody can. Otherwise a late exit would kill the next
-  // tenant, so it is dropped and dies when its last holder lets go.
-  if (options_.pool_actors && free_shells_.size() < options_.pooled_actors_max &&
+  // assignment, so it is dropped and dies when its last holder lets go.
+  if (options_.pool_actors && free_actors_.size() < options_.pooled_actors_max &&
       actor.try_acquire()) {
     const auto alone = actor.is_ours_alone();
-    actor.tenant = {};
+    actor.assignment = {};
     actor.release();
     if (alone && !actor.is_dead()) {
-      free_shells_.push_back(std::move(s));
+      free_actors_.push_back(std::move(s));
       return;
     }
   }
   s.reset();
 }
 
-shell_ptr& lane::node_actor(run& r, std::uint32_t node) {
+pooled_actor_ptr& lane::node_actor(run& r, std::uint32_t node) {
   auto& s = r.node_actors[node];
   if (!s) {
-    s = take_shell(actor_kind::node, r);
-    shell_of(s).tenant.node = node;
+    s = take_actor(actor_kind::node, r);
+    pooled_actor_of(s).assignment.node = node;
   }
   return s;
 }
@@ -116,8 +116,8 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.gave_up = false;
   c.nested = 0;
   c.has_nested = false;
-  if (c.is_dressed)
-    c.undress(); // the record was another run's
+  if (c.has_observers)
+    c.detach_observers(); // the record was another run's
   c.is_timed = false;
   const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
   auto& in = c.input;
@@ -139,12 +139,12 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.ns = nullptr;
   if ((sent != nullptr && sent->timeout_ms > 0) || r.table().times_nodes())
     set_limits(r, c);
-  if (!r.is_plain)
-    dress(r, c, number);
+  if (!r.is_fast_path)
+    attach_observers(r, c, number);
   if (c.actor) {
-    auto& tenant = shell_of(c.actor).tenant;
-    tenant.call = &c;
-    tenant.call_generation = c.generation;
+    auto& assignment = pooled_actor_of(c.actor).assignment;
+    assignment.call = &c;
+    assignment.call_generation = c.generation;
   }
 }
 
@@ -158,10 +158,10 @@ bool has_tag(const node_entry& node) {
 } // namespace
 
 /// What a call has only in a run that does not go the short way.
-void lane::dress(run& r, call& c, std::uint32_t number) {
+void lane::attach_observers(run& r, call& c, std::uint32_t number) {
   if (r.step.tasks[number].failed_node != step_task::pull)
     give_failure(r, c, number);
-  c.is_dressed = true;
+  c.has_observers = true;
   c.below = r.request.below;
   c.input.ns = c.below ? &c.below->ns : nullptr;
   c.streams_custom = r.streams(stream_mode::custom);
@@ -177,15 +177,15 @@ void lane::dress(run& r, call& c, std::uint32_t number) {
   }
 }
 
-/// A body was run in place and the lane kept: it has ended, or waits and gets a flight.
+/// A body was run in place and the lane kept: it has ended, or waits and is detached.
 void lane::after_in_place(run& r, call& c) {
-  auto* const s = c.actor ? &shell_of(c.actor) : nullptr;
+  auto* const s = c.actor ? &pooled_actor_of(c.actor) : nullptr;
   if (s != nullptr)
     s->release();
   if (!c.ended) {
     c.state = call_state::suspended;
     r.has_nested = c.has_nested;
-    give_flight(r, c);
+    detach(r, c);
     in_place_ = &take_call();
     return; // had an exit come meanwhile, its notice is on the way
   }
@@ -219,8 +219,8 @@ void lane::after_in_place(run& r, call& c) {
     learn(c, -1);
   if (talk && talk->stopped) {
     c.out.output = {};
-    task_asked(r, number, *talk);
-  } else if (r.is_plain && !c.out.output.to_parent) {
+    on_task_interrupted(r, number, *talk);
+  } else if (r.is_fast_path && !c.out.output.to_parent) {
     r.step.record(number, std::move(c.out.output));
   } else {
     task_ended(r, number, std::move(c.out.output));
@@ -228,28 +228,28 @@ void lane::after_in_place(run& r, call& c) {
 }
 
 /// A node known to be slow: its body goes to the job queue. @pre the actor is acquired
-void lane::send_to_jobs(run& r, shell_ptr&& actor, std::uint32_t number) {
+void lane::send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number) {
   auto& c = take_call();
   c.actor = std::move(actor);
   prepare_call(r, c, number);
   c.state = call_state::queued;
-  give_flight(r, c);
-  went_away(c);
-  shell_of(c.actor).release(); // dead now: its notice ends the call
+  detach(r, c);
+  on_offloaded(c);
+  pooled_actor_of(c.actor).release(); // dead now: its notice ends the call
   if (!core_.add_job(c)) { // no thread is to be had: the lane runs it, after what is ready already
-    came_back(c);
+    on_returned(c);
     ready_.push_back({nullptr, &c, nullptr, 0});
   }
 }
 
-void lane::give_flight(run& r, call& c) {
-  SUPERSTEP_ASSERT(!c.has_flight);
-  c.has_flight = true;
+void lane::detach(run& r, call& c) {
+  SUPERSTEP_ASSERT(!c.is_detached);
+  c.is_detached = true;
   c.open_index = static_cast<std::uint32_t>(r.open.size());
   r.open.push_back(&c);
-  ++r.flights;
+  ++r.detached_calls;
   if (c.parent == nullptr)
-    ++r.tasks_away;
+    ++r.detached_tasks;
   // What the body may touch when the run goes on without it.
   c.table = r.state.table_ptr();
   c.state_hold = r.state.state();
@@ -277,33 +277,33 @@ void unlink_fork(call& c) noexcept {
 
 } // namespace
 
-void lane::drop_flight(call& c) {
-  SUPERSTEP_ASSERT(c.has_flight && c.owner != nullptr);
+void lane::drop_detached(call& c) {
+  SUPERSTEP_ASSERT(c.is_detached && c.owner != nullptr);
   auto& open = c.owner->open;
   open[c.open_index] = open.back();
   open[c.open_index]->open_index = c.open_index;
   open.pop_back();
-  --c.owner->flights;
+  --c.owner->detached_calls;
   if (c.parent == nullptr)
-    --c.owner->tasks_away;
+    --c.owner->detached_tasks;
   else if (c.parent->generation == c.parent_generation)
     unlink_fork(c);
-  c.has_flight = false;
+  c.is_detached = false;
 }
 
 /// A call in flight has ended by itself.
-void lane::finish_flight(call& c) {
+void lane::finish_detached(call& c) {
   auto& r = *c.owner;
   const auto number = c.task_number;
   const auto join = std::move(c.join);
   const auto talk = std::move(c.talk);
   if (std::exchange(c.was_short, false))
     learn(c, -1);
-  drop_flight(c);
+  drop_detached(c);
   if (c.actor) {
     if (join || r.step.tasks[number].is_push())
       give_back(std::move(c.actor));
-    else if (shell_of(c.actor).is_dead())
+    else if (pooled_actor_of(c.actor).is_dead())
       r.node_actors[c.input.node].reset();
   }
   if (join) {
@@ -311,12 +311,12 @@ void lane::finish_flight(call& c) {
     join->one_done();
     return;
   }
-  if (r.first_end_ns == 0 && r.flights > 0)
+  if (r.first_end_ns == 0 && r.detached_calls > 0)
     r.first_end_ns = static_cast<std::uint64_t>(now().time_since_epoch().count());
   if (talk)
     r.keep_talk(number, talk);
   if (!c.failed && talk && talk->stopped) {
-    task_asked(r, number, *talk);
+    on_task_interrupted(r, number, *talk);
   } else if (c.failed) {
     task_failed(r, number, c.input, std::move(c.out.output),
                 error_of(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
@@ -326,7 +326,7 @@ void lane::finish_flight(call& c) {
     task_ended(r, number, std::move(c.out.output));
   }
   free_call(c);
-  look_again(r);
+  reschedule_if_ready(r);
 }
 
 /// Ends a call from outside (exit, cancel, deadline, a sibling's failure). A body that waits is
@@ -336,8 +336,8 @@ void lane::abandon(call& c) {
   while (c.first_fork != nullptr) // its forked calls go first
     abandon(*c.first_fork);
   const auto join = std::move(c.join);
-  came_back(c);
-  drop_flight(c);
+  on_returned(c);
+  drop_detached(c);
   c.owner = nullptr;
   if (c.actor) {
     if (join || r.step.tasks[c.task_number].is_push())
@@ -361,14 +361,14 @@ void lane::abandon(call& c) {
     join->one_done();
 }
 
-void lane::call_came_home(call& c) {
+void lane::on_call_returned(call& c) {
   if (c.owner == nullptr) { // given up meanwhile
     free_call(c);
     return;
   }
-  came_back(c);
+  on_returned(c);
   if (c.ended) {
-    finish_flight(c);
+    finish_detached(c);
     return;
   }
   c.state = call_state::suspended;
@@ -386,7 +386,7 @@ lane::kept lane::resume(wait_ptr&& w) {
     c.stashed = std::move(w);
     return kept::yes;
   }
-  auto& s = shell_of(c.actor);
+  auto& s = pooled_actor_of(c.actor);
   if (!s.try_acquire()) {
     if (!s.is_dead()) // it handles a message just now
       ready_.push_back({nullptr, nullptr, std::move(w), 0});
@@ -405,7 +405,7 @@ lane::kept lane::resume(wait_ptr&& w) {
   c.state = call_state::suspended;
   s.release();
   if (c.ended && !s.is_dead()) // dead: its notice is on the way and fails the call
-    finish_flight(c);
+    finish_detached(c);
   return kept::yes;
 }
 
@@ -416,7 +416,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
     join->one_done();
     return;
   }
-  SUPERSTEP_ASSERT(parent.has_flight);
+  SUPERSTEP_ASSERT(parent.is_detached);
   auto& r = *parent.owner;
   auto& c = take_call();
   c.owner = &r;
@@ -426,7 +426,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   link_fork(parent, c);
   c.join = std::move(join);
   c.config = r.request.config;
-  c.is_dressed = true;
+  c.has_observers = true;
   c.sink = parent.sink;
   c.streams_custom = parent.streams_custom;
   c.streams_messages = parent.streams_messages;
@@ -437,13 +437,13 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   c.input.services = &c;
   c.forked = std::move(body);
   c.forked.start_in(c.at);
-  c.actor = take_shell(actor_kind::tool, r);
-  shell_of(c.actor).tenant.call = &c;
-  shell_of(c.actor).tenant.call_generation = c.generation;
-  shell_of(c.actor).tenant.node = parent.input.node;
+  c.actor = take_actor(actor_kind::tool, r);
+  pooled_actor_of(c.actor).assignment.call = &c;
+  pooled_actor_of(c.actor).assignment.call_generation = c.generation;
+  pooled_actor_of(c.actor).assignment.node = parent.input.node;
   c.begun = true;
   c.state = call_state::queued;
-  give_flight(r, c);
+  detach(r, c);
   ready_.push_back({nullptr, &c, nullptr, 0});
 }
 
@@ -454,12 +454,12 @@ lane::kept lane::start_fork(call& c) {
   }
   learn_heavy(c);
   if (c.input.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >= slow_node) {
-    went_away(c);
+    on_offloaded(c);
     if (core_.add_job(c))
       return kept::yes;
-    came_back(c);
+    on_returned(c);
   }
-  auto& s = shell_of(c.actor);
+  auto& s = pooled_actor_of(c.actor);
   if (!s.try_acquire()) {
     if (!s.is_dead())
       ready_.push_back({nullptr, &c, nullptr, 0});
@@ -472,12 +472,12 @@ lane::kept lane::start_fork(call& c) {
   s.release();
   if (c.ended && !s.is_dead()) {
     learn(c, -1);
-    finish_flight(c);
+    finish_detached(c);
   }
   return kept::yes;
 }
 
-void lane::actor_died(const tenancy& t) {
+void lane::actor_died(const actor_assignment& t) {
   auto& r = *t.run;
   if (!r.live || r.generation != t.run_generation)
     return;
@@ -494,7 +494,7 @@ void lane::actor_died(const tenancy& t) {
   // A node's actor between two calls. A tool's has no call left, so nobody misses it; neither is a
   // node's missed when the call that died with it was answered for already (its place is empty).
   if (t.kind != actor_kind::node || !r.node_actors[t.node] ||
-      !shell_of(r.node_actors[t.node]).is_dead())
+      !pooled_actor_of(r.node_actors[t.node]).is_dead())
     return;
   error.node = error.task = r.table().node(t.node).name;
   error.text = "the actor of node '" + error.node + "' was told to exit while it was idle (step " +
@@ -516,14 +516,14 @@ void lane::actor_of_call_died(run& r, call& c) {
   abandon(c);
   if (!was_fork)
     task_failed(r, number, input, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
-  look_again(r);
+  reschedule_if_ready(r);
 }
 
 /// The record for bodies in place keeps what it served last; nothing of an ended run may linger.
 void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
     in_place_->input.table = nullptr;
-    in_place_->undress();
+    in_place_->detach_observers();
     in_place_->config.reset();
     in_place_->sink.reset();
   }

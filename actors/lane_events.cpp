@@ -56,10 +56,11 @@ void lane::tell_update(run& r, std::uint32_t number, const node_output& output, 
 }
 
 /// A task has asked, or (no_task) the run stops at a breakpoint.
-void lane::tell_asked(run& r, std::uint32_t number, const std::vector<interrupt>& asked) {
+void lane::report_interrupts(run& r, std::uint32_t number,
+                             const std::vector<interrupt>& interrupts) {
   if (r.streams(stream_mode::updates)) {
     auto event = event_of(r, stream_mode::updates);
-    event.asked = asked;
+    event.interrupts = interrupts;
     r.request.sink->push(std::move(event));
   }
   if (number == no_task)
@@ -67,7 +68,7 @@ void lane::tell_asked(run& r, std::uint32_t number, const std::vector<interrupt>
   if (r.streams(stream_mode::values)) {
     auto event = event_of(r, stream_mode::values);
     event.state = r.state.state();
-    event.asked = asked;
+    event.interrupts = interrupts;
     r.request.sink->push(std::move(event));
   }
   if (!r.streams(stream_mode::tasks))
@@ -75,7 +76,7 @@ void lane::tell_asked(run& r, std::uint32_t number, const std::vector<interrupt>
   auto event = event_of(r, stream_mode::tasks);
   event.at = run_event::phase::ended;
   event.node = r.table().node(r.step.tasks[number].node).name;
-  event.asked = asked;
+  event.interrupts = interrupts;
   r.request.sink->push(std::move(event));
 }
 
@@ -117,7 +118,7 @@ void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
 /// Tells how a task ended: at once, or when the barrier has held. A task that was tried again comes
 /// too late to be told of when the step fails.
 void lane::tell(run& r, run_event&& event, const step_task& t) {
-  if ((r.is_lone || t.attempt > 1) && !event.is_cached)
+  if ((r.is_single_task || t.attempt > 1) && !event.is_cached)
     r.held.push_back(std::move(event));
   else
     r.request.sink->push(std::move(event));
@@ -125,9 +126,9 @@ void lane::tell(run& r, run_event&& event, const step_task& t) {
 
 void lane::emit_checkpoint(run& r) {
   auto event = event_of(r, stream_mode::checkpoints);
-  event.point = r.thread->at();
-  event.step = event.point->step;
-  event.state = event.point->state;
+  event.checkpoint = r.thread->at();
+  event.step = event.checkpoint->step;
+  event.state = event.checkpoint->state;
   for (const auto& t : r.step.tasks)
     event.next.push_back(r.table().node(t.node).name);
   r.request.sink->push(std::move(event));
@@ -173,7 +174,7 @@ void lane::show(run& r, const std::vector<std::uint32_t>& changed) {
 void lane::tell_barrier(run& r) {
   auto event = event_of(r, stream_mode::debug);
   event.data = json::object{
-      {"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.flights}};
+      {"event", "barrier"}, {"answered", r.step.finished.size()}, {"in_flight", r.detached_calls}};
   r.request.sink->push(std::move(event));
 }
 
@@ -195,7 +196,7 @@ void lane::emit_step(run& r) {
   event.data = json::object{{"event", activated.empty() ? "end" : "step"},
                             {"activated", std::move(activated)},
                             {"halted", names_of(r.table(), halted)},
-                            {"in_flight", r.flights}};
+                            {"in_flight", r.detached_calls}};
   r.request.sink->push(std::move(event));
 }
 

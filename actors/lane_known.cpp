@@ -127,13 +127,13 @@ void lane::cache_output(run& r, std::uint32_t number, const node_output& output)
                      {output.targets.begin(), output.targets.end()},
                      output.sends},
                     node.options.cache->ttl});
-  if (!r.is_lone || !r.thread || !r.thread->keeper())
+  if (!r.is_single_task || !r.thread || !r.thread->checkpointer())
     cache_late(r, std::exchange(r.late, {}));
 }
 
 /// Stores the answers of the tasks that the run abandons as it ends.
 void lane::keep_answers(run& r) {
-  if (!r.thread || !r.thread->keeper())
+  if (!r.thread || !r.thread->checkpointer())
     return;
   for (const auto* const c : r.open) {
     if (!c->talk || c->join)
@@ -174,8 +174,8 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
   if (const auto* talk = r.find_talk(number)) {
     if (talk->was_answered) // kept when the task failed, so that it does not ask again
       record.answers = talk->answers;
-    if (output == nullptr && !talk->asked.empty())
-      record.asked = talk->asked;
+    if (output == nullptr && !talk->interrupts.empty())
+      record.interrupts = talk->interrupts;
   }
   r.thread->tell(std::move(record));
 }

@@ -43,11 +43,11 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   below->path.push_back(node);
   below->ns = nested_namespace(parent_ns, how, node, key, parent.nested++);
   if (r.thread && how != persistence::none) {
-    below->keeper = r.thread->keeper();
+    below->checkpointer = r.thread->checkpointer();
     below->id_prefix = r.thread->at() ? r.thread->at()->id : std::string{};
     below->is_persistent = how == persistence::per_thread;
     // A run that goes back in time does again what its subgraphs did: they take their input.
-    below->told_to_resume = (r.thread->is_first_step() && !below->travel) || t.attempt > 1;
+    below->must_resume = (r.thread->is_first_step() && !below->travel) || t.attempt > 1;
   }
   below->above = &r;
   below->above_generation = r.generation;
@@ -67,7 +67,7 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   }
   const auto number = expect_run();
   request.done = [done](raw_result raw) {
-    done(nested_outcome{std::move(raw.shown), std::move(raw.error), std::move(raw.asked),
+    done(nested_outcome{std::move(raw.shown), std::move(raw.error), std::move(raw.interrupts),
                         std::move(raw.to_parent)});
   };
   begin_run(number, std::move(request));

@@ -71,7 +71,7 @@ void lane::set_limits(const run& r, call& c) {
   c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-/// A call got a flight: it may take long. @pre it is a task's own, not forked
+/// A call was detached: it may take long. @pre it is a task's own, not forked
 void lane::watch_time(const run& r, call& c) {
   if (!c.is_timed)
     return;
@@ -85,7 +85,7 @@ void lane::watch_time(const run& r, call& c) {
 
 /// An alarm of a call that is still in flight: it has taken too long, or gets the next alarm.
 void lane::look_at_time(call& c) {
-  if (c.owner == nullptr || !c.has_flight)
+  if (c.owner == nullptr || !c.is_detached)
     return;
   auto& r = *c.owner;
   const auto limit = timeout_of(r, c).value_or(timeout_policy{});
@@ -122,7 +122,7 @@ void lane::look_at_time(call& c) {
     r.keep_abandoned_talk(number, *c.talk);
   abandon(c);
   task_failed(r, number, input, {}, std::move(error));
-  look_again(r);
+  reschedule_if_ready(r);
 }
 
 void lane::watch_step(run& r) {
@@ -144,7 +144,7 @@ bool lane::begin_handler(run& r, std::uint32_t number, const run_error& error) {
     return false;
   if (r.thread)
     tell_thread(r, number, nullptr, &error);
-  r.is_lone = false;
+  r.is_single_task = false;
   if (r.streams(stream_mode::tasks))
     tell_finish(r, number, {}, &error);
   become_handler(r, number, std::make_shared<const run_error>(error));
@@ -160,7 +160,7 @@ void lane::become_handler(run& r, std::uint32_t number, std::shared_ptr<const ru
   t.failed_node = t.node;
   t.node = r.table().node(t.node).handler;
   t.attempt = 1;
-  r.is_plain = false;
+  r.is_fast_path = false;
   r.handled.insert_or_assign(number, std::move(why));
 }
 
@@ -169,7 +169,7 @@ void lane::give_failure(run& r, call& c, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   if (const auto found = r.handled.find(number); found != r.handled.end())
     c.failure = found->second;
-  c.is_dressed = true;
+  c.has_observers = true;
   c.input.failure = &c.failure;
   if (!r.table().node(t.node).takes_payload && r.table().node(t.failed_node).takes_payload)
     c.input.payload = nullptr;

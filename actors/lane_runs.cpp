@@ -15,7 +15,7 @@ constexpr auto pinned_max = std::size_t{8};
 
 /// Looks at the siblings of a failed task, a turn of the lane apart, without one of them moving,
 /// before they count as waiting: what was ready at the first has had its turn at the second.
-constexpr auto quiet_looks_max = std::uint32_t{2};
+constexpr auto idle_polls_max = std::uint32_t{2};
 
 /// How long a failed step waits for siblings whose bodies are running on other threads: longer than
 /// any moment for which the machine may hold up a short body, and short for somebody who waits.
@@ -66,19 +66,19 @@ void lane::note_activity(const run& r) noexcept {
 }
 
 /// The body of a call goes on, or waits to go on, on a thread that is not the lane's.
-void lane::went_away(call& c) noexcept {
-  SUPERSTEP_ASSERT(!c.is_away && c.owner != nullptr);
-  c.is_away = true;
-  ++c.owner->away;
-  each_above(*c.owner, [](const nested_in& at) { ++at.above->away; });
+void lane::on_offloaded(call& c) noexcept {
+  SUPERSTEP_ASSERT(!c.is_offloaded && c.owner != nullptr);
+  c.is_offloaded = true;
+  ++c.owner->offloaded;
+  each_above(*c.owner, [](const nested_in& at) { ++at.above->offloaded; });
 }
 
 /// It has ended, waits, or is given up: a failed run above it that is patient looks again.
-void lane::came_back(call& c) {
-  if (!std::exchange(c.is_away, false))
+void lane::on_returned(call& c) {
+  if (!std::exchange(c.is_offloaded, false))
     return;
   const auto count = [this](run& r) {
-    --r.away;
+    --r.offloaded;
     if (r.failure || r.to_parent)
       queue(r);
   };
@@ -131,46 +131,46 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
   r.next_task = 0;
-  r.away = 0;
-  r.is_patient = false;
-  r.tasks_away = 0;
-  r.tasks_away_max = config.max_concurrency;
+  r.offloaded = 0;
+  r.draining_siblings = false;
+  r.detached_tasks = 0;
+  r.detached_tasks_max = config.max_concurrency;
   r.drained_for.clear();
   r.stats.steps = 0;
   r.stats.tasks = 0;
   r.node_actors.resize(r.request.table->nodes().size());
-  r.coordinator = take_shell(actor_kind::coordinator, r);
+  r.coordinator = take_actor(actor_kind::coordinator, r);
   live_.emplace(number, &r);
   if (below != nullptr)
     r.link_below();
   if (config.deadline && below == nullptr)
     set_alarm(alarm_kind::deadline, now() + *config.deadline, r);
-  r.is_plain = false;
+  r.is_fast_path = false;
   r.has_moved = true;
   r.stops_after = false;
   if (!begin_state(r) || !set_breakpoints(r))
     return;
   find_resources(r);
   const auto& set = config.thread;
-  const auto& keeper = below != nullptr           ? below->keeper
-                       : set && set->checkpointer ? set->checkpointer
-                                                  : r.table().options().checkpointer;
-  if (keeper && below == nullptr && config.thread_id.empty()) {
+  const auto& checkpointer = below != nullptr           ? below->checkpointer
+                             : set && set->checkpointer ? set->checkpointer
+                                                        : r.table().options().checkpointer;
+  if (checkpointer && below == nullptr && config.thread_id.empty()) {
     end_run(r, make_run_error(errc::invalid_argument,
                               "graph '" + r.table().name() +
                                   "' keeps threads: say which one (run_config::thread_id)"));
     return;
   }
-  if (keeper || r.request.input.what() != run_input::kind::writes) {
+  if (checkpointer || r.request.input.what() != run_input::kind::writes) {
     r.thread = std::make_unique<thread_run>(
-        keeper, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
+        checkpointer, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
         set ? set->durability : durability::async);
     r.keeps_writes = true;
     take_thread(r);
     return;
   }
-  r.is_plain = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink &&
-               !r.table().times_nodes() && r.table().options().step_timeout.count() == 0;
+  r.is_fast_path = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink &&
+                   !r.table().times_nodes() && r.table().options().step_timeout.count() == 0;
   if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
     end_run(r, make_run_error(begun.error().code, begun.error().text));
     return;
@@ -264,15 +264,15 @@ std::uint32_t lane::take_task(run& r) noexcept {
 }
 
 /// A call has ended: the barrier may be near, or a task may be started that had to wait.
-void lane::look_again(run& r) {
-  if (r.live && (r.flights == 0 || r.has_to_start()))
+void lane::reschedule_if_ready(run& r) {
+  if (r.live && (r.detached_calls == 0 || r.has_to_start()))
     queue(r);
 }
 
 void lane::drain_run(std::uint64_t number, const std::string& reason) {
   if (auto* const r = find_run(number)) {
     r->drained_for = "Graph drained: " + reason;
-    r->is_plain = false;
+    r->is_fast_path = false;
   }
 }
 
@@ -303,7 +303,7 @@ lane::kept lane::drive(run& r) {
         end_early(r);
       return kept::yes;
     }
-    if (r.flights > 0 || r.waiting > 0) {
+    if (r.detached_calls > 0 || r.waiting > 0) {
       if (r.first_end_ns == 0 && !r.step.finished.empty())
         r.first_end_ns = now_ns();
       return kept::yes;
@@ -326,8 +326,8 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
   if (t.node != program::no_node) {
     const auto& node = r.table().node(t.node);
     learn_heavy(c); // about the body before this one, which was heavy
-    c.actor = t.is_push() ? take_shell(actor_kind::tool, r) : node_actor(r, t.node);
-    auto& s = shell_of(c.actor);
+    c.actor = t.is_push() ? take_actor(actor_kind::tool, r) : node_actor(r, t.node);
+    auto& s = pooled_actor_of(c.actor);
     if (!s.try_acquire()) {
       if (!s.is_dead()) { // it handles a message just now
         c.actor.reset();
@@ -387,7 +387,7 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     return;
   if (r.thread)
     tell_thread(r, number, &written, &error);
-  r.is_lone = false;
+  r.is_single_task = false;
   if (!written.writes.empty())
     tell_update(r, number, written);
   if (r.streams(stream_mode::tasks))
@@ -408,19 +408,19 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
 /// nothing but the lane, so that no timing shows, and are cancelled when they wait. A body that was
 /// held up, and therefore taken to another thread, is given a while for the same reason.
 bool lane::settles(run& r) {
-  if (r.flights == 0 && r.waiting == 0)
+  if (r.detached_calls == 0 && r.waiting == 0)
     return false;
-  if (r.thread && r.thread->keeper())
+  if (r.thread && r.thread->checkpointer())
     return true;
-  if (r.away > 0) {
-    r.quiet_looks = 0;
-    if (!std::exchange(r.is_patient, true))
+  if (r.offloaded > 0) {
+    r.idle_polls = 0;
+    if (!std::exchange(r.draining_siblings, true))
       set_alarm(alarm_kind::patience, now() + patience_time, r);
     return true;
   }
   if (std::exchange(r.seen_activity, r.activity) != r.activity)
-    r.quiet_looks = 0;
-  else if (++r.quiet_looks > quiet_looks_max)
+    r.idle_polls = 0;
+  else if (++r.idle_polls > idle_polls_max)
     return false;
   queue(r);
   return true;
@@ -435,7 +435,7 @@ void lane::end_early(run& r) {
 }
 
 void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
-  if (r.is_plain && !output.to_parent) {
+  if (r.is_fast_path && !output.to_parent) {
     r.step.record(number, std::move(output));
     return;
   }
@@ -465,26 +465,27 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
 }
 
 /// A task has asked and got no answer. It runs again, from its beginning, when there is one.
-void lane::task_asked(run& r, std::uint32_t number, conversation& talk) {
+void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk) {
   if (r.thread)
     tell_thread(r, number, nullptr, nullptr);
-  if (!talk.asked.empty())
-    tell_asked(r, number, talk.asked);
-  if (!r.asked)
-    r.asked.emplace();
-  r.asked->insert(r.asked->end(), talk.asked.begin(), talk.asked.end());
+  if (!talk.interrupts.empty())
+    report_interrupts(r, number, talk.interrupts);
+  if (!r.interrupts)
+    r.interrupts.emplace();
+  r.interrupts->insert(r.interrupts->end(), talk.interrupts.begin(), talk.interrupts.end());
 }
 
 namespace {
 
-/// Calls a saver for a run that has ended: what it throws is the run's error, if it has none.
+/// Calls a checkpointer for a run that has ended: what it throws is the run's error, if it has
+/// none.
 template <class Call>
 void attempt(raw_result& raw, Call call) {
   auto error = std::optional<run_error>{};
   try {
     call();
     return;
-  } catch (const saver_error& e) {
+  } catch (const checkpoint_error& e) {
     error = make_run_error(e.code(), e.what());
   } catch (...) {
     error = error_of_user_code("the checkpointer", std::current_exception(), 0);
@@ -496,22 +497,22 @@ void attempt(raw_result& raw, Call call) {
 /// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
 std::function<void(raw_result)> after_saving(thread_run& thread,
                                              std::function<void(raw_result)> done) {
-  if (!thread.keeper())
+  if (!thread.checkpointer())
     return done;
   struct ending {
     raw_result raw;
     lease_ptr lease;
   };
-  return [keeper = thread.keeper(), key = thread.key(), lease = thread.give_up_lease(),
+  return [checkpointer = thread.checkpointer(), key = thread.key(), lease = thread.give_up_lease(),
           done = std::move(done)](raw_result raw) mutable {
     auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
-    const auto tell = [keeper, key, done, held] {
-      attempt(held->raw, [&] { keeper->check(key); });
+    const auto tell = [checkpointer, key, done, held] {
+      attempt(held->raw, [&] { checkpointer->check(key); });
       held->lease.reset(); // whoever is told may go on with the thread
       call_back(done, std::move(held->raw));
     };
     auto is_saving = false;
-    attempt(held->raw, [&] { is_saving = keeper->when_saved(key, tell); });
+    attempt(held->raw, [&] { is_saving = checkpointer->when_saved(key, tell); });
     if (!is_saving)
       tell();
   };
@@ -519,7 +520,7 @@ std::function<void(raw_result)> after_saving(thread_run& thread,
 
 /// What was held back until the end of the run is saved. The error that it ends with.
 std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
-  r.thread->close(!error && !r.asked, !r.request.below || r.request.below->is_persistent);
+  r.thread->close(!error && !r.interrupts, !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())
     error = make_run_error(r.thread->failure()->code, r.thread->failure()->text);
   return error;
@@ -529,7 +530,7 @@ std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
 
 void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
-  SUPERSTEP_ASSERT(error || r.to_parent || r.flights == 0);
+  SUPERSTEP_ASSERT(error || r.to_parent || r.detached_calls == 0);
   r.live = false;
   r.queued = false; // an entry in the ready queue is of this generation and will be skipped
   r.failure.reset();
@@ -550,7 +551,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   if (r.thread)
     error = close_thread(r, std::move(error));
   auto result = raw_result{r.state.take_state(),       std::move(error),
-                           std::exchange(r.stats, {}), std::exchange(r.asked, std::nullopt),
+                           std::exchange(r.stats, {}), std::exchange(r.interrupts, std::nullopt),
                            std::move(r.shown),         std::move(r.to_parent)};
   if (std::exchange(r.is_shown, false) && !result.shown)
     result.shown = result.state;

@@ -13,21 +13,21 @@ bool lane::barrier(run& r) {
   if (r.first_end_ns != 0) {
     r.stats.barrier_wait_ns.push_back(now_ns() - std::exchange(r.first_end_ns, 0));
   }
-  if (shell_of(r.coordinator).is_dead())
+  if (pooled_actor_of(r.coordinator).is_dead())
     return false; // its death notice is in the inbox and ends the run
-  if (!r.is_plain && r.streams(stream_mode::debug))
+  if (!r.is_fast_path && r.streams(stream_mode::debug))
     tell_barrier(r);
-  if (r.asked) {
+  if (r.interrupts) {
     stop_with_questions(r);
     return false;
   }
-  if (!r.is_plain && ends_broken(r))
+  if (!r.is_fast_path && ends_broken(r))
     return false;
   if (auto applied = apply(r.state, r.step); !applied) {
     fail_step(r, applied.error());
     return false;
   }
-  return r.is_plain || finish_step(r);
+  return r.is_fast_path || finish_step(r);
 }
 
 /// A barrier has held: who streams or keeps the run is told. False when the run has ended.
@@ -49,7 +49,7 @@ bool lane::finish_step(run& r) {
   return true;
 }
 
-/// Whether a saver refused something of the run, which then ends.
+/// Whether a checkpointer refused something of the run, which then ends.
 bool lane::fails_to_save(run& r) {
   if (!r.thread || !r.thread->failure())
     return false;
@@ -58,11 +58,11 @@ bool lane::fails_to_save(run& r) {
 }
 
 /// Whether the run has to wait until what it gave is on the disk. Its lane goes on with others.
-bool lane::waits_for_saver(run& r) {
-  if (!r.thread || !r.thread->keeper() || r.thread->when() != durability::sync)
+bool lane::waits_for_checkpointer(run& r) {
+  if (!r.thread || !r.thread->checkpointer() || r.thread->when() != durability::sync)
     return false;
   call_user(r, "the checkpointer", [&] {
-    r.is_saving = r.thread->keeper()->when_saved(
+    r.is_saving = r.thread->checkpointer()->when_saved(
         r.thread->key(), [core = core_.weak_from_this(), number = r.number, lane = index_] {
           if (const auto alive = core.lock())
             alive->saved({number, lane});
@@ -85,18 +85,18 @@ bool lane::stops_at(const run& r, std::uint8_t when) noexcept {
 }
 
 /// The run stops before its end and can be resumed if it is kept.
-void lane::stop_run(run& r, std::vector<interrupt> asked) {
-  if (asked.empty() && !r.request.below) // nobody was asked: a breakpoint, told once, by the root
-    tell_asked(r, no_task, asked);
-  r.asked = std::move(asked);
+void lane::stop_run(run& r, std::vector<interrupt> interrupts) {
+  if (interrupts.empty() && !r.request.below) // a breakpoint: reported once, by the root
+    report_interrupts(r, no_task, interrupts);
+  r.interrupts = std::move(interrupts);
   end_run(r, std::nullopt);
 }
 
 /// Tasks have asked and all have ended. What their siblings gave is not applied: the thread keeps
 /// it until the step is resumed. The outermost graph shows it.
 void lane::stop_with_questions(run& r) {
-  auto asked = std::move(*r.asked);
-  r.asked.reset();
+  auto interrupts = std::move(*r.interrupts);
+  r.interrupts.reset();
   if (!r.step.finished.empty() && !r.request.below) {
     const auto wrote = std::ranges::any_of(
         r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
@@ -107,13 +107,13 @@ void lane::stop_with_questions(run& r) {
     if (wrote)
       emit_values(r);
   }
-  stop_run(r, std::move(asked));
+  stop_run(r, std::move(interrupts));
 }
 
 /// Before a cancelled run ends: when the nodes of all open tasks say what these have given, the
 /// step counts. So tool calls have answers, and the history is whole. False when the run has ended.
 bool lane::apply_cancelled(run& r, const run_error& why) {
-  if (r.asked || r.failure || r.to_parent || r.step.tasks.empty())
+  if (r.interrupts || r.failure || r.to_parent || r.step.tasks.empty())
     return true;
   auto given = std::vector<std::pair<std::uint32_t, node_output>>{};
   auto has_ended = std::vector<bool>(r.step.tasks.size());
@@ -144,7 +144,7 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
     abandon(*r.open.back());
   for (auto& [number, output] : given)
     task_ended(r, number, std::move(output));
-  return !apply_step(r) || r.is_plain || finish_step(r);
+  return !apply_step(r) || r.is_fast_path || finish_step(r);
 }
 
 /// The same for the runs below it, which stand for tasks of its own, and then for itself.
@@ -160,9 +160,9 @@ bool lane::apply_cancelled_below(run& r, const run_error& why) {
 /// Prepares the next super-step. False when the run has ended or pauses.
 bool lane::advance_step(run& r) {
   r.next_task = 0;
-  r.quiet_looks = 0;
+  r.idle_polls = 0;
   const auto next = prepare(r.state, r.step);
-  if (!r.is_plain && !announce_step(r))
+  if (!r.is_fast_path && !announce_step(r))
     return false;
   if (next != next_step::run) {
     if (next == next_step::done)
@@ -171,19 +171,19 @@ bool lane::advance_step(run& r) {
       end_out_of_steps(r);
     return false;
   }
-  if (!r.is_plain && !r.drained_for.empty()) {
+  if (!r.is_fast_path && !r.drained_for.empty()) {
     end_run(r, make_run_error(graph_errc::drained, std::move(r.drained_for), r.state.step()));
     return false;
   }
   ++r.stats.steps;
   r.stats.tasks += r.step.tasks.size();
-  return r.is_plain || begin_step(r);
+  return r.is_fast_path || begin_step(r);
 }
 
 /// A step was prepared, whether or not it will be run. False when the run has ended.
 bool lane::announce_step(run& r) {
   r.handled.clear();
-  if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->keeper())
+  if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->checkpointer())
     emit_checkpoint(r);
   if (std::exchange(r.stops_after, false)) {
     stop_run(r, {});
@@ -209,10 +209,10 @@ bool lane::begin_step(run& r) {
       tell_start(r, i);
   if (r.thread || r.cache != nullptr)
     begin_known(r);
-  r.is_lone = is_lone(r);
+  r.is_single_task = is_single_task(r);
   if (ends_broken(r))
     return false;
-  const auto waits = waits_for_saver(r);
+  const auto waits = waits_for_checkpointer(r);
   return !ends_broken(r) && !waits && !r.paused;
 }
 
@@ -223,7 +223,7 @@ void lane::end_out_of_steps(run& r) {
   end_run(r, make_run_error(graph_errc::recursion_limit, std::move(text), r.state.step()));
 }
 
-bool lane::is_lone(const run& r) noexcept {
+bool lane::is_single_task(const run& r) noexcept {
   if (r.streams(stream_mode::custom) || r.streams(stream_mode::messages) ||
       r.streams(stream_mode::subgraphs))
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's dealings with savers: taking a thread, taking it up, waiting until it is saved.
+// A lane's dealings with checkpointers: taking a thread, taking it up, waiting until it is saved.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -11,9 +11,9 @@ namespace superstep {
 
 namespace {
 
-/// A lease between the saver that grants it and the run that waits for it. Where the run is gone,
-/// letting go of the lease grants the thread to the next run in line, which may be gone as well:
-/// the leases are let go of one after another, so that a long line does not grow the stack.
+/// A lease between the checkpointer that grants it and the run that waits for it. Where the run is
+/// gone, letting go of the lease grants the thread to the next run in line, which may be gone as
+/// well: the leases are let go of one after another, so that a long line does not grow the stack.
 class granted_lease {
 public:
   explicit granted_lease(result<lease_ptr> got) : got_{std::move(got)} {}
@@ -47,8 +47,8 @@ private:
 /// A run writes its thread alone, the runs below it included. Where another has the thread, this
 /// one waits, and its lane goes on.
 void lane::take_thread(run& r) {
-  const auto& keeper = r.thread->keeper();
-  if (!keeper || r.request.below) {
+  const auto& checkpointer = r.thread->checkpointer();
+  if (!checkpointer || r.request.below) {
     begin_with(r, lease_ptr{});
     return;
   }
@@ -73,7 +73,7 @@ void lane::take_thread(run& r) {
       });
   };
   try {
-    keeper->take(r.thread->key().thread_id, set ? set->on_busy : when_in_use::wait, arrived);
+    checkpointer->take(r.thread->key().thread_id, set ? set->on_busy : busy_policy::wait, arrived);
   } catch (...) {
     const auto cause = std::current_exception();
     arrived(error{failure_code(cause, graph_errc::user_code_failed),

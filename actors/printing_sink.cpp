@@ -9,14 +9,14 @@
 namespace superstep {
 
 printing_sink::printing_sink(program_ptr table, std::shared_ptr<event_sink> reader,
-                             stream_mode asked)
-    : table_{std::move(table)}, reader_{std::move(reader)}, asked_{asked} {}
+                             stream_mode wanted)
+    : table_{std::move(table)}, reader_{std::move(reader)}, wanted_{wanted} {}
 
 void printing_sink::push(run_event e) {
   // One write a line: lines of runs on several lanes do not mix.
   if (const auto line = to_debug_line(e, *table_); !line.empty())
     std::clog << line << std::flush;
-  if (reader_ && includes(asked_, e.mode))
+  if (reader_ && includes(wanted_, e.mode))
     reader_->push(std::move(e));
 }
 

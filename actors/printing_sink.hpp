@@ -17,7 +17,7 @@ public:
   static constexpr auto modes = stream_mode::updates | stream_mode::values;
 
   /// @param reader may be null
-  printing_sink(program_ptr table, std::shared_ptr<event_sink> reader, stream_mode asked);
+  printing_sink(program_ptr table, std::shared_ptr<event_sink> reader, stream_mode wanted);
 
   void push(run_event e) override;
   [[nodiscard]] bool is_full() const override;
@@ -26,7 +26,7 @@ public:
 private:
   const program_ptr table_;
   const std::shared_ptr<event_sink> reader_;
-  const stream_mode asked_;
+  const stream_mode wanted_;
 };
 
 } // namespace superstep

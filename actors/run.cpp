@@ -62,7 +62,7 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   if (kept != talks.end()) { // another attempt asks the same questions again
     auto& talk = *kept->second;
     talk.next = 0;
-    talk.asked.clear();
+    talk.interrupts.clear();
     talk.stopped = false;
     return kept->second;
   }
@@ -78,7 +78,7 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   }
   talk->place.ns = thread->key().ns;
   talk->place.task = thread->task_key(path);
-  talk->place.journal = thread->keeper();
+  talk->place.journal = thread->checkpointer();
   talk->given = thread->answers_for(path);
   if (const auto* known = thread->find(path))
     talk->answers = known->answers;

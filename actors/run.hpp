@@ -2,7 +2,7 @@
 #pragma once
 
 #include "guarded_sink.hpp"
-#include "shell.hpp"
+#include "pooled_actor.hpp"
 
 #include <superstep/actors/event_stream.hpp>
 #include <superstep/actors/run_event.hpp>
@@ -66,26 +66,26 @@ struct run_request {
 };
 
 /// One live run: the coordinator's data. Owned by its lane, which alone touches it. Records are
-/// reused; `generation` tells the tenants apart.
+/// reused; `generation` distinguishes the assignments.
 struct alignas(64) run {
   std::uint64_t number = 0;
   std::uint32_t generation = 0;
   bool live = false;
   bool queued = false;    ///< stands in the lane's queue
   bool paused = false;    ///< waits for the reader of its stream
-  bool is_saving = false; ///< waits for its saver
+  bool is_saving = false; ///< waits for its checkpointer
   run_request request;
   run_state state;
   super_step step;
   std::uint32_t next_task = 0;  ///< the next task of the step to be started
-  std::uint32_t flights = 0;    ///< calls of this run that are not in place
-  std::uint32_t tasks_away = 0; ///< those of them that no other call has forked
+  std::uint32_t detached_calls = 0; ///< calls of this run that are not in place
+  std::uint32_t detached_tasks = 0; ///< those of them that no other call has forked
   std::vector<call*> open;      ///< these calls
   run* first_below = nullptr; ///< runs below its tasks that have not ended
   run* next_below = nullptr;  ///< the next one below the same run
   run* prev_below = nullptr;
-  shell_ptr coordinator;
-  std::vector<shell_ptr> node_actors; ///< by node; made when first activated
+  pooled_actor_ptr coordinator;
+  std::vector<pooled_actor_ptr> node_actors; ///< by node; made when first activated
   run_stats stats;
   std::vector<std::uint32_t> again;   ///< tasks whose next attempt is due
   std::uint32_t waiting = 0;          ///< tasks whose next attempt is not due yet
@@ -98,23 +98,24 @@ struct alignas(64) run {
   /// One task of the step is run, and nothing of it is told at once. As in the reference, which
   /// runs such a task where it prepares steps: its events come when the barrier has held, and a run
   /// that is kept has cached its output only after the next step has looked.
-  bool is_lone = false;
+  bool is_single_task = false;
   std::vector<run_event> held; ///< also of tasks that were tried again: a failed step drops them
   std::vector<late_output> late;
   std::uint32_t activity = 0;      ///< counts what its calls and nested runs do
   std::uint32_t seen_activity = 0; ///< what a failed step had seen of it
-  std::uint32_t quiet_looks = 0;   ///< how often it saw nothing new
-  std::uint32_t away = 0;          ///< bodies of it and of runs below it on other threads
-  bool is_patient = false;         ///< it has failed and gives these a while to end
+  std::uint32_t idle_polls = 0;    ///< how often it saw nothing new
+  std::uint32_t offloaded = 0;     ///< bodies of it and of runs below it on other threads
+  bool draining_siblings = false;  ///< it has failed and gives these a while to end
   bool has_nested = false;         ///< the task started last has begun a run below it
   bool stops_after = false;        ///< the step that was applied has a breakpoint behind it
   /// The short way: nobody streams or keeps it, nothing stops or times it, no handler runs in it.
-  bool is_plain = false;
+  bool is_fast_path = false;
   bool keeps_writes = false; ///< what each task wrote is wanted after its branches
   superstep::store* memory = nullptr;
   write_cache* cache = nullptr;
   bool has_moved = false;                      ///< something has changed since the last breakpoint
-  std::optional<std::vector<interrupt>> asked; ///< by tasks of this step: the run stops after it
+  /// by tasks of this step: the run stops after it
+  std::optional<std::vector<interrupt>> interrupts;
   std::shared_ptr<const value> to_parent;
   /// Conversations of tasks that are tried again, and keys of outputs to be cached, by task.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
@@ -122,7 +123,7 @@ struct alignas(64) run {
   /// Why tasks failed whose error handlers run in their places.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   std::string drained_for;          ///< set: it stops before its next step
-  std::uint32_t tasks_away_max = 0; ///< run_config::max_concurrency; 0: none
+  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0: none
   std::uint64_t first_end_ns = 0;   ///< of the step: when its first task ended while others flew
 
   static constexpr std::uint8_t stop_before = 1;
@@ -133,7 +134,8 @@ struct alignas(64) run {
   /// Whether a task may be started now: one is left, and not too many are under way.
   [[nodiscard]] bool has_to_start() const noexcept {
     return (next_task < step.tasks.size() || !again.empty()) &&
-           (tasks_away_max == 0 || (tasks_away < tasks_away_max && !failure && !to_parent));
+           (detached_tasks_max == 0 ||
+            (detached_tasks < detached_tasks_max && !failure && !to_parent));
   }
   /// Adds itself to, or takes itself from, the runs below another.
   void link_below() noexcept;

@@ -29,7 +29,7 @@ tool_interceptor all_reviews(const agent_spec& spec) {
 compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_model_ptr& model,
                                             const tool_list& tools, agent_graph_options given) {
   auto run = tool_node_options{};
-  run.around = all_reviews(spec);
+  run.wrap_call = all_reviews(spec);
   run.calls_at_once = spec.limits.tool_calls; // a call that waits for a person does not count
   auto options = agent_options<chat_state>{};
   options.rules = agent_rules::create_react_agent;

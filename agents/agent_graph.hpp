@@ -3,7 +3,7 @@
 
 #include <superstep/agents/agent_spec.hpp>
 #include <superstep/agents/agent_state.hpp>
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/graph.hpp>
 
@@ -12,7 +12,7 @@
 namespace superstep::detail {
 
 struct agent_graph_options {
-  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<store> memory{};
   /// Whether it follows the agent_context of its runs. An agent that is a tool does not: the
   /// context is for the agent that calls it.

@@ -43,8 +43,9 @@ tool_output answer_of(const nested_outcome& ended) {
 
 /// The surroundings are held: their run is what the agent runs below.
 task<tool_output> run_agent(program_ptr table, write_list input,
-                            std::shared_ptr<const tool_surroundings> around) {
-  auto running = run_nested(detail::runtime_access::services(*around->run), std::move(table), std::move(input));
+                            std::shared_ptr<const tool_environment> environment) {
+  auto running = run_nested(detail::runtime_access::services(*environment->run), std::move(table),
+                            std::move(input));
   const auto ended = co_await running;
   co_return answer_of(ended);
 }
@@ -63,11 +64,12 @@ public:
     return {{"run", injection::source::runtime, {}, {}}};
   }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    if (!context.around || !context.around->run)
+    if (!context.environment || !context.environment->run)
       throw tool_exception{"an agent as a tool needs a graph that runs the node of tools"};
     auto input = chat_state{};
     input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
-    return run_agent(table_, detail::input_writes(std::move(input)).writes, std::move(context.around));
+    return run_agent(table_, detail::input_writes(std::move(input)).writes,
+                     std::move(context.environment));
   }
 
 private:

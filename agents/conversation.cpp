@@ -16,10 +16,11 @@ const message_list& messages_of(const state_snapshot& from) {
 
 } // namespace
 
-compiled_graph<chat_state> make_conversation(const agent& from, std::shared_ptr<saver> keeper,
+compiled_graph<chat_state> make_conversation(const agent& from,
+                                             std::shared_ptr<superstep::checkpointer> checkpointer,
                                              std::shared_ptr<store> memory) {
   auto options = detail::agent_graph_options{};
-  options.checkpointer = std::move(keeper);
+  options.checkpointer = std::move(checkpointer);
   options.memory = std::move(memory);
   return detail::make_agent_graph(from.spec(), from.model(), from.tools(), std::move(options));
 }
@@ -28,7 +29,7 @@ conversation_state look_at(const compiled_graph<chat_state>& conversation,
                            const std::string& thread_id) {
   const auto found = get_state(detail::program_of(conversation), {thread_id});
   auto out = conversation_state{};
-  if (!found.point)
+  if (!found.checkpoint)
     return out;
   out.messages = messages_of(found);
   out.questions = found.interrupts();

@@ -26,7 +26,7 @@ public:
     std::function<void(const tool_call&)> discard; // empty: nobody counts
   };
   /// @param at where the model is asked
-  early_calls(ways how, home& at) : how_{std::move(how)}, at_{at} {}
+  early_calls(ways how, execution_context& at) : how_{std::move(how)}, at_{at} {}
 
   /// Starts the calls that this piece has completed.
   void hear(const message_chunk& piece);
@@ -41,7 +41,7 @@ private:
     boost::intrusive_ptr<fork_join> join;
   };
   ways how_;
-  home& at_;
+  execution_context& at_;
   call_listener listener_;
   std::vector<started> started_;
 };

@@ -37,7 +37,8 @@ early_tools::early_tools(tool_node tools, std::vector<std::string> names)
     : tools_{std::move(tools)}, names_{std::move(names)} {}
 
 std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
-                                                home& at, const react::context_ptr& asked) {
+                                                execution_context& at,
+                                                const react::context_ptr& asked) {
   if (rt.remaining_steps() < 2)
     return nullptr;
   auto ways = early_calls::ways{};
@@ -78,7 +79,8 @@ std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,
   return told;
 }
 
-task<result<message>> hear_out(task<result<message>> asking, std::shared_ptr<early_calls> early) {
+task<result<message>> await_with_stream(task<result<message>> asking,
+                                        std::shared_ptr<early_calls> early) {
   auto reply = std::optional<result<message>>{};
   auto thrown = std::exception_ptr{};
   try {
@@ -99,9 +101,10 @@ early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) 
   if (names.empty())
     return nullptr;
   const auto& node = tools.node();
-  if (node.options().around)
-    refuse_options("early_tools: the tools have an interceptor (tool_node_options::around), which "
-                   "sees calls with the state they were made in; they start in their turn only");
+  if (node.options().wrap_call)
+    refuse_options(
+        "early_tools: the tools have an interceptor (tool_node_options::wrap_call), which "
+        "sees calls with the state they were made in; they start in their turn only");
   for (const auto& name : names) {
     const auto* tool = node.find(name);
     if (tool == nullptr)
@@ -113,8 +116,8 @@ early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) 
   }
   auto early = std::make_shared<const early_tools>(node, names);
   auto options = node.options();
-  options.known = [early, before = std::move(options.known)](const runtime& rt,
-                                                             const tool_call& call) {
+  options.precomputed_result = [early, before = std::move(options.precomputed_result)](
+                                   const runtime& rt, const tool_call& call) {
     auto answer = early->take(rt, call);
     return answer || !before ? answer : before(rt, call);
   };

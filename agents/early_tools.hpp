@@ -26,7 +26,7 @@ public:
   /// @param at where the model is asked
   /// @param asked what the caller of the run specifies; null: nothing
   [[nodiscard]] static std::shared_ptr<early_calls> begin(const react::early_ptr& tools,
-                                                          const runtime& rt, home& at,
+                                                          const runtime& rt, execution_context& at,
                                                           const react::context_ptr& asked);
 
   [[nodiscard]] message_ptr take(const runtime& rt, const tool_call& call) const {
@@ -45,7 +45,7 @@ private:
                                                  const std::shared_ptr<early_calls>& early);
 
 /// The answer of a model, once every call that was started early has ended, whatever it says.
-[[nodiscard]] task<result<message>> hear_out(task<result<message>> asking,
-                                             std::shared_ptr<early_calls> early);
+[[nodiscard]] task<result<message>> await_with_stream(task<result<message>> asking,
+                                                      std::shared_ptr<early_calls> early);
 
 } // namespace superstep

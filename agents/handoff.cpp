@@ -29,11 +29,11 @@ public:
   [[nodiscard]] bool commands_parent() const noexcept override { return true; }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    if (!context.around || !context.around->state)
+    if (!context.environment || !context.environment->state)
       throw std::logic_error{"a handoff needs the state of the agent that hands over"};
     auto written = tool_update{};
     auto& messages = written.messages.emplace();
-    for (const auto& m : context.around->state->messages("messages"))
+    for (const auto& m : context.environment->state->messages("messages"))
       messages.push_back(m);
     messages.push_back(tool_message("Successfully transferred to " + options_.agent,
                                     std::move(call.id), definition_.name));

@@ -126,12 +126,12 @@ tool_interceptor composed(std::vector<tool_interceptor> all) {
 }
 
 agent_tools with_middleware(const agent_tools& own, const tool_list& more,
-                            std::vector<tool_interceptor> around) {
+                            std::vector<tool_interceptor> wraps) {
   auto options = own.node().options();
-  const auto has_around = !around.empty();
-  around.push_back(std::move(options.around));
-  options.around = composed(std::move(around));
-  if (has_around && own.is_list())
+  const auto has_wraps = !wraps.empty();
+  wraps.push_back(std::move(options.wrap_call));
+  options.wrap_call = composed(std::move(wraps));
+  if (has_wraps && own.is_list())
     options.errors = errors_outside();
   auto tools = own.node().tools();
   tools.insert(tools.end(), more.begin(), more.end());

@@ -49,10 +49,10 @@ message_list with_calls_answered(message_list messages, std::string_view why) {
 std::size_t detail::end_open_calls(const program_ptr& table, const std::string& thread_id,
                                    std::string_view why, const messages_access& messages) {
   const auto now = get_state(table, {thread_id});
-  if (!now.point)
+  if (!now.checkpoint)
     return 0;
   // The edit drops what tasks of the unfinished step have given; so it says that once more.
-  const auto kept = get_state(table, {thread_id, now.point->id});
+  const auto kept = get_state(table, {thread_id, now.checkpoint->id});
   auto answers = message_list{};
   auto stopped = std::size_t{0};
   for (const auto& call : react::pending_calls(messages.read(*kept.state))) {

@@ -114,14 +114,14 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_pt
   follow(request, asked);
   auto calls = std::shared_ptr<early_calls>{};
   if (early) {
-    auto& at = co_await this_home{};
+    auto& at = co_await this_context{};
     calls = early_tools::begin(early, rt, at, asked);
   }
   auto told = observed_model::of(asked, request.turn);
   const auto told_pieces = listen(request, rt, calls);
   auto asking = turn.model->complete(std::move(request));
   if (calls)
-    asking = hear_out(std::move(asking), calls);
+    asking = await_with_stream(std::move(asking), calls);
   auto reply = co_await asking;
   told.reset();
   if (!reply && told_pieces && *told_pieces)
@@ -173,11 +173,11 @@ task<response_answer> ask_response(model_turn turn, response_format format, runt
 }
 
 void finish(message& answer, const std::string& agent, std::int64_t steps_left,
-            const tool_names& return_direct, bool is_asked_again) {
+            const tool_names& return_direct, bool will_retry_answer) {
   const auto& calls = answer.tool_calls;
   const auto all_end_the_run = std::ranges::all_of(
       calls, [&](const auto& call) { return return_direct.contains(call.name); });
-  const auto goes_on = !calls.empty() || is_asked_again;
+  const auto goes_on = !calls.empty() || will_retry_answer;
   if ((steps_left < 1 && all_end_the_run) || (steps_left < 2 && goes_on)) {
     auto apology = ai_message(no_more_steps);
     apology.id = std::move(answer.id);

@@ -58,11 +58,11 @@ tool_answer answered(const tool_call& call, std::string text) {
 
 task<tool_answer> review(review_options_ptr options, tool_request request, tool_execute execute) {
   if (request.tool != nullptr && reviews::is_meant(request.call, *options)) {
-    const auto* around = request.context.around.get();
-    if (around == nullptr || !around->run)
+    const auto* environment = request.context.environment.get();
+    if (environment == nullptr || !environment->run)
       throw std::logic_error{"a review needs a graph that runs the node of tools"};
     auto question = json::array(1, to_json(reviews::question_about(request.call, *options)));
-    auto asking = around->run->interrupt(std::move(question));
+    auto asking = environment->run->interrupt(std::move(question));
     const auto answer = co_await asking;
     auto said = reviews::read_response(only_response(answer), *options);
     if (said.type == human_response::kind::ignore)

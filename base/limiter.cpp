@@ -153,7 +153,7 @@ struct token_bucket {
 
 // The one at the head of the line looks again at least this often: tokens that others settle may
 // let it go earlier than it was told.
-constexpr auto look_again = std::chrono::milliseconds{250};
+constexpr auto poll_interval = std::chrono::milliseconds{250};
 
 } // namespace
 
@@ -201,13 +201,13 @@ task<void> rate_limiter::reserve(std::int64_t tokens) const {
 task<void> rate_limiter::wait_for_turn(std::shared_ptr<state> in, std::int64_t tokens) {
   auto line = in->head_of_line.acquire();
   const auto turn = co_await line;
-  auto& at = co_await this_home{};
+  auto& at = co_await this_context{};
   for (;;) {
     const auto now = at.where->now();
     const auto when = in->try_reserve(tokens, now);
     if (when <= now)
       co_return;
-    auto rest = sleep_until{std::min(when, now + look_again)};
+    auto rest = sleep_until{std::min(when, now + poll_interval)};
     co_await rest;
   }
 }

@@ -14,7 +14,7 @@ namespace superstep::detail {
 namespace {
 
 /// Runs coroutines on one thread: a queue of coroutines to resume and a list of timers.
-class thread_execution final : public execution {
+class thread_executor final : public executor {
 public:
   void resume_soon(wait_ptr w) noexcept override {
     {
@@ -35,8 +35,10 @@ public:
   }
 
   /// Starts the call immediately, inside the parent's call to fork().
-  void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override {
-    auto& call = calls_.emplace_back(std::move(body), std::move(join), home{parent.where, nullptr});
+  void fork(execution_context& parent, task<void> body,
+            boost::intrusive_ptr<fork_join> join) override {
+    auto& call = calls_.emplace_back(std::move(body), std::move(join),
+                                     execution_context{parent.where, nullptr});
     call.body.start_in(call.at);
     call.body.handle().resume();
     end_finished_calls();
@@ -63,9 +65,9 @@ public:
 private:
   /// A forked call with its execution context, which the coroutine refers to.
   struct forked {
-    forked(task<void> b, boost::intrusive_ptr<fork_join> j, home h)
+    forked(task<void> b, boost::intrusive_ptr<fork_join> j, execution_context h)
         : at{h}, body{std::move(b)}, join{std::move(j)} {}
-    home at;
+    execution_context at;
     task<void> body;
     boost::intrusive_ptr<fork_join> join;
   };
@@ -113,13 +115,14 @@ private:
 
 } // namespace
 
-boost::intrusive_ptr<execution> make_thread_execution() {
-  return new thread_execution{};
+boost::intrusive_ptr<executor> make_thread_executor() {
+  return new thread_executor{};
 }
 
-void drive(home& at, std::coroutine_handle<> frame, bool (*done)(void*), void* context) {
+void drive(execution_context& at, std::coroutine_handle<> frame, bool (*done)(void*),
+           void* context) {
   frame.resume();
-  static_cast<thread_execution*>(at.where)->run(done, context);
+  static_cast<thread_executor*>(at.where)->run(done, context);
 }
 
 } // namespace superstep::detail

@@ -43,7 +43,7 @@ result<void> check(const batch_options& options) {
 }
 
 /// Names one job for its whole life; the only random thing in its files.
-std::string new_run_id() {
+std::string new_job_id() {
   auto random = std::random_device{};
   auto id = std::string{"run-"};
   for (auto i = 0; i < 12; ++i)
@@ -54,7 +54,7 @@ std::string new_run_id() {
 job_header header_of(const batch_options& options, const input_facts& facts) {
   const auto& print = options.fingerprint;
   auto seconds = options.time->now().time_since_epoch() / std::chrono::seconds{1};
-  return {.run_id = new_run_id(),
+  return {.job_id = new_job_id(),
           .created = static_cast<std::int64_t>(seconds),
           .agent = digest_text(print.agent),
           .tools = digest_text(print.tools),
@@ -269,7 +269,7 @@ void batch_run::submit(input_row row, row_origin origin) {
     config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
-  row.request.job = files_.content.header->run_id;
+  row.request.job = files_.content.header->job_id;
   const auto slot = table_->begin(std::move(origin));
   ++rows_begun_;
   auto handle = runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
@@ -344,7 +344,7 @@ batch_progress batch_run::progress_now() const {
 batch_summary batch_run::summarise(feed_end end) const {
   const auto totals = writer_.totals();
   auto summary = batch_summary{};
-  summary.run_id = files_.content.header->run_id;
+  summary.job_id = files_.content.header->job_id;
   summary.rows = facts_.rows;
   summary.ok = totals.ok;
   summary.failed = totals.dead + totals.bad_lines;
@@ -380,7 +380,7 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
     return std::nullopt;
   auto summary = batch_summary{};
   summary.already_finished = true;
-  summary.run_id = done.header->run_id;
+  summary.job_id = done.header->job_id;
   summary.rows = facts.rows;
   summary.ok = done.ok;
   summary.bad_lines = done.bad_lines.size();
@@ -435,7 +435,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (files->is_resumed)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
                   std::to_string(facts->rows) + " rows are done");
-  if (auto begun = runner.begin_job(files->content.header->run_id); !begun)
+  if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
     return begun.error();
   auto run = batch_run{options, runner, progress, stop, *input, *facts, *files};
   auto summary = run.run();

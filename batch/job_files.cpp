@@ -173,14 +173,16 @@ result<void> refuse_or_move_foreign(job_files& files) {
   return {};
 }
 
-/// The run_id of the job that wrote the output, when its lines say so.
-std::string run_id_in(const file& output) {
+/// The job_id of the job that wrote the output, when its lines say so.
+std::string job_id_in(const file& output) {
   auto lines = written_lines{output, 0};
   auto id = std::string_view{};
   if (auto line = lines.next(); !line || *line != written_lines::found::object)
     return {};
-  return lines.object().at_key("run_id").get(id) == simdjson::SUCCESS ? std::string{id}
-                                                                      : std::string{};
+  for (const auto* name : {"job_id", "run_id"}) // run_id in lines of earlier versions
+    if (lines.object().at_key(name).get(id) == simdjson::SUCCESS)
+      return std::string{id};
+  return {};
 }
 
 /// The header is damaged, and with it what the job was.
@@ -193,8 +195,8 @@ result<void> replace_header(job_files& files, const batch_options& options, job_
   auto output = file::open_regular(files.paths.output, read_append_create);
   if (!output)
     return output.error();
-  if (auto id = run_id_in(*output); !id.empty())
-    wanted.run_id = std::move(id);
+  if (auto id = job_id_in(*output); !id.empty())
+    wanted.job_id = std::move(id);
   if (auto cut = files.journal.cut(files.content.valid_bytes); !cut)
     return cut;
   return write_header(files, wanted);
@@ -246,7 +248,7 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   if (auto recovered = recover(files, options); !recovered || differ.empty())
     return recovered;
   auto now = wanted;
-  now.run_id = files.content.header->run_id;
+  now.job_id = files.content.header->job_id;
   now.created = files.content.header->created;
   if (now.input != files.content.header->input)
     files.content.bad_lines.clear();
@@ -318,7 +320,9 @@ result<void> drop_summary(const job_paths& paths, std::vector<std::string>& note
     static_cast<void>(opened->read_at(0, summary_bytes_max, text));
   const auto parsed = parse_json(text);
   const auto* members = parsed ? parsed->if_object() : nullptr;
-  if (members != nullptr && members->contains("run_id") && members->contains("exit_code")) {
+  const auto has_id = // run_id in summaries of earlier versions
+      members != nullptr && (members->contains("job_id") || members->contains("run_id"));
+  if (has_id && members->contains("exit_code")) {
     ::unlink(paths.summary.c_str());
     return {};
   }

@@ -37,7 +37,7 @@ struct job_files {
 
 /// Opens or creates the files of a job and brings them to the state that the journal promises:
 /// finished lines that the journal has not seen are kept, torn ones are cut. `wanted` is what the
-/// job is now; its run_id and created count only when the job is new.
+/// job is now; its job_id and created count only when the job is new.
 [[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted);
 
 /// Removes the summary of an earlier run, which is not true any more. A file of the same name that

@@ -26,7 +26,7 @@ struct header_member {
   std::string job_header::*text;
 };
 constexpr header_member header_members[] = {
-    {"run_id", &job_header::run_id},         {"agent", &job_header::agent},
+    {"job_id", &job_header::job_id},         {"agent", &job_header::agent},
     {"tools", &job_header::tools},           {"model", &job_header::model},
     {"parameters", &job_header::parameters}, {"input", &job_header::input},
 };
@@ -140,6 +140,10 @@ result<job_header> read_header(dom::array fields, const std::string& path) {
     if (object.at_key(member.name).get(text) == simdjson::SUCCESS)
       header.*member.text = text;
   }
+  // The name of the member in journals of earlier versions.
+  if (auto text = std::string_view{};
+      header.job_id.empty() && object.at_key("run_id").get(text) == simdjson::SUCCESS)
+    header.job_id = text;
   return header;
 }
 

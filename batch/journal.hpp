@@ -18,7 +18,7 @@
 //
 //     <crc32 of what follows the space, 8 hex digits> <JSON array>\n
 //
-//     ["job",{"format":1,"run_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,
+//     ["job",{"format":1,"job_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,
 //             "input":…}]                      one line, as all of them
 //     ["start",KEY]                            the row was given to the runner
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
@@ -41,7 +41,7 @@ namespace superstep::detail {
 
 /// Digests of what must stay the same between the runs of a job.
 struct job_header {
-  std::string run_id;
+  std::string job_id;
   std::int64_t created = 0; ///< seconds since 1970
   std::string agent;
   std::string tools;

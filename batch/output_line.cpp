@@ -91,7 +91,7 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   append_number_member(out, "tool_calls", outcome.tool_calls);
   append_number_member(out, "wall_ms", wall / std::chrono::milliseconds{1});
   append_number_member(out, "attempt", row.attempt);
-  append_text_member(out, "run_id", job.run_id);
+  append_text_member(out, "job_id", job.job_id);
   out += "}\n";
 }
 

@@ -25,7 +25,7 @@ struct row_origin {
 };
 
 struct job_identity {
-  std::string run_id;
+  std::string job_id;
   std::int64_t created = 0;
 };
 

@@ -48,7 +48,7 @@ result<void> expect_untouched(const file& opened, std::uint64_t size) {
 row_writer::row_writer(row_table& table, job_files& files, const file& input,
                        const batch_options& options, const std::atomic<bool>& is_aborting)
     : table_{table}, files_{files}, input_{input}, options_{options}, is_aborting_{is_aborting},
-      identity_{files.content.header->run_id, files.content.header->created},
+      identity_{files.content.header->job_id, files.content.header->created},
       output_end_{files.content.output_end}, dead_end_{files.content.dead_end},
       output_size_{output_end_}, dead_size_{dead_end_} {
   pending_.ok = files.content.ok;

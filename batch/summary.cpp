@@ -90,7 +90,7 @@ json::object to_json(const batch_summary& s) {
   times["tool"] = times_json(s.tool_times);
   times["barrier_wait"] = times_json(s.barrier_waits);
   auto out = json::object{};
-  out["run_id"] = s.run_id;
+  out["job_id"] = s.job_id;
   out["status"] = json::string_view{status_of(s).data(), status_of(s).size()};
   out["exit_code"] = static_cast<int>(s.code);
   out["rows"] = std::move(rows);

@@ -194,14 +194,14 @@ public:
       good_ = good_ && !r.error && r.state.n == 3;
       ++ended_;
       if (over_.load(std::memory_order_relaxed))
-        home_.set_value();
+        returned_.set_value();
       else
         next();
     });
   }
   /// Waits for its last run: how many have ended, 0 when one of them was wrong.
   std::uint64_t ended() {
-    home_.get_future().get();
+    returned_.get_future().get();
     return good_ ? ended_ : 0;
   }
 
@@ -211,7 +211,7 @@ private:
   const std::atomic<bool>& over_;
   alignas(64) std::uint64_t ended_ = 0; // a line of its own: clients end on several lanes
   bool good_ = true;
-  std::promise<void> home_;
+  std::promise<void> returned_;
 };
 
 std::uint64_t let_clients_run(engine& e, const compiled_graph<counter>& graph, double seconds) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // W8: what it costs to keep threads, in time and in bytes.
+#include "checkpoint/sqlite_file_checkpointer.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/runtime/graph.hpp>
 
@@ -27,7 +28,7 @@ BOOST_DESCRIBE_STRUCT(kept_count, (), (n))
 
 namespace {
 
-/// A saver as the parameters ask for it, on a file of its own that goes with it.
+/// A checkpointer as the parameters ask for it, on a file of its own that goes with it.
 class kept_place {
 public:
   kept_place(parameters& p, bool may_be_none)
@@ -45,21 +46,21 @@ public:
       clear();
   }
 
-  /// A saver that has seen nothing.
-  std::shared_ptr<saver> open() {
+  /// A checkpointer that has seen nothing.
+  std::shared_ptr<superstep::checkpointer> open() {
     if (kind_ == "none")
       return nullptr;
     if (kind_ == "mem")
-      return std::make_shared<memory_saver>();
+      return memory_checkpointer();
     clear();
-    return std::make_shared<sqlite_saver>(path().string());
+    return sqlite_checkpointer(path().string());
   }
   /// Another one, on a file beside it, that has seen nothing either.
-  std::shared_ptr<saver> open_beside() {
+  std::shared_ptr<superstep::checkpointer> open_beside() {
     if (kind_ == "mem")
-      return std::make_shared<memory_saver>();
+      return memory_checkpointer();
     remove("-young");
-    return std::make_shared<sqlite_saver>(path().string() + "-young");
+    return sqlite_checkpointer(path().string() + "-young");
   }
   /// What the closed database takes.
   [[nodiscard]] std::uintmax_t bytes() const {
@@ -95,15 +96,17 @@ private:
   durability when_;
 };
 
-run_config config_for(std::string thread, const std::shared_ptr<saver>& keeper, durability when) {
+run_config config_for(std::string thread,
+                      const std::shared_ptr<superstep::checkpointer>& checkpointer,
+                      durability when) {
   auto out = run_config{};
   out.recursion_limit = 10'000'000;
-  if (!keeper)
+  if (!checkpointer)
     return out;
   out.thread_id = std::move(thread);
   out.thread.emplace();
   out.thread->durability = when;
-  out.thread->checkpointer = keeper;
+  out.thread->checkpointer = checkpointer;
   return out;
 }
 
@@ -125,12 +128,13 @@ compiled_graph<kept_count> make_kept_loop(std::int64_t steps) {
 
 /// The same thread run `runs` times at once, each under a name of its own.
 void run_loops(engine& e, const compiled_graph<kept_count>& graph, std::size_t runs,
-               const std::shared_ptr<saver>& keeper, durability when, std::int64_t steps) {
+               const std::shared_ptr<superstep::checkpointer>& checkpointer, durability when,
+               std::int64_t steps) {
   auto over = std::promise<void>{};
   auto left = std::atomic{runs};
   auto wrong = std::atomic<std::size_t>{0};
   for (auto i = std::size_t{0}; i < runs; ++i)
-    e.submit(graph, kept_count{}, config_for("t" + std::to_string(i), keeper, when),
+    e.submit(graph, kept_count{}, config_for("t" + std::to_string(i), checkpointer, when),
              [&](run_result<kept_count> r) {
                if (r.error || r.state.n != steps)
                  ++wrong;
@@ -157,15 +161,15 @@ report kept_loop(parameters& p) {
       report{.unit = "super-step", .units = static_cast<double>(steps) * static_cast<double>(runs)};
   auto checkpoints = std::size_t{0};
   out.time = measure(repetitions, [&] {
-    const auto keeper = place.open();
-    run_loops(e, graph, runs, keeper, place.when(), steps);
-    return keeper;
+    const auto checkpointer = place.open();
+    run_loops(e, graph, runs, checkpointer, place.when(), steps);
+    return checkpointer;
   });
-  const auto keeper = place.open(); // once more, to be looked at
-  run_loops(e, graph, runs, keeper, place.when(), steps);
-  if (keeper)
-    checkpoints = keeper->list({"t0", ""}, {}, as).size();
-  if (const auto* file = dynamic_cast<const sqlite_saver*>(keeper.get())) {
+  const auto checkpointer = place.open(); // once more, to be looked at
+  run_loops(e, graph, runs, checkpointer, place.when(), steps);
+  if (checkpointer)
+    checkpoints = checkpointer->list({"t0", ""}, {}, as).size();
+  if (const auto* file = dynamic_cast<const sqlite_file_checkpointer*>(checkpointer.get())) {
     const auto [transactions, rows] = file->written();
     out.extra["transactions"] = transactions;
     out.extra["rows"] = rows;
@@ -244,16 +248,17 @@ report kept_chat(parameters& p) {
   how.reading_ns = &reading_ns;
   const auto graph =
       make_echo_agent(how, react_version::v2, make_echo(std::chrono::milliseconds{0}, false));
-  const auto talk = [&](std::shared_ptr<saver> keeper) {
-    return conversation{*e, graph, config_for("chat", std::move(keeper), place.when()), reading_ns};
+  const auto talk = [&](std::shared_ptr<superstep::checkpointer> checkpointer) {
+    return conversation{*e, graph, config_for("chat", std::move(checkpointer), place.when()),
+                        reading_ns};
   };
   auto out = report{.unit = "turn", .units = static_cast<double>(turns)};
   auto all = std::vector<turn_cost>{};
   auto young = std::vector<turn_cost>{}; // beside the last of the long one
   auto messages = message_list{};
-  auto keeper = place.open();
+  auto checkpointer = place.open();
   out.time = measure(1, [&] {
-    auto old_one = talk(keeper);
+    auto old_one = talk(checkpointer);
     const auto beside = std::min<std::int64_t>(turns / 20, 5) * 10;
     while (std::ssize(all) < turns - beside)
       all.push_back(old_one.say_next());
@@ -269,7 +274,7 @@ report kept_chat(parameters& p) {
     return 0;
   });
   e.reset(); // with all that its runs held: what is measured is a closed file
-  keeper.reset();
+  checkpointer.reset();
   auto text = std::string{};
   append_json(text, messages);
   const auto late = std::vector<turn_cost>(all.end() - std::ssize(young), all.end());

@@ -32,8 +32,8 @@ std::optional<std::string> parameters::take(std::string_view key) {
   return value;
 }
 
-std::int64_t parameters::integer(std::string_view key, std::int64_t otherwise, bounds allowed) {
-  auto value = otherwise;
+std::int64_t parameters::integer(std::string_view key, std::int64_t default_value, bounds allowed) {
+  auto value = default_value;
   if (const auto word = take(key)) {
     const auto* const last = word->data() + word->size();
     const auto [end, fault] = std::from_chars(word->data(), last, value);
@@ -46,16 +46,16 @@ std::int64_t parameters::integer(std::string_view key, std::int64_t otherwise, b
   return value;
 }
 
-std::size_t parameters::count(std::string_view key, std::int64_t otherwise, bounds allowed) {
-  return static_cast<std::size_t>(integer(key, otherwise, allowed));
+std::size_t parameters::count(std::string_view key, std::int64_t default_value, bounds allowed) {
+  return static_cast<std::size_t>(integer(key, default_value, allowed));
 }
 
-bool parameters::flag(std::string_view key, bool otherwise) {
-  return integer(key, otherwise ? 1 : 0, {.min = 0, .max = 1}) == 1;
+bool parameters::flag(std::string_view key, bool default_value) {
+  return integer(key, default_value ? 1 : 0, {.min = 0, .max = 1}) == 1;
 }
 
-std::string parameters::text(std::string_view key, std::string_view otherwise) {
-  auto value = take(key).value_or(std::string{otherwise});
+std::string parameters::text(std::string_view key, std::string_view default_value) {
+  auto value = take(key).value_or(std::string{default_value});
   effective_[key] = value;
   return value;
 }

@@ -34,12 +34,12 @@ public:
   explicit parameters(const std::vector<std::string>& words);
 
   // Each throws usage_error for a value that is none of its kind.
-  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise,
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t default_value,
                                      bounds allowed = {});
-  [[nodiscard]] std::size_t count(std::string_view key, std::int64_t otherwise,
+  [[nodiscard]] std::size_t count(std::string_view key, std::int64_t default_value,
                                   bounds allowed = {.min = 1});
-  [[nodiscard]] bool flag(std::string_view key, bool otherwise);
-  [[nodiscard]] std::string text(std::string_view key, std::string_view otherwise);
+  [[nodiscard]] bool flag(std::string_view key, bool default_value);
+  [[nodiscard]] std::string text(std::string_view key, std::string_view default_value);
   /// One of `choices`, the first of which is the default.
   [[nodiscard]] std::string choice(std::string_view key, const std::vector<std::string>& choices);
 

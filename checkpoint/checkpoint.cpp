@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the checkpoint interface that all implementations share: defaults of saver, merging
-// of task records, and the index over them.
-#include <superstep/checkpoint/saver.hpp>
+// The parts of the checkpoint interface that all implementations share: defaults of checkpointer,
+// merging of task records, and the index over them.
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -30,17 +30,43 @@ bool has_entries(const json::object* metadata, const json::object& wanted) noexc
   });
 }
 
-std::optional<effect_record> saver::find_effect(std::string_view /*thread_id*/,
-                                                std::string_view /*key*/) {
+namespace {
+
+checkpoint_error not_supported(const std::string& what) {
+  return {make_error_code(checkpoint_errc::failed), "this checkpointer cannot " + what};
+}
+
+} // namespace
+
+std::optional<effect_record> checkpointer::find_effect(std::string_view /*thread_id*/,
+                                                       std::string_view /*key*/) {
   return std::nullopt;
 }
 
-void saver::put_effect(std::string_view thread_id, std::string_view /*key*/,
-                       std::optional<effect_record> /*record*/) {
-  throw saver_error{make_error_code(saver_errc::failed),
-                    "thread '" + std::string{thread_id} +
-                        "': this checkpointer does not store effect records; use one that does, or "
-                        "tools without journaled() and idempotent()"};
+std::vector<thread_summary> checkpointer::threads(std::string_view /*after*/,
+                                                  std::size_t /*limit*/) {
+  throw not_supported("list threads");
+}
+
+std::optional<json::object> checkpointer::show(const thread_key&, std::string_view /*id*/) {
+  throw not_supported("show a checkpoint without its graph");
+}
+
+std::vector<json::object> checkpointer::history(const thread_key&, const checkpoint_query&) {
+  throw not_supported("list checkpoints without their graph");
+}
+
+std::size_t checkpointer::prune(const prune_options&) {
+  throw not_supported("prune threads");
+}
+
+void checkpointer::put_effect(std::string_view thread_id, std::string_view /*key*/,
+                              std::optional<effect_record> /*record*/) {
+  throw checkpoint_error{
+      make_error_code(checkpoint_errc::failed),
+      "thread '" + std::string{thread_id} +
+          "': this checkpointer does not store effect records; use one that does, or "
+          "tools without journaled() and idempotent()"};
 }
 
 task_record storable_part(const task_record& of, const graph_layout& layout) {
@@ -64,8 +90,8 @@ void merge_into(task_record& old, const task_record& more) {
     add(old.output->targets, more.output->targets);
     add(old.output->sends, more.output->sends);
   }
-  if (more.asked)
-    old.asked = more.asked;
+  if (more.interrupts)
+    old.interrupts = more.interrupts;
   if (!more.answers.empty())
     old.answers = more.answers;
   if (!more.error.empty()) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/checkpoint/checkpoint.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 
 #include <map>
 #include <optional>
@@ -43,24 +43,25 @@ struct stored_layout {
   [[nodiscard]] const channel* find(std::string_view name) const noexcept;
 };
 /// Returns a layout as JSON text. Equal layouts have equal texts.
-/// @throws saver_error{not_storable} if a name is not UTF-8
+/// @throws checkpoint_error{not_storable} if a name is not UTF-8
 [[nodiscard]] std::string write_layout(const graph_layout&);
-/// Parses the text of write_layout(). @throws saver_error{corrupt}
+/// Parses the text of write_layout(). @throws checkpoint_error{corrupt}
 [[nodiscard]] stored_layout read_layout(std::string_view text);
 
 /// Appends the row of a checkpoint: the difference from `base`, or everything if `base` is null.
 /// @param base a checkpoint of the same layout
 /// @param whose the thread to name in errors
-/// @throws saver_error{not_storable} for a type without a stored form, or text that is not UTF-8
+/// @throws checkpoint_error{not_storable} for a type without a stored form, or text that is not
+///   UTF-8
 void write_checkpoint(std::string& out, const checkpoint& now, const checkpoint* base,
                       const thread_key* whose = nullptr);
 /// Appends a task record. In error texts, bytes that are not UTF-8 are replaced.
-/// @throws saver_error{not_storable} as write_checkpoint() does
+/// @throws checkpoint_error{not_storable} as write_checkpoint() does
 void write_task(std::string& out, const task_record&, const graph_layout&,
                 const thread_key* whose = nullptr);
 /// Checks a row against row_bytes_max and row_depth_max. Rows beyond them could not be read back.
 /// @param key the thread to name in errors
-/// @throws saver_error{not_storable}
+/// @throws checkpoint_error{not_storable}
 void check_row_limits(const std::string& row, const thread_key& key);
 
 /// A checkpoint as JSON, with all deltas applied.
@@ -70,7 +71,7 @@ struct folded_checkpoint {
   std::map<std::int64_t, std::pair<std::uint64_t, std::uint64_t>> branch_seen;
   std::map<std::int64_t, std::pair<std::uint64_t, std::uint64_t>> join_seen;
 
-  /// Applies one row. Rows must be applied oldest first. @throws saver_error{corrupt}
+  /// Applies one row. Rows must be applied oldest first. @throws checkpoint_error{corrupt}
   void fold(json::object&& row);
   /// Returns a row without a base that has the same content.
   [[nodiscard]] json::object whole_row() const;
@@ -91,15 +92,15 @@ public:
   /// @param from layout that the rows refer to
   /// @param as layout of the current graph
   /// @param whose the thread to name in errors
-  /// @throws saver_error{type_changed} if a channel's type differs and `as` has no converter
+  /// @throws checkpoint_error{type_changed} if a channel's type differs and `as` has no converter
   checkpoint_reader(const stored_layout& from, const layout_ptr& as, const thread_key& whose);
 
-  /// Converts a checkpoint or a task record. @throws saver_error @{
+  /// Converts a checkpoint or a task record. @throws checkpoint_error @{
   [[nodiscard]] checkpoint_ptr read(const checkpoint_header&, const folded_checkpoint&) const;
   [[nodiscard]] task_record read_task(const json::value& row) const;
   /// @}
   /// Returns an error whose text names the thread.
-  [[nodiscard]] saver_error wrong(saver_errc code, const std::string& what) const;
+  [[nodiscard]] checkpoint_error wrong(checkpoint_errc code, const std::string& what) const;
 
 private:
   static constexpr std::uint32_t gone = ~std::uint32_t{0}; // no counterpart in the current layout
@@ -131,7 +132,7 @@ private:
 
 /// Converts a checkpoint in memory to another layout, through its JSON form. Returns it unchanged
 /// if it already has that layout.
-/// @throws saver_error, also if a channel's value has no stored form
+/// @throws checkpoint_error, also if a channel's value has no stored form
 [[nodiscard]] saved_checkpoint for_layout(const saved_checkpoint&, const layout_ptr& as,
                                           const thread_key&);
 

@@ -16,8 +16,8 @@ namespace superstep::detail {
 namespace {
 
 [[noreturn]] void throw_corrupt(std::string_view what) {
-  throw saver_error{make_error_code(saver_errc::corrupt),
-                    "a checkpoint cannot be read: " + std::string{what}};
+  throw checkpoint_error{make_error_code(checkpoint_errc::corrupt),
+                         "a checkpoint cannot be read: " + std::string{what}};
 }
 
 /// Returns an array member; an empty array if it is missing, because empty members are not written.
@@ -143,7 +143,7 @@ checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr
     to.number = static_cast<std::uint32_t>(found - as->channels.begin());
     to.is_converted = type != old.type && old.type != untyped;
     if (to.is_converted && !as->convert)
-      throw wrong(saver_errc::type_changed,
+      throw wrong(checkpoint_errc::type_changed,
                   "channel '" + old.name + "' has type " + type +
                       ", but the thread was saved with type " + old.type +
                       ": set compile_options::convert, rename the channel, or start a new thread");
@@ -163,7 +163,7 @@ checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr
   }
 }
 
-saver_error checkpoint_reader::wrong(saver_errc code, const std::string& what) const {
+checkpoint_error checkpoint_reader::wrong(checkpoint_errc code, const std::string& what) const {
   return {make_error_code(code), "thread '" + whose_.thread_id + "'" +
                                      (whose_.ns.empty() ? "" : " (" + whose_.ns + ")") + ": " +
                                      what};
@@ -179,10 +179,11 @@ std::optional<json::value> checkpoint_reader::value_of(const place& to, std::siz
   const auto type = as_->channels[to.number]->stored_type();
   auto made = as_->convert({old.name, old.type, type, held});
   if (!made)
-    throw wrong(saver_errc::type_changed, "channel '" + old.name + "' has type " + type +
-                                              ", and compile_options::convert returned no value "
-                                              "for the saved type " +
-                                              old.type);
+    throw wrong(checkpoint_errc::type_changed,
+                "channel '" + old.name + "' has type " + type +
+                    ", and compile_options::convert returned no value "
+                    "for the saved type " +
+                    old.type);
   return made;
 }
 
@@ -194,7 +195,7 @@ void checkpoint_reader::read_channel(state_block& state, std::size_t from,
   auto made = held ? value_of(to, from, *held) : std::optional<json::value>{};
   const auto& channel = *as_->channels[to.number];
   if (auto done = channel.read_kept(state, made ? made : held); !done)
-    throw wrong(saver_errc::corrupt,
+    throw wrong(checkpoint_errc::corrupt,
                 "the value of channel '" + channel.name() + "': " + done.error().text);
 }
 
@@ -227,12 +228,12 @@ std::vector<write> checkpoint_reader::read_writes(const json::value& from) const
     const auto& channel = *as_->channels[number];
     const auto made = value_of(channels_[i], i, parts[1]);
     if (channel.written_form() == nullptr)
-      throw wrong(saver_errc::not_storable,
+      throw wrong(checkpoint_errc::not_storable,
                   "a pending write to channel '" + channel.name() +
                       "' cannot be read, because the type has no stored form any more");
     auto content = channel.written_form()->read(made ? *made : parts[1], channel.name());
     if (!content)
-      throw wrong(saver_errc::corrupt, content.error().text);
+      throw wrong(checkpoint_errc::corrupt, content.error().text);
     out.push_back({number, parts.size() > 2, std::move(*content)});
   }
   return out;
@@ -249,12 +250,12 @@ std::vector<send> checkpoint_reader::read_sends(const json::value& from,
     const auto& form = as_->nodes[node];
     const auto& old = from_.nodes[static_cast<std::size_t>(parts[0].get_int64())];
     if (form.input == nullptr || form.input->type() != old.input)
-      throw wrong(saver_errc::type_changed,
+      throw wrong(checkpoint_errc::type_changed,
                   "the input type of node '" + form.name + "' has changed, but a Send with type " +
                       old.input + " is pending: start a new thread, or restore the type");
     auto input = form.input->read(parts[1], "the input of node '" + form.name + "'");
     if (!input)
-      throw wrong(saver_errc::corrupt, input.error().text);
+      throw wrong(checkpoint_errc::corrupt, input.error().text);
     const auto limit = parts.size() > 2 ? number_of(parts[2]) : 0;
     out.push_back({node, static_cast<std::uint32_t>(limit), std::move(*input)});
   }
@@ -368,9 +369,9 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
       out.output->sends = read_sends(*sends, lost);
   }
   if (from.contains("q")) {
-    out.asked.emplace();
+    out.interrupts.emplace();
     for (const auto& q : list_in(from, "q"))
-      out.asked->push_back({text_of(parts_of(q, 2)[0]), parts_of(q, 2)[1]});
+      out.interrupts->push_back({text_of(parts_of(q, 2)[0]), parts_of(q, 2)[1]});
   }
   for (const auto& a : list_in(from, "a"))
     out.answers.push_back(a);
@@ -383,32 +384,33 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
   // Nodes lost from a checkpoint may be pending or not, so they are only listed. A finished task
   // that triggers a lost node cannot be applied.
   if (!lost.empty())
-    throw wrong(saver_errc::node_gone, "task '" + out.task + "' triggers node '" + lost.front() +
-                                           "', which the graph no longer has: restore the node, or "
-                                           "start the thread over with a new input");
+    throw wrong(checkpoint_errc::node_gone,
+                "task '" + out.task + "' triggers node '" + lost.front() +
+                    "', which the graph no longer has: restore the node, or "
+                    "start the thread over with a new input");
   return out;
 }
 
 saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
                             const thread_key& whose) {
-  if (saved.point->layout == as)
+  if (saved.checkpoint->layout == as)
     return saved;
-  const auto& own = *saved.point->layout;
+  const auto& own = *saved.checkpoint->layout;
   const auto from = read_layout(write_layout(own));
   const auto reader = checkpoint_reader{from, as, whose};
   const auto parsed = [&](const std::string& text) {
     auto out = parse_json(text, {row_bytes_max, read_depth_max});
     if (!out) // too deep or too large: checkpoints in memory have no such limits
-      throw reader.wrong(saver_errc::not_storable,
+      throw reader.wrong(checkpoint_errc::not_storable,
                          "its checkpoint cannot be converted for the changed graph: " +
                              out.error().text);
     return std::move(*out);
   };
   auto text = std::string{};
-  write_checkpoint(text, *saved.point, nullptr, &whose);
+  write_checkpoint(text, *saved.checkpoint, nullptr, &whose);
   auto held = folded_checkpoint{};
   held.fold(std::move(parsed(text).as_object()));
-  const auto& at = *saved.point;
+  const auto& at = *saved.checkpoint;
   auto out = saved_checkpoint{reader.read({at.id, at.parent, at.source, at.step}, held), {}};
   for (const auto& record : saved.tasks) {
     text.clear();

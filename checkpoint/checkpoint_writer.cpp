@@ -53,8 +53,8 @@ private:
   bool is_first_ = true;
 };
 
-saver_error not_storable(const std::string& what) {
-  return {make_error_code(saver_errc::not_storable),
+checkpoint_error not_storable(const std::string& what) {
+  return {make_error_code(checkpoint_errc::not_storable),
           what + " has a type that cannot be stored in a checkpoint: describe it "
                  "(BOOST_DESCRIBE_STRUCT) or specialize superstep::stored_form for it"};
 }
@@ -66,9 +66,9 @@ saver_error not_storable(const std::string& what) {
 template <class What>
 void check_text(std::string_view written, const What& what) {
   if (!is_utf8(written))
-    throw saver_error{make_error_code(saver_errc::not_storable),
-                      what() + " contains text that is not UTF-8, which cannot be stored in a "
-                               "checkpoint: convert it in the node that produces it"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::not_storable),
+                           what() + " contains text that is not UTF-8, which cannot be stored in a "
+                                    "checkpoint: convert it in the node that produces it"};
 }
 
 void write_one(std::string& out, const write& w, const graph_layout& layout) {
@@ -254,9 +254,9 @@ void write_members(std::string& out, const task_record& record, const graph_layo
     check_text(std::string_view{out}.substr(from),
                [&] { return std::string{what} + " of task '" + record.task + "'"; });
   };
-  if (record.asked) {
+  if (record.interrupts) {
     auto& into = row.add("q") += '[';
-    for (const auto& question : *record.asked) {
+    for (const auto& question : *record.interrupts) {
       if (into.back() != '[')
         into += ',';
       write_stored(into, std::pair{question.id, question.value});
@@ -280,12 +280,12 @@ template <class Write>
 void naming(const thread_key* whose, Write write) {
   try {
     write();
-  } catch (const saver_error& e) {
+  } catch (const checkpoint_error& e) {
     if (whose == nullptr)
       throw;
-    throw saver_error{e.code(), "thread '" + whose->thread_id + "'" +
-                                    (whose->ns.empty() ? "" : " (" + whose->ns + ")") + ": " +
-                                    e.what()};
+    throw checkpoint_error{e.code(), "thread '" + whose->thread_id + "'" +
+                                         (whose->ns.empty() ? "" : " (" + whose->ns + ")") + ": " +
+                                         e.what()};
   }
 }
 
@@ -321,11 +321,12 @@ void write_task(std::string& out, const task_record& record, const graph_layout&
 
 void check_row_limits(const std::string& row, const thread_key& key) {
   if (row.size() > row_bytes_max || depth_of(row) > row_depth_max)
-    throw saver_error{make_error_code(saver_errc::not_storable),
-                      "thread '" + key.thread_id +
-                          "': a checkpoint is larger than 512 MB or nested deeper than " +
-                          std::to_string(row_depth_max) +
-                          " lists and objects; store large values elsewhere and keep a reference"};
+    throw checkpoint_error{
+        make_error_code(checkpoint_errc::not_storable),
+        "thread '" + key.thread_id +
+            "': a checkpoint is larger than 512 MB or nested deeper than " +
+            std::to_string(row_depth_max) +
+            " lists and objects; store large values elsewhere and keep a reference"};
 }
 
 } // namespace superstep::detail

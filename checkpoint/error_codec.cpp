@@ -8,8 +8,8 @@
 #include <superstep/base/utf8.hpp>
 #include <superstep/channels/channel.hpp>
 #include <superstep/channels/stored_value.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/checkpoint/restored_error.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
 
 #include <boost/core/demangle.hpp>
 
@@ -75,7 +75,7 @@ const std::error_category* find_category(std::string_view name,
                                          std::span<const std::error_category* const> known) {
   const auto own = std::array<const std::error_category*, 5>{
       &std::generic_category(), &std::system_category(), &make_error_code(errc{}).category(),
-      &make_error_code(channel_errc{}).category(), &make_error_code(saver_errc{}).category()};
+      &make_error_code(channel_errc{}).category(), &make_error_code(checkpoint_errc{}).category()};
   for (const auto all : {std::span<const std::error_category* const>{own}, known})
     for (const auto* category : all)
       if (name == category->name())
@@ -117,8 +117,8 @@ std::exception_ptr read_error(const json::value& from,
                               std::span<const std::error_category* const> known) {
   auto out = std::exception_ptr{};
   const auto damaged = [] {
-    return saver_error{
-        make_error_code(saver_errc::corrupt),
+    return checkpoint_error{
+        make_error_code(checkpoint_errc::corrupt),
         "a checkpoint cannot be read: the exception of a task is not in the expected "
         "format"};
   };

@@ -17,7 +17,7 @@ void write_error(std::string& out, const std::exception_ptr&);
 /// Restores an exception as restored_error or restored_system_error.
 /// @param known error categories besides those of the standard library and of this component
 /// @return null for an empty array
-/// @throws saver_error{corrupt} if the JSON is not an array of exceptions
+/// @throws checkpoint_error{corrupt} if the JSON is not an array of exceptions
 [[nodiscard]] std::exception_ptr read_error(const json::value& from,
                                             std::span<const std::error_category* const> known);
 

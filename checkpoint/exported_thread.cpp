@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes, reads and truncates exported threads, and converts values of other programs to one.
-// memory_saver.cpp and sqlite_maintenance.cpp import the result.
+// in_memory_checkpointer.cpp and sqlite_maintenance.cpp import the result.
 #include "exported_thread.hpp"
 
 #include "row_bytes.hpp"
@@ -8,7 +8,7 @@
 
 #include <superstep/base/stored_form.hpp>
 #include <superstep/base/utf8.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/checkpoint/thread_import.hpp>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr auto format_version = std::int64_t{1};
 
-saver_error unreadable(std::string_view why) {
-  return {make_error_code(saver_errc::corrupt),
+checkpoint_error unreadable(std::string_view why) {
+  return {make_error_code(checkpoint_errc::corrupt),
           "an exported thread cannot be read: " + std::string{why} + "; nothing was imported"};
 }
 
@@ -141,8 +141,8 @@ void check_order(const exported_thread& thread) {
 json::value parse_row(std::string_view text) {
   auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
   if (!parsed)
-    throw saver_error{make_error_code(saver_errc::corrupt),
-                      "a row is not valid JSON: " + parsed.error().text};
+    throw checkpoint_error{make_error_code(checkpoint_errc::corrupt),
+                           "a row is not valid JSON: " + parsed.error().text};
   return std::move(*parsed);
 }
 
@@ -165,11 +165,11 @@ exported_thread read_thread(std::string_view text) {
     throw unreadable("the first line has no member 'superstep_thread'");
   if (const auto version = number_in(first.get_object(), "superstep_thread");
       version > format_version)
-    throw saver_error{make_error_code(saver_errc::newer_format),
-                      "an exported thread has format " + std::to_string(version) +
-                          ", but this version of superstep reads formats up to " +
-                          std::to_string(format_version) +
-                          ": use a newer version; nothing was imported"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::newer_format),
+                           "an exported thread has format " + std::to_string(version) +
+                               ", but this version of superstep reads formats up to " +
+                               std::to_string(format_version) +
+                               ": use a newer version; nothing was imported"};
   auto out = exported_thread{};
   for (auto i = std::size_t{1}; i < lines.size(); ++i) {
     const auto line = parse_line(lines[i], i + 1);
@@ -217,8 +217,8 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
     return p.ns.empty() && p.header.id == at;
   });
   if (last == thread.points.end())
-    throw saver_error{make_error_code(saver_errc::failed),
-                      "the thread has no checkpoint '" + std::string{at} + "'"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "the thread has no checkpoint '" + std::string{at} + "'"};
   last->tasks.clear(); // outputs and answers came after the checkpoint: the tasks run again
   // Ids of a subgraph's checkpoints start with the id of the parent's checkpoint, so they compare
   // as greater than it.

@@ -35,10 +35,10 @@ struct exported_thread {
 /// Returns the text of an exported thread, which ends with a checksum.
 [[nodiscard]] std::string write_thread(std::string_view thread_id, const exported_thread&);
 /// Parses the text of write_thread(). In the result, every layout index is valid and every base
-/// precedes its dependents. @throws saver_error{corrupt, newer_format}
+/// precedes its dependents. @throws checkpoint_error{corrupt, newer_format}
 [[nodiscard]] exported_thread read_thread(std::string_view text);
 
-/// Parses the text of a row. @throws saver_error{corrupt}
+/// Parses the text of a row. @throws checkpoint_error{corrupt}
 [[nodiscard]] json::value parse_row(std::string_view text);
 
 } // namespace superstep::detail

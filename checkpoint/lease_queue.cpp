@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases among the runs of one process. memory_saver uses it alone, sqlite_saver together with
-// locks between processes (sqlite_lease_manager.cpp). Callbacks are always called without the lock,
-// because they start runs.
+// Leases among the runs of one process. in_memory_checkpointer uses it alone,
+// sqlite_file_checkpointer together with locks between processes (sqlite_lease_manager.cpp).
+// Callbacks are always called without the lock, because they start runs.
 #include "lease_queue.hpp"
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace superstep::detail {
 
-saver_error effect_already_started(std::string_view thread_id) {
-  return {make_error_code(saver_errc::conflict),
+checkpoint_error effect_already_started(std::string_view thread_id) {
+  return {make_error_code(checkpoint_errc::conflict),
           "thread '" + std::string{thread_id} +
               "': another run has already started the same effect; it was not started again"};
 }
@@ -36,26 +36,27 @@ lease_ptr lease_queue::grant(line& of, const std::string& thread_id) {
   return made;
 }
 
-void lease_queue::take(const std::string& thread_id, when_in_use choice, callback done) {
+void lease_queue::take(const std::string& thread_id, busy_policy choice, callback done) {
   auto given = lease_ptr{};
   {
     const auto lock = std::scoped_lock{mutex_};
     auto& of = lines_[thread_id];
-    if (of.holder != nullptr && choice == when_in_use::wait) {
+    if (of.holder != nullptr && choice == busy_policy::wait) {
       of.waiting.push_back(std::move(done));
       return;
     }
-    if (of.holder != nullptr && choice == when_in_use::take_over)
+    if (of.holder != nullptr && choice == busy_policy::take_over)
       of.holder->lose();
-    if (of.holder == nullptr || choice == when_in_use::take_over)
+    if (of.holder == nullptr || choice == busy_policy::take_over)
       given = grant(of, thread_id);
   }
   if (given)
     done(std::move(given));
   else
-    done(error{saver_errc::in_use, "thread '" + thread_id +
-                                       "' is in use by another run: wait for it, or take it over "
-                                       "(thread_options::in_use)"});
+    done(error{checkpoint_errc::in_use,
+               "thread '" + thread_id +
+                   "' is in use by another run: wait for it, or take it over "
+                   "(thread_options::in_use)"});
 }
 
 void lease_queue::release(const lease& back) {

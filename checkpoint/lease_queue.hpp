@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <deque>
 #include <functional>
@@ -15,7 +15,7 @@
 namespace superstep::detail {
 
 /// Returns the error for a run that starts an effect whose start another run has recorded.
-[[nodiscard]] saver_error effect_already_started(std::string_view thread_id);
+[[nodiscard]] checkpoint_error effect_already_started(std::string_view thread_id);
 
 /// Grants the threads of one checkpointer to the runs of this process, one run at a time and in the
 /// order of their requests. All members may be called from any thread. Leases share ownership of
@@ -23,9 +23,9 @@ namespace superstep::detail {
 class lease_queue : public std::enable_shared_from_this<lease_queue> {
 public:
   using callback = std::function<void(result<lease_ptr>)>;
-  /// Requests a lease; see saver::take(). `done` is called before this returns, or by the thread
-  /// that returns the lease.
-  void take(const std::string& thread_id, when_in_use, callback done);
+  /// Requests a lease; see checkpointer::take(). `done` is called before this returns, or by the
+  /// thread that returns the lease.
+  void take(const std::string& thread_id, busy_policy, callback done);
 
 private:
   class lease;
@@ -42,16 +42,16 @@ private:
 
 /// Acquires the leases of all these threads without waiting.
 /// @param from a lease_queue or sqlite_lease_manager
-/// @throws saver_error{in_use} if a run holds one of them; those already acquired are returned
+/// @throws checkpoint_error{in_use} if a run holds one of them; those already acquired are returned
 template <class From, class Names>
 std::vector<lease_ptr> acquire_all(From& from, const Names& threads) {
   auto out = std::vector<lease_ptr>{};
   for (const auto& thread_id : threads) {
     auto got = result<lease_ptr>{lease_ptr{}};
-    from.take(thread_id, when_in_use::refuse, // `refuse` calls back before take() returns
+    from.take(thread_id, busy_policy::refuse, // `refuse` calls back before take() returns
               [&got](result<lease_ptr> lent) { got = std::move(lent); });
     if (!got)
-      throw saver_error{got.error().code, got.error().text};
+      throw checkpoint_error{got.error().code, got.error().text};
     out.push_back(std::move(*got));
   }
   return out;

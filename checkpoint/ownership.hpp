@@ -10,7 +10,7 @@
 #include <vector>
 
 // Relations between checkpoints that deletion must respect: the run that made a checkpoint, and the
-// parent checkpoint that a subgraph's namespace belongs to. Used by memory_saver and by
+// parent checkpoint that a subgraph's namespace belongs to. Used by in_memory_checkpointer and by
 // sqlite_maintenance.cpp.
 namespace superstep::detail {
 

@@ -3,8 +3,8 @@
 // SP 800-38D: 96-bit random nonce, 128-bit tag, the row's place as additional authenticated data.
 #include "row_cipher.hpp"
 
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
 
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -17,8 +17,8 @@ namespace superstep {
 
 namespace {
 
-saver_error bad_key(const std::string& text) {
-  return {make_error_code(saver_errc::wrong_key), text};
+checkpoint_error bad_key(const std::string& text) {
+  return {make_error_code(checkpoint_errc::wrong_key), text};
 }
 
 int digit_of(char c) noexcept {
@@ -63,8 +63,8 @@ const unsigned char* bytes_of(std::string_view text) noexcept {
 }
 
 [[noreturn]] void throw_failed() {
-  throw saver_error{make_error_code(saver_errc::failed),
-                    "OpenSSL failed to encrypt a row; the row was not saved"};
+  throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                         "OpenSSL failed to encrypt a row; the row was not saved"};
 }
 
 } // namespace

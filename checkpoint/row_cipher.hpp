@@ -30,7 +30,7 @@ struct row_place {
 class row_cipher {
 public:
   /// @param key 32 bytes, or empty for no encryption
-  /// @throws saver_error{wrong_key} for any other length
+  /// @throws checkpoint_error{wrong_key} for any other length
   explicit row_cipher(std::string_view key = {});
 
   [[nodiscard]] bool is_on() const noexcept { return !key_.empty(); }

@@ -55,7 +55,7 @@ public:
         return;
       const auto row = db_.from_row(s->bytes(0), output_place(scope, key));
       if (!row)
-        throw saver_error{make_error_code(saver_errc::corrupt), row.error().text};
+        throw checkpoint_error{make_error_code(checkpoint_errc::corrupt), row.error().text};
       const auto from = read_layout(s->text(1));
       const auto whose = thread_key{std::string{scope}, {}};
       out = checkpoint_reader{from, as, whose}.read_task(parse_row(*row)).output;
@@ -130,7 +130,7 @@ private:
   void attempt(Call call) {
     try {
       call();
-    } catch (const saver_error& e) {
+    } catch (const checkpoint_error& e) {
       db_.roll_back();
       failure_ = e.what();
     }

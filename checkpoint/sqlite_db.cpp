@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections and statements: the only file besides sqlite_schema.cpp that deals with SQLite's
-// error codes. Every failure becomes a saver_error that names the file, SQLite's message and what
-// to do.
+// error codes. Every failure becomes a checkpoint_error that names the file, SQLite's message and
+// what to do.
 #include "sqlite_db.hpp"
 
 #include "row_bytes.hpp"
@@ -19,13 +19,13 @@ namespace superstep::detail {
 
 namespace {
 
-saver_errc code_of(int code) noexcept {
+checkpoint_errc code_of(int code) noexcept {
   switch (code & 0xff) {
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
-    return saver_errc::corrupt;
+    return checkpoint_errc::corrupt;
   default:
-    return saver_errc::failed;
+    return checkpoint_errc::failed;
   }
 }
 
@@ -69,8 +69,8 @@ const char* advice(int code) noexcept {
 [[noreturn]] void throw_failed(sqlite3* db, int code, const std::string& path) {
   const auto* what_to_do = advice(code); // first: the calls below may change errno
   const auto* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
-  throw saver_error{make_error_code(code_of(code)),
-                    "checkpoints in '" + path + "': " + text + " (" + what_to_do + ")"};
+  throw checkpoint_error{make_error_code(code_of(code)),
+                         "checkpoints in '" + path + "': " + text + " (" + what_to_do + ")"};
 }
 
 int execute(sqlite3* db, const char* sql) noexcept {

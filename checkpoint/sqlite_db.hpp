@@ -3,7 +3,7 @@
 
 #include "row_cipher.hpp"
 
-#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -15,8 +15,8 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 // A thin C++ wrapper of the SQLite API: statements and connections with scoped lifetime, and errors
-// as saver_error. Shared by the checkpointer, the store and the cache. Opening a file, its schema
-// and its key are in sqlite_schema.cpp.
+// as checkpoint_error. Shared by the checkpointer, the store and the cache. Opening a file, its
+// schema and its key are in sqlite_schema.cpp.
 namespace superstep::detail {
 
 /// A prepared statement. Must not outlive its database. Columns are counted from 0, parameters
@@ -124,17 +124,18 @@ private:
 /// Opens or creates a file for writing: migrates it to the current schema, switches it to a
 /// write-ahead log, and checks the key. A new file has mode 0600.
 /// @param key empty for a file without encryption
-/// @throws saver_error, for example {wrong_key} if the file was created with another key or without
+/// @throws checkpoint_error, for example {wrong_key} if the file was created with another key or
+///   without
 [[nodiscard]] database open_for_writing(const std::string& path,
                                         std::chrono::milliseconds busy_timeout,
                                         bool survives_power_loss, std::string_view key);
 
-/// Records `owner` as the file's owner, or throws saver_error{wrong_owner}; see
-/// sqlite_saver_options::owner.
+/// Records `owner` as the file's owner, or throws checkpoint_error{wrong_owner}; see
+/// sqlite_checkpointer_options::owner.
 void claim(database& db, const std::string& owner);
 
-/// Returns the path if it names a file. Throws saver_error for temporary and in-memory databases:
-/// each connection would have a separate one.
+/// Returns the path if it names a file. Throws checkpoint_error for temporary and in-memory
+/// databases: each connection would have a separate one.
 [[nodiscard]] const std::string& checked_file_path(const std::string& path);
 
 /// Migrates the file to the current schema in one transaction. Refuses files of other programs and

@@ -30,9 +30,10 @@ void retry_lock(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
   if (const auto place = run->locks->try_lock(run->thread_id)) {
     run->done(with_lock(std::move(run->own), run->locks, run->thread_id, *place));
   } else if (is_stopping || !writer) {
-    run->done(error{saver_errc::in_use, "thread '" + run->thread_id +
-                                            "' is in use by another process, and the checkpointer "
-                                            "was closed while a run waited for it"});
+    run->done(
+        error{checkpoint_errc::in_use, "thread '" + run->thread_id +
+                                           "' is in use by another process, and the checkpointer "
+                                           "was closed while a run waited for it"});
   } else {
     const auto when = sqlite_writer::clock::now() + run->pause;
     run->pause = std::min(run->pause * 2, pause_max);
@@ -46,7 +47,7 @@ sqlite_lease_manager::sqlite_lease_manager(const std::string& path,
                                            const std::shared_ptr<sqlite_writer>& writer)
     : locks_{std::make_shared<thread_locks>(path)}, writer_{writer} {}
 
-void sqlite_lease_manager::take(const std::string& thread_id, when_in_use choice,
+void sqlite_lease_manager::take(const std::string& thread_id, busy_policy choice,
                                 std::function<void(result<lease_ptr>)> done) {
   auto waiting = std::make_shared<waiting_run>();
   waiting->writer = writer_;
@@ -59,19 +60,19 @@ void sqlite_lease_manager::take(const std::string& thread_id, when_in_use choice
       return;
     }
     waiting->own = std::move(*own);
-    if (choice == when_in_use::wait) {
+    if (choice == busy_policy::wait) {
       retry_lock(waiting, false);
       return;
     }
     auto& locks = waiting->locks;
-    const auto place = choice == when_in_use::take_over ? locks->take_over(waiting->thread_id)
+    const auto place = choice == busy_policy::take_over ? locks->take_over(waiting->thread_id)
                                                         : locks->try_lock(waiting->thread_id);
     if (place) {
       waiting->done(with_lock(std::move(waiting->own), locks, waiting->thread_id, *place));
       return;
     }
     waiting->own.reset(); // first, so that the next run in the queue can proceed
-    waiting->done(error{saver_errc::in_use,
+    waiting->done(error{checkpoint_errc::in_use,
                         "thread '" + waiting->thread_id +
                             "' is in use by a run of another process: wait for it, or take it "
                             "over (thread_options::in_use)"});

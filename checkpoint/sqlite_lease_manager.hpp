@@ -16,9 +16,9 @@ namespace superstep::detail {
 class sqlite_lease_manager {
 public:
   sqlite_lease_manager(const std::string& path, const std::shared_ptr<sqlite_writer>& writer);
-  /// See saver::take(). The callback of a run that waited for another process is called by the
-  /// writer thread.
-  void take(const std::string& thread_id, when_in_use choice,
+  /// See checkpointer::take(). The callback of a run that waited for another process is called by
+  /// the writer thread.
+  void take(const std::string& thread_id, busy_policy choice,
             std::function<void(result<lease_ptr>)> done);
 
 private:

@@ -68,9 +68,9 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
   auto taken = db.prepare("SELECT 1 FROM threads WHERE thread = ?1");
   taken.bind_text(1, thread_id);
   if (taken.step())
-    throw saver_error{make_error_code(saver_errc::failed),
-                      "thread '" + std::string{thread_id} +
-                          "' already exists; import under another name, or delete it first"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "thread '" + std::string{thread_id} +
+                               "' already exists; import under another name, or delete it first"};
   auto layouts = std::vector<std::int64_t>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(number_of_layout(db, text));

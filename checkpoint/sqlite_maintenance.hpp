@@ -4,7 +4,7 @@
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
 
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <chrono>
 #include <set>
@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-// Operations on many rows: import, prune, deletion. sqlite_saver.cpp calls each in one transaction
-// on the writer thread (sqlite_writer::run()).
+// Operations on many rows: import, prune, deletion. sqlite_file_checkpointer.cpp calls each in one
+// transaction on the writer thread (sqlite_writer::run()).
 namespace superstep::detail {
 
-/// Adds the rows of an exported thread. @throws saver_error if the thread exists
+/// Adds the rows of an exported thread. @throws checkpoint_error if the thread exists
 void import_rows(database&, std::string_view thread_id, const exported_thread&);
-/// Deletes old checkpoints; see sqlite_saver::prune(). Returns their number.
+/// Deletes old checkpoints; see sqlite_file_checkpointer::prune(). Returns their number.
 [[nodiscard]] std::size_t prune_rows(database&, const prune_options&);
 
 /// Deletes the checkpoints of runs, selected by the `run_id` in their metadata, with the subgraphs

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads checkpoints from the database: finds the chain of delta rows, applies it, adds the task
-// records, and checks everything that can be checked. sqlite_saver.cpp calls it for loads and
-// listings; show() and history() are in sqlite_views.cpp; sqlite_writer.cpp writes the tables.
+// records, and checks everything that can be checked. sqlite_file_checkpointer.cpp calls it for
+// loads and listings; show() and history() are in sqlite_views.cpp; sqlite_writer.cpp writes the
+// tables.
 #include "sqlite_reader.hpp"
 
 #include "ownership.hpp"
@@ -19,9 +20,9 @@ namespace {
 constexpr auto npos = std::string_view::npos;
 constexpr auto columns = "no, id, parent, base, step, source, layout, chain, whole, sum, row";
 
-saver_error damaged(const database& db, const thread_key& key, std::string_view id,
-                    std::string_view why) {
-  return {make_error_code(saver_errc::corrupt),
+checkpoint_error damaged(const database& db, const thread_key& key, std::string_view id,
+                         std::string_view why) {
+  return {make_error_code(checkpoint_errc::corrupt),
           "checkpoints in '" + db.path() + "': thread '" + key.thread_id + "': checkpoint " +
               std::string{id} + " is damaged (" + std::string{why} +
               "); nothing was overwritten, and older checkpoints and other threads can still be "
@@ -33,8 +34,8 @@ template <class Act>
 auto naming(const database& db, const thread_key& key, std::string_view id, const Act& act) {
   try {
     return act();
-  } catch (const saver_error& e) {
-    if (e.code() != saver_errc::corrupt || std::string_view{e.what()}.find(db.path()) != npos)
+  } catch (const checkpoint_error& e) {
+    if (e.code() != checkpoint_errc::corrupt || std::string_view{e.what()}.find(db.path()) != npos)
       throw;
     throw damaged(db, key, id, e.what());
   }
@@ -42,8 +43,8 @@ auto naming(const database& db, const thread_key& key, std::string_view id, cons
 
 } // namespace
 
-saver_error layout_damaged(const database& db) {
-  return {make_error_code(saver_errc::corrupt),
+checkpoint_error layout_damaged(const database& db) {
+  return {make_error_code(checkpoint_errc::corrupt),
           "checkpoints in '" + db.path() +
               "': the table of graph layouts is damaged: keep a copy, export the threads that can "
               "still be read, and start a new file; nothing was overwritten"};
@@ -51,8 +52,8 @@ saver_error layout_damaged(const database& db) {
 
 namespace {
 
-saver_error threads_damaged(const database& db, std::string_view why) {
-  return {make_error_code(saver_errc::corrupt),
+checkpoint_error threads_damaged(const database& db, std::string_view why) {
+  return {make_error_code(checkpoint_errc::corrupt),
           "checkpoints in '" + db.path() + "': the list of threads is damaged (" +
               std::string{why} +
               "), so checkpoints may be missing: keep a copy, and repair the file with 'sqlite3 "
@@ -98,10 +99,11 @@ std::optional<effect_record> sqlite_reader::find_effect(std::string_view thread_
   const auto row = s->bytes(2);
   auto text = db_.from_row(row, effect_place(thread_id, key));
   if (!text || s->number(1) != static_cast<std::int64_t>(checksum_of({thread_id, key, row})))
-    throw saver_error{make_error_code(saver_errc::corrupt),
-                      "checkpoints in '" + db_.path() + "': thread '" + std::string{thread_id} +
-                          "': an effect record is corrupt: check whether the effect happened, then "
-                          "delete the record or the thread"};
+    throw checkpoint_error{
+        make_error_code(checkpoint_errc::corrupt),
+        "checkpoints in '" + db_.path() + "': thread '" + std::string{thread_id} +
+            "': an effect record is corrupt: check whether the effect happened, then "
+            "delete the record or the thread"};
   return effect_record{s->number(0) != 0, std::move(*text)};
 }
 
@@ -156,7 +158,7 @@ void sqlite_reader::check_indexes(std::string_view thread_id) {
       auto in_table = std::int64_t{0};
       try {
         in_table = count(std::string{table} + " NOT INDEXED");
-      } catch (const saver_error&) {
+      } catch (const checkpoint_error&) {
         return;
       }
       if (in_table != count(std::string{table} + " INDEXED BY " + index))
@@ -287,7 +289,7 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   auto next = stored_checkpoint{};
   try {
     next = row_of(next_, key);
-  } catch (const saver_error&) { // the records in a damaged row are lost; the rest is not
+  } catch (const checkpoint_error&) { // the records in a damaged row are lost; the rest is not
     return out;
   }
   if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
@@ -417,7 +419,7 @@ std::vector<stored_checkpoint> sqlite_reader::readable_rows(const thread_key& ke
   while (s.step()) {
     try {
       out.push_back(row_of(s, key));
-    } catch (const saver_error&) { // loading the damaged row reports it
+    } catch (const checkpoint_error&) { // loading the damaged row reports it
     }
   }
   return out;

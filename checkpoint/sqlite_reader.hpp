@@ -5,8 +5,8 @@
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
 
-#include <superstep/checkpoint/saver.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <map>
 #include <mutex>
@@ -35,7 +35,7 @@ inline constexpr auto layout_sql = "SELECT text FROM layouts WHERE no = ?1";
 inline constexpr auto find_layout_sql = "SELECT no FROM layouts WHERE text = ?1";
 /// @}
 /// Returns the error for a table of layouts that does not match its index.
-[[nodiscard]] saver_error layout_damaged(const database&);
+[[nodiscard]] checkpoint_error layout_damaged(const database&);
 
 /// A row of the table `points`, which contains the checkpoints.
 struct stored_checkpoint {
@@ -59,7 +59,7 @@ struct loaded_checkpoint {
 };
 
 /// Reads checkpoints from the tables, through a connection of its own. Used by one thread at a
-/// time. All functions throw saver_error.
+/// time. All functions throw checkpoint_error.
 class sqlite_reader {
 public:
   sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout, row_cipher cipher);

@@ -4,7 +4,7 @@
 #include "sqlite_db.hpp"
 
 #include <superstep/base/file_size_signal.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <array>
 #include <filesystem>
@@ -60,9 +60,9 @@ constexpr auto current_version = static_cast<std::int64_t>(steps.size());
 /// Files of this version and later have the current tables and can be read without a migration.
 constexpr auto oldest_readable_version = std::int64_t{2};
 
-[[noreturn]] void refuse(const database& db, saver_errc code, const std::string& why) {
-  throw saver_error{make_error_code(code),
-                    "checkpoints in '" + db.path() + "': " + why + "; nothing was written to it"};
+[[noreturn]] void refuse(const database& db, checkpoint_errc code, const std::string& why) {
+  throw checkpoint_error{make_error_code(code), "checkpoints in '" + db.path() + "': " + why +
+                                                    "; nothing was written to it"};
 }
 
 /// Returns the version of the file; 0 if it is empty. Must be called in a transaction: otherwise
@@ -71,12 +71,12 @@ std::int64_t version_of(database& db) {
   const auto whose = db.pragma("PRAGMA application_id");
   const auto version = db.pragma("PRAGMA user_version");
   if (whose == application && version > current_version)
-    refuse(db, saver_errc::newer_format,
+    refuse(db, checkpoint_errc::newer_format,
            "the file has format " + std::to_string(version) +
                ", but this version of superstep reads formats up to " +
                std::to_string(current_version) + ": use a newer version");
   if (whose != application && db.pragma("SELECT count(*) FROM sqlite_schema") != 0)
-    refuse(db, saver_errc::corrupt,
+    refuse(db, checkpoint_errc::corrupt,
            "the file is the database of another program: specify another path");
   return whose == application ? version : 0;
 }
@@ -86,7 +86,7 @@ constexpr auto proof = std::string_view{"superstep"};
 constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 
 [[noreturn]] void refuse_key(const database& db, const std::string& why) {
-  refuse(db, saver_errc::wrong_key, why);
+  refuse(db, checkpoint_errc::wrong_key, why);
 }
 
 [[noreturn]] void refuse_plain(const database& db) {
@@ -140,10 +140,11 @@ void check_key(database& db) {
 
 const std::string& checked_file_path(const std::string& path) {
   if (path.empty() || path == ":memory:" || path.starts_with("file:"))
-    throw saver_error{make_error_code(saver_errc::failed),
-                      "checkpoints in '" + path +
-                          "': not the path of a file: specify one, or use memory_saver for threads "
-                          "that need not be stored"};
+    throw checkpoint_error{
+        make_error_code(checkpoint_errc::failed),
+        "checkpoints in '" + path +
+            "': not the path of a file: specify one, or use in_memory_checkpointer for threads "
+            "that need not be stored"};
   return path;
 }
 
@@ -170,12 +171,12 @@ void claim(database& db, const std::string& owner) {
     if (found == owner)
       return;
     if (has_owner)
-      refuse(db, saver_errc::wrong_owner,
+      refuse(db, checkpoint_errc::wrong_owner,
              "the file belongs to " + found + ": specify another file, or move this one away");
     if (owner.empty())
       return;
     if (db.pragma("SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM items)") != 0)
-      refuse(db, saver_errc::wrong_owner,
+      refuse(db, checkpoint_errc::wrong_owner,
              "the file contains threads that " + owner +
                  " did not write: specify another file, or move this one away");
     auto add = db.prepare("INSERT INTO facts (name, value) VALUES ('owner', ?1)");
@@ -237,7 +238,7 @@ std::optional<std::string> sqlite_owner(const std::string& path) {
     auto db = database{path, database::access::read_only, timeout, detail::row_cipher{{}}};
     auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
     return find.step() ? std::optional{std::string{find.bytes(0)}} : std::nullopt;
-  } catch (const saver_error&) {
+  } catch (const checkpoint_error&) {
     return std::nullopt;
   }
 }

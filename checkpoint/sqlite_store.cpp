@@ -222,9 +222,9 @@ private:
     return std::move(*text);
   }
 
-  [[nodiscard]] saver_error damaged(const found_item& of, const std::string& why) const {
+  [[nodiscard]] checkpoint_error damaged(const found_item& of, const std::string& why) const {
     return {
-        make_error_code(saver_errc::corrupt),
+        make_error_code(checkpoint_errc::corrupt),
         "item '" + of.key + "' of the store in '" + db_.path() + "' is damaged (" + why +
             "): put it again, or erase it; nothing was overwritten, and other items can be read"};
   }

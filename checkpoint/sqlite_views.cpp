@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of sqlite_reader that show threads as JSON, without the graph that wrote them. The
-// command `superstep threads` uses them through sqlite_saver::show() and history().
+// command `superstep threads` uses them through sqlite_file_checkpointer::show() and history().
 #include "ownership.hpp"
 #include "sqlite_reader.hpp"
 

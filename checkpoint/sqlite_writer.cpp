@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the queue of an sqlite_saver. The writer thread takes everything that is queued and
-// commits it in one transaction, so that all runs of the process share one disk sync. Before the
-// first row of a thread is written, its newest checkpoint in the database is compared with the one
-// that the run knows (check_heads): this detects writes of other processes.
+// Writes the queue of an sqlite_file_checkpointer. The writer thread takes everything that is
+// queued and commits it in one transaction, so that all runs of the process share one disk sync.
+// Before the first row of a thread is written, its newest checkpoint in the database is compared
+// with the one that the run knows (check_heads): this detects writes of other processes.
 #include "sqlite_writer.hpp"
 
 #include "lease_queue.hpp"
@@ -29,7 +29,7 @@ std::size_t pending_write::bytes() const noexcept {
 
 namespace {
 
-database open_claimed(const std::string& path, const sqlite_saver_options& options) {
+database open_claimed(const std::string& path, const sqlite_checkpointer_options& options) {
   auto db = open_for_writing(path, options.busy_timeout, options.survives_power_loss,
                              options.encryption_key);
   if (options.owner)
@@ -39,7 +39,7 @@ database open_claimed(const std::string& path, const sqlite_saver_options& optio
 
 } // namespace
 
-sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options& options)
+sqlite_writer::sqlite_writer(const std::string& path, const sqlite_checkpointer_options& options)
     : options_{options}, db_{open_claimed(path, options)},
       find_thread_{db_.prepare("SELECT no FROM threads WHERE thread = ?1 AND ns = ?2")},
       add_thread_{db_.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)")},
@@ -64,7 +64,7 @@ sqlite_writer::sqlite_writer(const std::string& path, const sqlite_saver_options
       version_{db_.prepare("PRAGMA data_version")} {}
 
 std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
-                                                    const sqlite_saver_options& options) {
+                                                    const sqlite_checkpointer_options& options) {
   auto made = std::make_shared<sqlite_writer>(path, options);
   try {
     made->thread_ = std::thread{[made] {
@@ -72,10 +72,11 @@ std::shared_ptr<sqlite_writer> sqlite_writer::start(const std::string& path,
       made->work();
     }};
   } catch (const std::system_error& e) {
-    throw saver_error{e.code(), "checkpoints in '" + path +
-                                    "': cannot start the writer thread (check the process limit, "
-                                    "ulimit -u): " +
-                                    e.what()};
+    throw checkpoint_error{e.code(),
+                           "checkpoints in '" + path +
+                               "': cannot start the writer thread (check the process limit, "
+                               "ulimit -u): " +
+                               e.what()};
   }
   return made;
 }
@@ -162,10 +163,10 @@ std::optional<pending_write> write_of_tasks(sqlite_writer& to, const thread_stat
   if (head->tasks.empty())
     return std::nullopt;
   auto j = pending_write{};
-  j.layout = to.layout_text(head->newest.saved.point->layout);
+  j.layout = to.layout_text(head->newest.saved.checkpoint->layout);
   j.thread = thread;
   j.head = head;
-  j.header.id = head->newest.saved.point->id;
+  j.header.id = head->newest.saved.checkpoint->id;
   j.tasks = std::exchange(head->tasks, {});
   return j;
 }
@@ -345,7 +346,7 @@ bool sqlite_writer::try_write_now(std::span<pending_write> batch) noexcept {
   try {
     if (!db_.try_run(begin_))
       return false;
-  } catch (const saver_error&) { // fails again below, where the error is recorded
+  } catch (const checkpoint_error&) { // fails again below, where the error is recorded
   }
   record_outcome(batch, try_to_write(batch));
   return true;
@@ -359,7 +360,7 @@ std::optional<error> sqlite_writer::try_to_write(std::span<pending_write> batch)
       begin_.run();
     write_batch(batch);
     return std::nullopt;
-  } catch (const saver_error& e) {
+  } catch (const checkpoint_error& e) {
     db_.roll_back();
     invalidate_numbers();
     for (auto& j : batch)
@@ -421,7 +422,7 @@ void sqlite_writer::check_heads(std::span<pending_write> batch) {
     const auto head = found == 0 ? std::string{} : head_of(found);
     const auto lock = std::scoped_lock{mutex_};
     if (head != j.before && !j.thread->failed)
-      j.thread->failed = error{saver_errc::conflict,
+      j.thread->failed = error{checkpoint_errc::conflict,
                                "thread '" + j.thread->thread_id +
                                    "' was written by another run: its newest checkpoint is " +
                                    (head.empty() ? "deleted" : head) + ", expected " +
@@ -496,10 +497,11 @@ void sqlite_writer::check_base(const pending_write& j) {
   s->bind(1, j.head->thread_no);
   s->bind_text(2, j.base);
   if (!s->step())
-    throw saver_error{make_error_code(saver_errc::conflict),
-                      "thread '" + j.thread->thread_id + "': checkpoint " + j.base +
-                          " was deleted while a run resumed from it; nothing was overwritten: run "
-                          "again from an existing checkpoint"};
+    throw checkpoint_error{
+        make_error_code(checkpoint_errc::conflict),
+        "thread '" + j.thread->thread_id + "': checkpoint " + j.base +
+            " was deleted while a run resumed from it; nothing was overwritten: run "
+            "again from an existing checkpoint"};
 }
 
 void sqlite_writer::insert_checkpoint(const pending_write& j) {

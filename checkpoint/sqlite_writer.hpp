@@ -2,9 +2,8 @@
 #pragma once
 
 #include "sqlite_db.hpp"
+#include "sqlite_file_checkpointer.hpp"
 #include "sqlite_reader.hpp"
-
-#include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -22,9 +21,9 @@
 
 namespace superstep::detail {
 
-// The write queue of an sqlite_saver and the in-memory state that it shares with it.
-// sqlite_saver.cpp converts checkpoints to rows and enqueues them; sqlite_writer writes the queue
-// in batches, one transaction per batch.
+// The write queue of an sqlite_file_checkpointer and the in-memory state that it shares with it.
+// sqlite_file_checkpointer.cpp converts checkpoints to rows and enqueues them; sqlite_writer writes
+// the queue in batches, one transaction per batch.
 struct thread_state;
 
 /// The in-memory state of one thread_key: the newest checkpoint and records that are not written
@@ -102,10 +101,10 @@ class sqlite_writer {
 public:
   using clock = std::chrono::steady_clock;
 
-  sqlite_writer(const std::string& path, const sqlite_saver_options& options);
-  /// Opens the database and starts the writer thread. @throws saver_error
+  sqlite_writer(const std::string& path, const sqlite_checkpointer_options& options);
+  /// Opens the database and starts the writer thread. @throws checkpoint_error
   static std::shared_ptr<sqlite_writer> start(const std::string& path,
-                                              const sqlite_saver_options& options);
+                                              const sqlite_checkpointer_options& options);
   /// Writes the queue and ends the thread. May also be called by a callback on the writer thread,
   /// which may have released the last reference to the checkpointer; the thread then ends after the
   /// callback.
@@ -124,7 +123,7 @@ public:
   /// Returns the JSON text of a layout, from a cache.
   [[nodiscard]] std::shared_ptr<const std::string> layout_text(const layout_ptr&);
   /// Schedules the task records of a namespace to be written separately, unless a checkpoint
-  /// includes them within sqlite_saver_options::task_flush_delay.
+  /// includes them within sqlite_checkpointer_options::task_flush_delay.
   void schedule_flush(const thread_state_ptr&, const namespace_head_ptr&);
   /// Enqueues the task records of a thread that still wait for a checkpoint.
   void flush(const thread_state_ptr&);
@@ -139,7 +138,7 @@ public:
   /// Runs a function in a separate transaction on the writer thread, after all queued writes, and
   /// waits for it. Passes on its exception.
   void run(const std::function<void(database&)>&);
-  [[nodiscard]] sqlite_saver::counts counts() const noexcept {
+  [[nodiscard]] sqlite_file_checkpointer::counts counts() const noexcept {
     return {transactions_.load(), rows_.load()};
   }
 
@@ -179,7 +178,7 @@ private:
   [[nodiscard]] bool run_due_timer(std::unique_lock<std::mutex>&);
   void invalidate_numbers();
 
-  const sqlite_saver_options options_;
+  const sqlite_checkpointer_options options_;
   database db_;
   statement find_thread_;
   statement add_thread_;

@@ -3,7 +3,7 @@
 
 #include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/base/digest.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/model_error.hpp>
 #include <superstep/tools/tool_errors.hpp>
@@ -82,10 +82,10 @@ std::error_code thrown_code(const std::exception_ptr& cause) {
 bool is_of_storage(std::error_code code) {
   if (code == errc::io_failed)
     return true;
-  if (code.category() != make_error_code(saver_errc::failed).category())
+  if (code.category() != make_error_code(checkpoint_errc::failed).category())
     return false;
-  return code != saver_errc::not_storable && code != saver_errc::type_changed &&
-         code != saver_errc::node_gone;
+  return code != checkpoint_errc::not_storable && code != checkpoint_errc::type_changed &&
+         code != checkpoint_errc::node_gone;
 }
 
 std::optional<row_fault> fault_of(std::error_code code, const std::string& text) {
@@ -171,7 +171,7 @@ row_outcome outcome_of(const raw_result& run, std::int64_t steps_before,
   return out;
 }
 
-/// A copy: a row that is kept shares its state with its saver.
+/// A copy: a row that is kept shares its state with its checkpointer.
 std::optional<chat_state> state_of(const raw_result& run) {
   if (!run.state)
     return std::nullopt;
@@ -195,7 +195,7 @@ std::string error_kind(const run_error& e) {
   return thrown == errc::invalid_argument ? "invalid_input" : "node_failed";
 }
 
-agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_saver open)
+agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_checkpointer open)
     : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)} {}
 
 result<void> agent_runner::begin_job(const std::string& job) {
@@ -203,7 +203,7 @@ result<void> agent_runner::begin_job(const std::string& job) {
     auto opened = open_(job);
     if (!opened)
       return opened.error();
-    keeper_ = *std::move(opened);
+    checkpointer_ = *std::move(opened);
   }
   // Last: the log of an earlier run is emptied only when nothing can refuse the job any more.
   return events_ != nullptr ? events_->open() : result<void>{};
@@ -216,7 +216,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
                                       "'; it has: messages"));
     return std::make_unique<nothing_running>();
   }
-  if (keeper_)
+  if (checkpointer_)
     request.config.thread_id = thread_of(request);
   const auto context = context_for(request);
   request.config.context = context;
@@ -224,7 +224,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   auto from = beginning{};
   try {
     from = begin(request);
-  } catch (const saver_error& e) {
+  } catch (const checkpoint_error& e) {
     auto out = refused("node_failed", e.what());
     out.fault = fault_of(e.code(), e.what());
     done(std::move(out));
@@ -262,17 +262,18 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
   auto state = chat_state{};
   state.messages = std::move(request.messages);
   out.input = detail::input_writes(std::move(state));
-  if (!keeper_)
+  if (!checkpointer_)
     return out;
   auto& config = request.config;
   auto& kept = config.thread.emplace();
   kept.durability = durability::sync; // what a step did is not done again
-  kept.checkpointer = keeper_;
-  const auto saved = keeper_->load({config.thread_id, {}}, {}, detail::program_of(agent_.graph())->layout());
-  out.steps = saved ? saved->point->step : -1; // taking the input in is a step of a kept run
+  kept.checkpointer = checkpointer_;
+  const auto saved =
+      checkpointer_->load({config.thread_id, {}}, {}, detail::program_of(agent_.graph())->layout());
+  out.steps = saved ? saved->checkpoint->step : -1; // taking the input in is a step of a kept run
   if (!saved)
     return out;
-  out.input = run_input::go_on();
+  out.input = run_input::resume();
   // The limit is the row's, however often it is gone on with.
   const auto left = std::int64_t{config.recursion_limit} - std::max<std::int64_t>(out.steps, 0);
   config.recursion_limit = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));

@@ -6,7 +6,7 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
 #include <superstep/batch/row_runner.hpp>
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,13 +19,14 @@ namespace superstep::cli {
 /// Runs rows as runs of an agent. Agent and engine outlive it and the rows it began.
 class agent_runner final : public row_runner {
 public:
-  using open_saver = std::function<result<std::shared_ptr<saver>>(const std::string& job)>;
+  using open_checkpointer =
+      std::function<result<std::shared_ptr<superstep::checkpointer>>(const std::string& job)>;
 
   /// `events`, when given, is opened when the job begins and gets the start and the end of every
   /// tool call. It outlives the runner.
-  /// `open`, when given, opens the saver of every super-step of every row when the job begins: a
-  /// row that has checkpoints resumes there.
-  agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_saver open = {});
+  /// `open`, when given, opens the checkpointer of every super-step of every row when the job
+  /// begins: a row that has checkpoints resumes there.
+  agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {});
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
@@ -52,8 +53,8 @@ private:
   const agent& agent_;
   engine& engine_;
   event_log* events_;
-  open_saver open_;
-  std::shared_ptr<saver> keeper_; ///< null: rows are not kept
+  open_checkpointer open_;
+  std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null: rows are not kept
 };
 
 /// The short stable word for what ended a run: `recursion_limit`, `timed_out`, `model_error`, …

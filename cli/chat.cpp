@@ -7,7 +7,7 @@
 #include "cli/inspect.hpp"
 
 #include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/checkpoint/sqlite_store.hpp>
 
 #include <csignal>
@@ -110,7 +110,7 @@ int chat(const chat_arguments& given) {
     return 1;
   }
   // One key for both: they may be one file.
-  auto kept = sqlite_saver_options{};
+  auto kept = sqlite_checkpointer_options{};
   kept.encryption_key = encryption_key_from_environment();
   kept.owner = ""; // not the file of a batch job, which removes it when it ends
   const auto& store = built.agent->spec().store;
@@ -121,7 +121,7 @@ int chat(const chat_arguments& given) {
     memory = std::make_shared<sqlite_store>(store, std::move(remembered));
   }
   auto settings = chat_session::options{
-      make_conversation(*built.agent, std::make_shared<sqlite_saver>(database, std::move(kept)),
+      make_conversation(*built.agent, sqlite_checkpointer(database, std::move(kept)),
                         std::move(memory)),
       config_of(built.agent->spec(), thread), is_at_keyboard, retries};
   auto shown = chat_view{std::cout, wants_colours()};

@@ -61,7 +61,7 @@ chat_session::turn chat_session::begin() {
     remarks_.remark("It goes on after " + std::to_string(at.messages.size()) +
                     " messages; /history shows them.");
   if (!at.questions.empty())
-    return go_on();
+    return resume();
   if (at.is_unfinished)
     remarks_.remark("The last answer did not come to its end; /continue goes on with it.");
   return turn::over;
@@ -82,8 +82,8 @@ chat_session::turn chat_session::obey(const std::string& line) {
   case kind::help:
     remarks_.remark(help);
     return turn::over;
-  case kind::go_on:
-    return go_on();
+  case kind::resume:
+    return resume();
   case kind::quit:
     return turn::leave;
   case kind::unknown:
@@ -101,14 +101,14 @@ void chat_session::show_history(const message_list& messages) {
   remarks_.remark("--- end of history ---");
 }
 
-chat_session::turn chat_session::go_on() {
+chat_session::turn chat_session::resume() {
   const auto at = look_at(given_.conversation, thread());
   if (!at.questions.empty()) {
     auto answers = ask(at.questions);
     return answers ? answer(*std::move(answers)) : turn::leave;
   }
   if (at.is_unfinished)
-    return answer(run_input::go_on());
+    return answer(run_input::resume());
   remarks_.remark("There is nothing to go on with.");
   return turn::over;
 }
@@ -122,9 +122,9 @@ chat_session::turn chat_session::answer(run_input input) {
       const auto leaves = result_ == leaving::stopped && !given_.is_at_keyboard;
       return leaves ? turn::leave : turn::over;
     }
-    if (!ended.asked || ended.asked->empty())
+    if (!ended.interrupts || ended.interrupts->empty())
       return turn::over;
-    auto answers = ask(*ended.asked);
+    auto answers = ask(*ended.interrupts);
     if (!answers)
       return turn::leave;
     input = *std::move(answers);

@@ -18,7 +18,7 @@
 namespace superstep::cli {
 
 /// One conversation at the keyboard, or along the lines of a pipe. Everything that is said is kept
-/// by the graph's saver under `config.thread_id`.
+/// by the graph's checkpointer under `config.thread_id`.
 class chat_session {
 public:
   struct options {
@@ -46,7 +46,7 @@ private:
   [[nodiscard]] turn begin();
   [[nodiscard]] turn obey(const std::string& line);
   [[nodiscard]] turn answer(run_input input);
-  [[nodiscard]] turn go_on();
+  [[nodiscard]] turn resume();
   [[nodiscard]] raw_result run_once(run_input input);
   void show_history(const message_list& messages);
   void end_badly(const run_error& why);

@@ -25,7 +25,7 @@ using command = typed_line::kind;
 constexpr auto commands = std::array{
     std::pair{std::string_view{"/history"}, command::history},
     std::pair{std::string_view{"/help"}, command::help},
-    std::pair{std::string_view{"/continue"}, command::go_on},
+    std::pair{std::string_view{"/continue"}, command::resume},
     std::pair{std::string_view{"/quit"}, command::quit},
     std::pair{std::string_view{"/exit"}, command::quit},
 };

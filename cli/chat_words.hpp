@@ -13,7 +13,7 @@ namespace superstep::cli {
 
 /// One line at the prompt.
 struct typed_line {
-  enum class kind : std::uint8_t { nothing, words, history, help, go_on, quit, unknown };
+  enum class kind : std::uint8_t { nothing, words, history, help, resume, quit, unknown };
   kind what = kind::nothing;
   std::string text{}; ///< words: what is said; unknown: the command that there is not
 };

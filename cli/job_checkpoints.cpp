@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_checkpoints.hpp"
 
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <filesystem>
 #include <string_view>
@@ -35,21 +35,21 @@ void move_aside(const std::string& path) {
 
 } // namespace
 
-agent_runner::open_saver opener_of_checkpoints(const batch_options& options) {
-  return [path = checkpoints_path_of(options.output),
-          is_fresh = options.fresh](const std::string& job) -> result<std::shared_ptr<saver>> {
-    auto wanted = sqlite_saver_options{};
+agent_runner::open_checkpointer opener_of_checkpoints(const batch_options& options) {
+  return [path = checkpoints_path_of(options.output), is_fresh = options.fresh](
+             const std::string& job) -> result<std::shared_ptr<superstep::checkpointer>> {
+    auto wanted = sqlite_checkpointer_options{};
     wanted.owner = owner_of(job);
     const auto found = sqlite_owner(path);
     if (is_fresh && found && *found != *wanted.owner && found->starts_with(owner_prefix))
       move_aside(path);
     try {
       wanted.encryption_key = encryption_key_from_environment();
-      return std::make_shared<sqlite_saver>(path, std::move(wanted));
-    } catch (const saver_error& e) {
+      return sqlite_checkpointer(path, std::move(wanted));
+    } catch (const checkpoint_error& e) {
       // The folder is that of the journal, which is open: the disk or the machine has refused.
-      return e.code() == saver_errc::failed ? error{errc::shortage, e.what()}
-                                            : error{e.code(), e.what()};
+      return e.code() == checkpoint_errc::failed ? error{errc::shortage, e.what()}
+                                                 : error{e.code(), e.what()};
     }
   };
 }

@@ -199,15 +199,15 @@ int run(const run_arguments& given) {
   }
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
-      given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_saver{});
+      given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{});
   const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
   const auto progress = make_progress_sink(*mode, std::cerr);
   const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
   lanes.reset();
-  runner.reset(); // with the saver: its file may go now
+  runner.reset(); // with the checkpointer: its file may go now
   // Rows that failed keep their checkpoints: --retry-dead resumes them there.
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
-    remove_checkpoints_of(given.batch.output, ended->run_id);
+    remove_checkpoints_of(given.batch.output, ended->job_id);
   if (!ended)
     return fail_with(ended.error().text, code_of(ended.error().code));
   std::cout << to_text(*ended) << std::endl;

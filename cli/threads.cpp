@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep threads VERB DATABASE …: looks at saved threads and moves them about.
 #include "cli/commands.hpp"
-#include "cli/foreign_thread.hpp"
+#include "cli/imported_thread.hpp"
 
 #include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -38,21 +38,22 @@ struct threads_arguments {
 };
 
 /// Looking at a path that does not exist must not make a database there.
-sqlite_saver open(const threads_arguments& given, bool may_be_new = false) {
+std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
+                                              bool may_be_new = false) {
   if (!may_be_new && !std::filesystem::exists(given.database))
     throw std::runtime_error{given.database + ": there is no such file"};
   if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
       std::filesystem::file_size(given.database) == 0)
     throw std::runtime_error{given.database + ": is empty, there are no threads in it"};
-  auto options = sqlite_saver_options{};
+  auto options = sqlite_checkpointer_options{};
   options.encryption_key = encryption_key_from_environment();
-  return sqlite_saver{given.database, std::move(options)};
+  return sqlite_checkpointer(given.database, std::move(options));
 }
 
 int list(const threads_arguments& given) {
-  auto saver = open(given);
+  auto checkpointer = open(given);
   for (auto after = std::string{};;) {
-    const auto page = saver.threads(after, 1'000);
+    const auto page = checkpointer->threads(after, 1'000);
     for (const auto& t : page)
       std::cout << to_text(json::object{{"thread", t.thread_id},
                                         {"head", t.head},
@@ -67,8 +68,8 @@ int list(const threads_arguments& given) {
 }
 
 int show(const threads_arguments& given) {
-  auto saver = open(given);
-  const auto shown = saver.show({given.thread, given.ns}, given.at);
+  auto checkpointer = open(given);
+  const auto shown = checkpointer->show({given.thread, given.ns}, given.at);
   if (!shown)
     throw std::runtime_error{"thread '" + given.thread + "' has no such checkpoint"};
   std::cout << to_text(*shown) << '\n';
@@ -76,12 +77,12 @@ int show(const threads_arguments& given) {
 }
 
 int history(const threads_arguments& given) {
-  auto saver = open(given);
+  auto checkpointer = open(given);
   auto query = checkpoint_query{};
   query.limit = given.limit;
   query.before = given.at;
-  for (const auto& point : saver.history({given.thread, given.ns}, query))
-    std::cout << to_text(point) << '\n';
+  for (const auto& checkpoint : checkpointer->history({given.thread, given.ns}, query))
+    std::cout << to_text(checkpoint) << '\n';
   return 0;
 }
 
@@ -105,15 +106,15 @@ void check_output(const threads_arguments& given) {
 int export_one(const threads_arguments& given) {
   if (!given.file.empty())
     check_output(given);
-  auto saver = open(given);
+  auto checkpointer = open(given);
   auto bytes = std::string{};
   if (given.form == "superstep") {
-    bytes = saver.export_thread(given.thread);
+    bytes = checkpointer->export_thread(given.thread);
   } else {
-    const auto shown = saver.show({given.thread, {}});
+    const auto shown = checkpointer->show({given.thread, {}});
     if (!shown)
       throw std::runtime_error{"there is no thread '" + given.thread + "' to export"};
-    bytes = to_text(to_reference_form(*shown)) + '\n';
+    bytes = to_text(to_langgraph_form(*shown)) + '\n';
   }
   if (given.file.empty()) {
     std::cout << bytes;
@@ -133,12 +134,12 @@ int import_one(const threads_arguments& given) {
   auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
   auto placeholders = std::vector<std::string>{};
   if (given.form != "superstep") {
-    auto read = from_reference_form(bytes);
+    auto read = from_langgraph_form(bytes);
     bytes = std::move(read.text);
     placeholders = std::move(read.placeholders);
   }
   bytes = cut_thread(bytes, {}); // what is no thread makes no database
-  open(given, true).import_thread(given.thread, bytes);
+  open(given, true)->import_thread(given.thread, bytes);
   for (const auto& one : placeholders)
     std::cerr << "superstep threads: " << given.file << ": " << to_text(json::value(one))
               << " (JSON does not have this value: the thread has LangChain's placeholder for it; "
@@ -147,8 +148,9 @@ int import_one(const threads_arguments& given) {
 }
 
 int fork(const threads_arguments& given) {
-  auto saver = open(given);
-  saver.import_thread(given.to, cut_thread(saver.export_thread(given.thread), given.at));
+  auto checkpointer = open(given);
+  checkpointer->import_thread(given.to,
+                              cut_thread(checkpointer->export_thread(given.thread), given.at));
   return 0;
 }
 
@@ -156,13 +158,13 @@ int prune(const threads_arguments& given) {
   if (given.whole_threads && !given.says_which)
     throw std::runtime_error{"--whole-threads removes threads with all that they hold: say which, "
                              "with --thread or --older-than-hours (0: all of them)"};
-  auto saver = open(given);
+  auto checkpointer = open(given);
   auto what = prune_options{};
   what.thread_id = given.thread;
   what.keep_last = given.keep_last;
   what.older_than = std::chrono::hours{given.older_than_hours};
   what.whole_threads = given.whole_threads;
-  std::cout << to_text(json::object{{"removed", saver.prune(what)}}) << '\n';
+  std::cout << to_text(json::object{{"removed", checkpointer->prune(what)}}) << '\n';
   return 0;
 }
 

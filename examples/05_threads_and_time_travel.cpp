@@ -28,9 +28,10 @@ int main() {
 
   auto first_turn = std::string{};
   for (const auto& s : engine.get_state_history(agent, config)) { // newest first
-    std::cout << "step " << s.point->step << ": " << s.values->messages.size() << " messages\n";
+    std::cout << "step " << s.checkpoint->step << ": " << s.values->messages.size()
+              << " messages\n";
     if (s.next.empty()) // nothing is left to run: the end of a turn
-      first_turn = s.point->id;
+      first_turn = s.checkpoint->id;
   }
 
   config.thread = ss::thread_options{.checkpoint_id = first_turn};

@@ -80,7 +80,7 @@ private:
     auto line = limits_->calls().acquire();
     const auto permit = co_await line;
     const auto tokens = estimate_tokens(asked.body);
-    auto& at = co_await this_home{};
+    auto& at = co_await this_context{};
     auto sent = model_limits::time_point{};
     auto tried = models::held_back();
     // The caller holds a request back if calls were paused while it waited for a connection. The

@@ -67,7 +67,7 @@ private:
       co_return error{model_errc::missing_turn,
                       fmt::format("{} has no answer to turn {} of run \"{}\" with this question",
                                   from->path, request.turn, request.run_key)};
-    auto& at = co_await this_home{};
+    auto& at = co_await this_context{};
     const auto asked = at.where->now();
     const auto after = [asked](double ms) {
       return asked + std::chrono::duration_cast<std::chrono::nanoseconds>(

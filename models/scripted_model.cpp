@@ -46,7 +46,7 @@ private:
   /// then the pieces of the calls without delay.
   static task<void> stream(const message& answer, chunk_handler on_chunk,
                          std::chrono::nanoseconds waiting, std::chrono::nanoseconds writing) {
-    auto& at = co_await this_home{};
+    auto& at = co_await this_context{};
     const auto begin = at.where->now() + waiting;
     const auto pieces = models::text_pieces(answer.content);
     for (auto i = std::size_t{0}; i < pieces.size(); ++i) {

@@ -74,7 +74,7 @@ bool read_unicode(std::string_view s, std::size_t& at, std::string& out) {
 
 std::size_t end_of_plain(std::string_view s, std::size_t at, char quote) noexcept {
   for (; s.size() - at >= 8; at += 8)
-    if (const auto next = eight_bytes{s.data() + at};
+    if (const auto next = swar_word{s.data() + at};
         next.has(quote) || next.has('\\') || next.has_control())
       break;
   while (at < s.size() && s[at] != quote && s[at] != '\\' &&

@@ -60,9 +60,9 @@ void whole_numbers(json::value& v);
 namespace superstep {
 
 /// Eight bytes of a text, tested at once: parsers stop at few bytes.
-class eight_bytes {
+class swar_word {
 public:
-  explicit eight_bytes(const char* begin) noexcept { std::memcpy(&word_, begin, sizeof word_); }
+  explicit swar_word(const char* begin) noexcept { std::memcpy(&word_, begin, sizeof word_); }
 
   [[nodiscard]] bool has(char c) const noexcept {
     return has_below(word_ ^ (ones * static_cast<unsigned char>(c)), 1);

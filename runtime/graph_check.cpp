@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_check.hpp"
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -207,8 +207,8 @@ void find_unstorable_in(const program& table, const std::string& within, std::ve
 
 std::vector<fault> find_unstorable(const program& table) {
   auto out = std::vector<fault>{};
-  const auto& keeper = table.options().checkpointer;
-  if (keeper && keeper->needs_stored_forms())
+  const auto& checkpointer = table.options().checkpointer;
+  if (checkpointer && checkpointer->needs_stored_forms())
     find_unstorable_in(table, {}, out);
   return out;
 }

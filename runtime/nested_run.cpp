@@ -39,8 +39,8 @@ task<nested_outcome> run_nested(call_services* services, program_ptr table, writ
       std::rethrow_exception(ended.error->cause);
     throw graph_error{std::move(*ended.error)};
   }
-  if (ended.asked) {
-    services->pass_on(std::move(*ended.asked));
+  if (ended.interrupts) {
+    services->pass_on(std::move(*ended.interrupts));
     auto nothing_more = giving_up{};
     co_await nothing_more;
   }

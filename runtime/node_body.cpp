@@ -178,7 +178,7 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
 
 } // namespace
 
-bool start_body(const body_input& input, node_body::outcome& out, home& at,
+bool start_body(const body_input& input, node_body::outcome& out, execution_context& at,
                 std::exception_ptr& failed) {
   return guarded(input, out, failed, [&] {
     if (const auto& body = input.table->node(input.node).body)

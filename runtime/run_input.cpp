@@ -21,17 +21,17 @@ thread_command answers_of(resume&& r) {
 
 run_input resume_input(resume r) {
   if (!r.value() && r.by_id().empty())
-    return run_input::go_on();
+    return run_input::resume();
   return answers_of(std::move(r));
 }
 
-run_input command_input(node_output&& said, optional_box<resume> r) {
+run_input command_input(node_output&& output, optional_box<resume> r) {
   auto out = r ? answers_of(std::move(*r)) : thread_command{};
-  out.said.writes.assign(std::make_move_iterator(said.writes.begin()),
-                         std::make_move_iterator(said.writes.end()));
-  out.said.targets.assign(said.targets.begin(), said.targets.end());
-  out.said.sends = std::move(said.sends);
-  out.to_parent = said.to_parent != nullptr;
+  out.output.writes.assign(std::make_move_iterator(output.writes.begin()),
+                           std::make_move_iterator(output.writes.end()));
+  out.output.targets.assign(output.targets.begin(), output.targets.end());
+  out.output.sends = std::move(output.sends);
+  out.to_parent = output.to_parent != nullptr;
   return out;
 }
 

@@ -15,7 +15,7 @@ void throw_graph_error(graph_errc code, std::string text) {
   throw graph_error{run_error{make_error_code(code), std::move(text), {}, 0, {}, 1, {}}};
 }
 
-saver& saver_of(const program& table) {
+checkpointer& checkpointer_of(const program& table) {
   if (!table.options().checkpointer)
     throw_graph_error(graph_errc::no_checkpointer, "No checkpointer set");
   return *table.options().checkpointer;
@@ -75,16 +75,17 @@ std::string nested_ns_of(const thread_key& key, const checkpoint& at, const prog
 
 class reader {
 public:
-  reader(const program_ptr& table, const thread_key& key, saver& keeper, bool with_subgraphs)
-      : table_{table}, key_{key}, keeper_{keeper}, with_subgraphs_{with_subgraphs} {}
+  reader(const program_ptr& table, const thread_key& key, superstep::checkpointer& checkpointer,
+         bool with_subgraphs)
+      : table_{table}, key_{key}, checkpointer_{checkpointer}, with_subgraphs_{with_subgraphs} {}
 
   state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
     auto run = run_state{};
     run.reset(table_, key_.thread_id, 1);
-    run.go_on(saved.point.get());
+    run.restore(saved.checkpoint.get());
     auto step = super_step{};
     (void)prepare(run, step);
-    auto out = state_snapshot{table_, saved.point, {}, {}, {}};
+    auto out = state_snapshot{table_, saved.checkpoint, {}, {}, {}};
     for (const auto number : in_declaration_order(step)) {
       const auto& t = step.tasks[number];
       out.tasks.push_back(describe(saved, t, is_live));
@@ -124,20 +125,20 @@ private:
     if (const auto* record = record_of(saved, out.task)) {
       if (record->output)
         out.result.emplace(record->output->writes.begin(), record->output->writes.end());
-      if (record->asked && !(is_live && record->output))
-        out.interrupts = *record->asked;
+      if (record->interrupts && !(is_live && record->output))
+        out.interrupts = *record->interrupts;
       out.error = record->error;
       out.cause = record->cause;
     }
     const auto child = entry.body ? entry.body->nested() : program_ptr{};
     if (!child || child->options().persistence == persistence::none)
       return out;
-    out.nested_ns = nested_ns_of(key_, *saved.point, *child, out.node, out.task);
+    out.nested_ns = nested_ns_of(key_, *saved.checkpoint, *child, out.node, out.task);
     if (with_subgraphs_) {
       const auto below = thread_key{key_.thread_id, out.nested_ns};
-      const auto found = keeper_.load(below, "", child->layout());
+      const auto found = checkpointer_.load(below, "", child->layout());
       out.nested = std::make_shared<const state_snapshot>(
-          found ? reader{child, below, keeper_, true}.read(*found, is_live)
+          found ? reader{child, below, checkpointer_, true}.read(*found, is_live)
                 : state_snapshot{child, {}, {}, {}, {}});
     }
     return out;
@@ -145,7 +146,7 @@ private:
 
   const program_ptr& table_;
   const thread_key& key_;
-  saver& keeper_;
+  superstep::checkpointer& checkpointer_;
   bool with_subgraphs_;
 };
 
@@ -180,25 +181,25 @@ std::vector<interrupt> state_snapshot::interrupts() const {
 }
 
 state_snapshot get_state(const program_ptr& table, const thread_place& place, bool with_subgraphs) {
-  auto& keeper = saver_of(*table);
+  auto& checkpointer = checkpointer_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
-  const auto saved = keeper.load(key, place.checkpoint_id, table->layout());
+  const auto saved = checkpointer.load(key, place.checkpoint_id, table->layout());
   if (!saved && !place.checkpoint_id.empty())
     throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place.thread_id +
                                                           "' has no checkpoint '" +
                                                           place.checkpoint_id + "'");
   if (!saved)
     return {table, {}, {}, {}, {}};
-  return reader{table, key, keeper, with_subgraphs}.read(*saved, place.checkpoint_id.empty());
+  return reader{table, key, checkpointer, with_subgraphs}.read(*saved, place.checkpoint_id.empty());
 }
 
 std::vector<state_snapshot> state_history(const program_ptr& table, const thread_place& place,
                                           const checkpoint_query& query) {
-  auto& keeper = saver_of(*table);
+  auto& checkpointer = checkpointer_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
-  const auto r = reader{table, key, keeper, false};
+  const auto r = reader{table, key, checkpointer, false};
   auto out = std::vector<state_snapshot>{};
-  for (const auto& saved : keeper.list(key, query, table->layout()))
+  for (const auto& saved : checkpointer.list(key, query, table->layout()))
     out.push_back(r.read(saved, false));
   return out;
 }

@@ -14,8 +14,8 @@ namespace {
 
 using namespace detail;
 
-saver_error in_use_by_a_run(const std::string& thread_id) {
-  return {make_error_code(saver_errc::in_use),
+checkpoint_error in_use_by_a_run(const std::string& thread_id) {
+  return {make_error_code(checkpoint_errc::in_use),
           "thread '" + thread_id + "' is in use by a run: edit it when that has ended"};
 }
 
@@ -25,42 +25,43 @@ constexpr auto edit_steps_left = std::int64_t{2};
 /// A thread, for as long as it is edited. Runs and other edits wait until then.
 class held_thread {
 public:
-  held_thread(saver& keeper, const thread_place& place, std::chrono::milliseconds patience)
-      : keeper_{keeper}, key_{place.thread_id, place.ns},
-        lease_{take(keeper, place.thread_id, patience)} {}
+  held_thread(superstep::checkpointer& checkpointer, const thread_place& place,
+              std::chrono::milliseconds patience)
+      : checkpointer_{checkpointer}, key_{place.thread_id, place.ns},
+        lease_{take(checkpointer, place.thread_id, patience)} {}
 
   void put(checkpoint_ptr point) {
     if (lease_ && !lease_->is_held())
-      throw saver_error{make_error_code(saver_errc::conflict),
-                        "thread '" + key_.thread_id + "' was taken over by a run"};
-    keeper_.put_now(key_, std::move(point));
+      throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
+                             "thread '" + key_.thread_id + "' was taken over by a run"};
+    checkpointer_.put_now(key_, std::move(point));
   }
   /// An edit counts once it is on the disk: nobody is there to be told later that it is not.
   void settle() {
     const auto saved = std::make_shared<std::promise<void>>(); // whoever sets it may still be at it
-    if (keeper_.when_saved(key_, [saved] { saved->set_value(); }))
+    if (checkpointer_.when_saved(key_, [saved] { saved->set_value(); }))
       saved->get_future().wait();
-    keeper_.check(key_);
+    checkpointer_.check(key_);
   }
 
 private:
-  static lease_ptr take(saver& keeper, const std::string& thread_id,
+  static lease_ptr take(superstep::checkpointer& checkpointer, const std::string& thread_id,
                         std::chrono::milliseconds patience) {
     const auto given = std::make_shared<std::promise<result<lease_ptr>>>();
     auto got = given->get_future();
-    const auto choice = patience.count() > 0 ? when_in_use::wait : when_in_use::refuse;
+    const auto choice = patience.count() > 0 ? busy_policy::wait : busy_policy::refuse;
     // What comes when nobody waits for it any more goes back at once, with the promise.
-    keeper.take(thread_id, choice,
-                [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
+    checkpointer.take(thread_id, choice,
+                      [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
     if (got.wait_for(patience) != std::future_status::ready)
       throw in_use_by_a_run(thread_id);
     auto lent = got.get();
     if (!lent)
-      throw saver_error{lent.error().code, lent.error().text};
+      throw checkpoint_error{lent.error().code, lent.error().text};
     return std::move(*lent);
   }
 
-  saver& keeper_;
+  superstep::checkpointer& checkpointer_;
   thread_key key_;
   lease_ptr lease_;
 };
@@ -69,8 +70,8 @@ private:
 class editor {
 public:
   editor(const program_ptr& table, const thread_place& place, held_thread& thread)
-      : table_{table}, place_{place}, keeper_{saver_of(*table)}, key_{place.thread_id, place.ns},
-        thread_{thread} {}
+      : table_{table}, place_{place}, checkpointer_{checkpointer_of(*table)},
+        key_{place.thread_id, place.ns}, thread_{thread} {}
 
   /// The edits of one super-step.
   std::string edit(const std::vector<state_edit>& all) {
@@ -86,7 +87,7 @@ public:
     else
       write_all(all);
     run_.count_step();
-    return save(checkpoint_source::update, saved_ ? saved_->point->id : std::string{});
+    return save(checkpoint_source::update, saved_ ? saved_->checkpoint->id : std::string{});
   }
 
   std::string copy() {
@@ -95,18 +96,18 @@ public:
       throw_graph_error(graph_errc::unknown_checkpoint,
                         "thread '" + place_.thread_id + "': Cannot copy a non-existent checkpoint");
     run_.count_step();
-    return save(checkpoint_source::fork, saved_->point->parent);
+    return save(checkpoint_source::fork, saved_->checkpoint->parent);
   }
 
 private:
   void load() {
-    saved_ = keeper_.load(key_, place_.checkpoint_id, table_->layout());
+    saved_ = checkpointer_.load(key_, place_.checkpoint_id, table_->layout());
     if (!saved_ && !place_.checkpoint_id.empty())
       throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place_.thread_id +
                                                             "' has no checkpoint '" +
                                                             place_.checkpoint_id + "'");
     run_.reset(table_, place_.thread_id, 1);
-    run_.go_on(saved_ ? saved_->point.get() : nullptr);
+    run_.restore(saved_ ? saved_->checkpoint.get() : nullptr);
     if (!saved_) // an edit is as good as an input: the step after it is the first
       run_.count_step();
   }
@@ -194,11 +195,11 @@ private:
   /// A pending task of the node has its result now: the history shows it. Not where the thread has
   /// moved past the checkpoint, whose other branches would read it.
   void lend(std::uint32_t node, const node_output& out) {
-    if (!saved_ || saved_->point->id != keeper_.head(key_))
+    if (!saved_ || saved_->checkpoint->id != checkpointer_.head(key_))
       return;
     auto pending = run_state{};
     pending.reset(table_, place_.thread_id, 1);
-    pending.go_on(saved_->point.get());
+    pending.restore(saved_->checkpoint.get());
     auto step = super_step{};
     (void)prepare(pending, step);
     for (const auto& t : step.tasks) {
@@ -212,7 +213,7 @@ private:
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());
       given.output->sends = out.sends;
-      keeper_.put_task(key_, *saved_->point, storable_part(given, *table_->layout()));
+      checkpointer_.put_task(key_, *saved_->checkpoint, storable_part(given, *table_->layout()));
       return;
     }
   }
@@ -236,15 +237,15 @@ private:
   [[nodiscard]] std::string next_id() const {
     auto last = std::string{};
     if (!place_.checkpoint_id.empty())
-      last = keeper_.head(key_);
+      last = checkpointer_.head(key_);
     else if (saved_)
-      last = saved_->point->id;
+      last = saved_->checkpoint->id;
     return next_checkpoint_id(last, std::string_view{last}.substr(0, last.rfind('.') + 1));
   }
 
   const program_ptr& table_;
   const thread_place& place_;
-  saver& keeper_;
+  superstep::checkpointer& checkpointer_;
   thread_key key_;
   held_thread& thread_;
   std::optional<saved_checkpoint> saved_;
@@ -265,7 +266,7 @@ std::string bulk_update_state(const program_ptr& table, const thread_place& plac
                               std::chrono::milliseconds patience) {
   if (steps.empty())
     throw_graph_error(graph_errc::invalid_update, "No supersteps provided");
-  auto thread = held_thread{saver_of(*table), place, patience};
+  auto thread = held_thread{checkpointer_of(*table), place, patience};
   auto at = place;
   for (const auto& step : steps)
     at.checkpoint_id = editor{table, at, thread}.edit(step);
@@ -275,7 +276,7 @@ std::string bulk_update_state(const program_ptr& table, const thread_place& plac
 
 std::string copy_state(const program_ptr& table, const thread_place& place,
                        std::chrono::milliseconds patience) {
-  auto thread = held_thread{saver_of(*table), place, patience};
+  auto thread = held_thread{checkpointer_of(*table), place, patience};
   auto id = editor{table, place, thread}.copy();
   thread.settle();
   return id;

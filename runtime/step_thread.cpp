@@ -22,7 +22,7 @@ std::vector<trigger> triggers_of(const std::vector<std::uint32_t>& nodes,
 
 } // namespace
 
-void run_state::go_on(const checkpoint* from) {
+void run_state::restore(const checkpoint* from) {
   SUPERSTEP_ASSERT(table_ != nullptr);
   versions_ = std::make_unique<seen_versions>();
   if (from == nullptr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/runtime/step.hpp>
 
 #include <string>
@@ -12,7 +12,7 @@ namespace superstep::detail {
 
 [[noreturn]] void throw_graph_error(graph_errc code, std::string text);
 /// Throws graph_error{no_checkpointer}.
-[[nodiscard]] saver& saver_of(const program&);
+[[nodiscard]] checkpointer& checkpointer_of(const program&);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
 [[nodiscard]] const task_record* record_of(const saved_checkpoint&, std::string_view path);
 /// Applies what tasks of a prepared step gave before it broke off; nothing when none did.

@@ -82,8 +82,9 @@ std::shared_ptr<const json::object> kept_entries(const run_config& config) {
 
 } // namespace
 
-thread_run::thread_run(std::shared_ptr<saver> keeper, thread_key key, durability when)
-    : keeper_{std::move(keeper)}, key_{std::move(key)}, when_{when} {}
+thread_run::thread_run(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key,
+                       durability when)
+    : checkpointer_{std::move(checkpointer)}, key_{std::move(key)}, when_{when} {}
 
 std::string thread_run::task_key(const std::string& path) const {
   return path + '@' + (at_ ? at_->id : std::string{});
@@ -100,32 +101,33 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
   auto saved = std::optional<saved_checkpoint>{};
   if (below != nullptr)
     id_prefix_ = below->id_prefix + '.';
-  if (keeper_) {
-    last_id_ = keeper_->head(key_);
+  if (checkpointer_) {
+    last_id_ = checkpointer_->head(key_);
     const auto wanted =
         below == nullptr && config.thread ? config.thread->checkpoint_id : std::string{};
     if (below != nullptr && below->is_persistent && below->travel &&
         below->travel->is_first_call(key_.ns)) {
-      auto older = keeper_->list(key_, {below->travel->before(), {}, {}, 1}, run.table().layout());
+      auto older =
+          checkpointer_->list(key_, {below->travel->before(), {}, {}, 1}, run.table().layout());
       if (!older.empty())
         saved = std::move(older.front());
-    } else if (below != nullptr && !below->is_persistent && !below->told_to_resume) {
+    } else if (below != nullptr && !below->is_persistent && !below->must_resume) {
       // A fresh call. What is there was saved for a parent's checkpoint that never was: the process
       // died before it.
     } else if (!last_id_.empty()) {
-      saved = keeper_->load(key_, wanted, run.table().layout());
+      saved = checkpointer_->load(key_, wanted, run.table().layout());
     }
     if (!wanted.empty() && !saved)
       return refused(graph_errc::unknown_checkpoint,
                      "thread '" + key_.thread_id + "' has no checkpoint '" + wanted + "'");
   }
   if (saved) {
-    at_ = saved->point;
+    at_ = saved->checkpoint;
     stored_ = at_->id;
     records_ = std::move(saved->tasks);
     index_.clear();
   }
-  run.go_on(at_.get());
+  run.restore(at_.get());
   return {};
 }
 
@@ -133,16 +135,16 @@ result<void> thread_run::take_command(thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent, "There is no parent graph");
   const auto answers = c.resume || !c.resume_by_id.empty();
-  if (answers && !keeper_)
+  if (answers && !checkpointer_)
     return refused(graph_errc::no_checkpointer,
                    "Cannot use Command(resume=...) without checkpointer");
   auto open = std::vector<std::string>{};
   for (const auto& r : records_)
-    if (r.asked && !r.output)
-      for (const auto& question : *r.asked)
+    if (r.interrupts && !r.output)
+      for (const auto& question : *r.interrupts)
         open.push_back(question.id);
   const auto waiting = std::ranges::count_if(
-      records_, [](const auto& r) { return r.asked && !r.asked->empty() && !r.output; });
+      records_, [](const auto& r) { return r.interrupts && !r.interrupts->empty() && !r.output; });
   if (c.resume && waiting > 1)
     return refused(graph_errc::ambiguous_resume,
                    "When there are multiple pending interrupts, you must specify the interrupt id "
@@ -155,7 +157,7 @@ result<void> thread_run::take_command(thread_command& c, bool forks) {
   }
   if (at_ && !forks) { // START writes it on a fresh thread; a new branch holds it from the start
     auto said = task_record{};
-    said.output = std::move(c.said);
+    said.output = std::move(c.output);
     said.resume = c.resume;
     tell(std::move(said));
   }
@@ -163,19 +165,19 @@ result<void> thread_run::take_command(thread_command& c, bool forks) {
   return {};
 }
 
-error thread_run::failed_saver(const std::exception_ptr& cause) const {
+error thread_run::failed_checkpointer(const std::exception_ptr& cause) const {
   return {failure_code(cause, graph_errc::user_code_failed),
           "the checkpointer of thread '" + key_.thread_id + "' failed: " + describe(cause)};
 }
 
 result<void> thread_run::open(run_state& run, run_input&& input, const run_config& config,
                               const nesting* below) {
-  try { // savers throw; a run has results
+  try { // checkpointers throw; a run has results
     return take_up(run, std::move(input), config, below);
-  } catch (const saver_error& e) {
+  } catch (const checkpoint_error& e) {
     return error{e.code(), e.what()};
-  } catch (...) { // a saver and the values that it keeps are user code
-    return failed_saver(std::current_exception());
+  } catch (...) { // a checkpointer and the values that it keeps are user code
+    return failed_checkpointer(std::current_exception());
   }
 }
 
@@ -186,7 +188,7 @@ bool thread_run::goes_back(run_input& input, const run_config& config) const {
     return false;
   if (input.what() != run_input::kind::command)
     return input.what() == run_input::kind::nothing;
-  return !input.said().resume && input.said().resume_by_id.empty();
+  return !input.command().resume && input.command().resume_by_id.empty();
 }
 
 bool thread_run::is_edit() const noexcept {
@@ -198,10 +200,10 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
   using kind = run_input::kind;
   if (auto loaded = load(run, config, below); !loaded)
     return loaded;
-  if (keeper_)
+  if (checkpointer_)
     metadata_ = kept_entries(config);
   if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
-    return error{make_error_code(saver_errc::node_gone),
+    return error{make_error_code(checkpoint_errc::node_gone),
                  "thread '" + key_.thread_id + "' stands before node '" + at_->lost_nodes.front() +
                      "', which the graph no longer has: add it, start the thread over with an "
                      "input, or go on from an older checkpoint"};
@@ -223,7 +225,7 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
   // An edit that nothing follows is a branch already.
   const auto forks = travel_ && !is_nested_ && (!is_edit() || at_->id != last_id_);
   if (input.what() == kind::command) {
-    if (auto taken = take_command(input.said(), forks); !taken)
+    if (auto taken = take_command(input.command(), forks); !taken)
       return taken;
   }
   const auto* const caller = find("");
@@ -231,11 +233,11 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
     if (auto applied = run.apply_command(*caller->output); !applied)
       return applied;
   }
-  is_resuming_ = at_ && (below != nullptr ? below->told_to_resume : input.what() != kind::writes);
+  is_resuming_ = at_ && (below != nullptr ? below->must_resume : input.what() != kind::writes);
   is_first_step_ = is_resuming_;
   if (is_resuming_) {
     if (forks && input.what() == kind::command) {
-      if (auto applied = run.apply_command(input.said().said); !applied)
+      if (auto applied = run.apply_command(input.command().output); !applied)
         return applied;
     }
     if (forks) {
@@ -253,7 +255,7 @@ result<void> thread_run::take_up(run_state& run, run_input&& input, const run_co
   case kind::nothing:
     return refused(graph_errc::empty_input, "Received no input for __start__");
   case kind::command: {
-    auto& said = input.said().said;
+    auto& said = input.command().output;
     run.accept_input(
         {std::make_move_iterator(said.writes.begin()), std::make_move_iterator(said.writes.end())},
         std::move(said.targets));
@@ -291,10 +293,10 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
 }
 
 void thread_run::store(bool may_wait) {
-  if (!keeper_ || !at_ || stored_ == at_->id)
+  if (!checkpointer_ || !at_ || stored_ == at_->id)
     return;
   stored_ = at_->id;
-  attempt([&] { may_wait ? keeper_->put_now(key_, at_) : keeper_->put(key_, at_); });
+  attempt([&] { may_wait ? checkpointer_->put_now(key_, at_) : checkpointer_->put(key_, at_); });
 }
 
 /// Calls a checkpointer. Its error fails the run later, at a point where a run can fail: see failure().
@@ -303,30 +305,30 @@ void thread_run::attempt(Call call) {
   if (failure_)
     return;
   if (lease_ && !lease_->is_held()) {
-    failure_ = error{make_error_code(saver_errc::conflict),
+    failure_ = error{make_error_code(checkpoint_errc::conflict),
                      "thread '" + key_.thread_id + "' was taken over by another run"};
     return;
   }
   try {
     call();
-  } catch (const saver_error& e) {
+  } catch (const checkpoint_error& e) {
     failure_ = error{e.code(), e.what()};
   } catch (...) {
-    failure_ = failed_saver(std::current_exception());
+    failure_ = failed_checkpointer(std::current_exception());
   }
 }
 
 void thread_run::tell(task_record record) {
-  if (keeper_ && at_ && when_ != durability::exit)
-    attempt([&] { keeper_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
-  else if (keeper_ && at_)
+  if (checkpointer_ && at_ && when_ != durability::exit)
+    attempt([&] { checkpointer_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
+  else if (checkpointer_ && at_)
     held_back_.push_back(record);
   index_.add(records_, std::move(record));
 }
 
 void thread_run::check() {
-  if (keeper_)
-    attempt([&] { keeper_->check(key_); });
+  if (checkpointer_)
+    attempt([&] { checkpointer_->check(key_); });
 }
 
 const task_record* thread_run::find(std::string_view task) const {
@@ -334,7 +336,7 @@ const task_record* thread_run::find(std::string_view task) const {
 }
 
 std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) const {
-  const auto waits = [](const task_record& r) { return r.asked && !r.output; };
+  const auto waits = [](const task_record& r) { return r.interrupts && !r.output; };
   if (!answers_) // of all tasks of a wide step, without a look at any record
     return {};
   const auto* const record = find(task);
@@ -344,12 +346,13 @@ std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) co
 }
 
 void thread_run::close(bool ended_well, bool keep_anyway) {
-  if (when_ != durability::exit || !keeper_ || (ended_well && !keep_anyway))
+  if (when_ != durability::exit || !checkpointer_ || (ended_well && !keep_anyway))
     return;
   store();
-  // Not `records_`: the saver has those that were loaded, and would add their writes once more.
+  // Not `records_`: the checkpointer has those that were loaded, and would add their writes once
+  // more.
   for (const auto& record : held_back_)
-    attempt([&] { keeper_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
+    attempt([&] { checkpointer_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
 }
 
 } // namespace superstep

@@ -5,7 +5,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/digest.hpp>
 #include <superstep/base/utf8.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/node_body.hpp>
 #include <superstep/tools/effects.hpp>
@@ -70,7 +70,8 @@ public:
   void put(std::optional<effect_record> note) const {
     journal_->put_effect(of_.thread_id, key_, std::move(note));
   }
-  /// Until all that was given for the thread is saved. Throws saver_error when it could not be.
+  /// Until all that was given for the thread is saved. Throws checkpoint_error when it could not
+  /// be.
   [[nodiscard]] task<void> saved() const {
     auto waiting = await_callback<bool>([journal = journal_, of = of_](completer<bool> done) {
       if (!journal->when_saved(of, [done] { done(true); }))
@@ -83,7 +84,7 @@ public:
 private:
   std::string key_;
   thread_key of_;
-  std::shared_ptr<saver> journal_;
+  std::shared_ptr<superstep::checkpointer> journal_;
 };
 
 /// What the engine does for the body, and whether that has asked without an answer: then it stops,
@@ -123,13 +124,13 @@ private:
 class begun_call {
 public:
   begun_call(const effect_log& log, tool_context& context) : log_{log} {
-    if (!context.around || !context.around->run ||
-        detail::runtime_access::services(*context.around->run) == nullptr)
+    if (!context.environment || !context.environment->run ||
+        detail::runtime_access::services(*context.environment->run) == nullptr)
       return;
-    watched_.emplace(detail::runtime_access::services(*context.around->run));
-    auto around = tool_surroundings{*context.around};
-    detail::runtime_access::set_services(*around.run, &*watched_);
-    context.around = std::make_shared<const tool_surroundings>(std::move(around));
+    watched_.emplace(detail::runtime_access::services(*context.environment->run));
+    auto environment = tool_environment{*context.environment};
+    detail::runtime_access::set_services(*environment.run, &*watched_);
+    context.environment = std::make_shared<const tool_environment>(std::move(environment));
   }
   begun_call(const begun_call&) = delete;
   begun_call& operator=(const begun_call&) = delete;
@@ -204,8 +205,8 @@ private:
       if (!known)
         return std::nullopt;
       return known->has_ended ? detail::read_output(known->result) : not_known(name);
-    } catch (const saver_error& e) {
-      if (e.code() != saver_errc::corrupt) // of the disk: nothing is known
+    } catch (const checkpoint_error& e) {
+      if (e.code() != checkpoint_errc::corrupt) // of the disk: nothing is known
         throw;
       return not_readable(name, e);
     } catch (const std::exception& e) {

@@ -48,7 +48,7 @@ struct http_getter {
   http_get_options options;
 
   task<tool_output> operator()(http_get_arguments args) const {
-    auto& at = co_await this_home{};
+    auto& at = co_await this_context{};
     const auto deadline = at.where->now() + std::chrono::milliseconds{options.timeout_ms};
     auto address = std::move(args.url);
     for (auto hop = std::uint32_t{0}; hop <= options.redirects_max; ++hop) {

@@ -78,7 +78,7 @@ void add_field(json::object& args, const injection& wanted, const tool_state* st
   auto found = state != nullptr ? state->field(wanted.field) : std::nullopt;
   if (found)
     args[wanted.argument] = *std::move(found);
-  else if (!wanted.otherwise)
+  else if (!wanted.default_value)
     throw missing_state_field{wanted.field};
 }
 
@@ -98,10 +98,10 @@ tool_state_ptr message_tool_state(message_list messages) {
 }
 
 tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
-                           const tool_surroundings& around, std::string_view messages_key) {
+                           const tool_environment& environment, std::string_view messages_key) {
   for (const auto& i : wanted) // what the model gave for them counts for nothing
     call.args.erase(i.argument);
-  auto state = around.state;
+  auto state = environment.state;
   if (state && state->is_list())
     state = fields_of_list(wanted, call, *state, messages_key);
   for (const auto& i : wanted) {
@@ -111,15 +111,15 @@ tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
       add_field(call.args, i, state.get());
   }
   const auto is_store = [](const injection& i) { return i.from == injection::source::store; };
-  if (around.store == nullptr && std::ranges::any_of(wanted, is_store))
+  if (environment.store == nullptr && std::ranges::any_of(wanted, is_store))
     throw_no_store();
   return call;
 }
 
-store* store_around(const tool_context& context) {
-  if (!context.around || context.around->store == nullptr)
+store* store_of(const tool_context& context) {
+  if (!context.environment || context.environment->store == nullptr)
     throw_no_store();
-  return context.around->store;
+  return context.environment->store;
 }
 
 } // namespace superstep

@@ -16,7 +16,7 @@ namespace superstep {
 
 namespace {
 
-using time_point = execution::time_point;
+using time_point = executor::time_point;
 
 /// One call with a time limit, for its body and for whoever waits for it; outlives both. The body
 /// runs in a call of its own, so that one that blocks does not hold up its alarm.
@@ -83,7 +83,7 @@ private:
 using timed_ptr = std::shared_ptr<timed_call>;
 
 task<void> run_body(timed_ptr call, completer<bool> tell) {
-  auto& at = co_await this_home{};
+  auto& at = co_await this_context{};
   try {
     auto body = call->begin();
     auto out = co_await body;
@@ -107,14 +107,14 @@ task<void> stop_at(timed_ptr call) {
 }
 
 /// Resumes a task beside the coroutine that owns it, in the same home, so never by two threads.
-void start(task<void>& beside, home& at) {
+void start(task<void>& beside, execution_context& at) {
   beside.start_in(at);
   beside.handle().resume();
 }
 
 /// Until the body has ended or its time is over; its frames then go where they wait.
 task<void> run_until_over(timed_ptr call) {
-  auto& at = co_await this_home{};
+  auto& at = co_await this_context{};
   auto running = task<void>{};
   auto waking = task<void>{};
   auto waiting = await_callback<bool>([&](completer<bool> tell) {
@@ -130,7 +130,7 @@ task<void> run_until_over(timed_ptr call) {
 
 task<tool_output> run_timed(tool_ptr tool, tool_call given, tool_context context,
                             std::chrono::milliseconds length) {
-  auto& at = co_await this_home{};
+  auto& at = co_await this_context{};
   const auto end = at.where->now() + length - context.spent;
   const auto call =
       std::make_shared<timed_call>(std::move(tool), std::move(given), std::move(context), end);

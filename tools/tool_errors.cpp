@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/messages/python_text.hpp>
 #include <superstep/tools/tool_errors.hpp>
 
@@ -103,7 +103,7 @@ bool is_unavailable(const std::exception_ptr& failure) noexcept {
     } catch (const std::exception& e) {
       const auto* failed = dynamic_cast<const std::system_error*>(&e);
       if (failed != nullptr &&
-          (is_shortage(failed->code()) || failed->code() == saver_errc::failed))
+          (is_shortage(failed->code()) || failed->code() == checkpoint_errc::failed))
         return true;
       const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
       at = nested != nullptr ? nested->nested_ptr() : nullptr;

@@ -116,9 +116,9 @@ tool_answer answer_failure(const tool_node::table& t, call_in_hand& call, bool a
                          within(failed(std::move(text)), t.options.result_bytes_max, call.name)));
 }
 
-const tool_surroundings& surroundings_of(const tool_context& context) {
-  static const auto nothing = tool_surroundings{tool_input_form::state, {}, nullptr, {}};
-  return context.around ? *context.around : nothing;
+const tool_environment& surroundings_of(const tool_context& context) {
+  static const auto nothing = tool_environment{tool_input_form::state, {}, nullptr, {}};
+  return context.environment ? *context.environment : nothing;
 }
 
 /// Absent fields of the state for which the tool has a value of its own.
@@ -127,8 +127,8 @@ void add_defaults(json::object& args, const std::vector<injection>& injections,
   for (const auto& i : injections)
     if (i.from == injection::source::tool_call_id)
       args[i.argument] = id;
-    else if (i.otherwise && !args.contains(i.argument))
-      args[i.argument] = *i.otherwise;
+    else if (i.default_value && !args.contains(i.argument))
+      args[i.argument] = *i.default_value;
 }
 
 /// The check is part of the call: its time is the call's, and it ends when the call is cancelled.
@@ -167,7 +167,8 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
 /// Notifies an observer of one call.
 class observed_call {
 public:
-  observed_call(std::shared_ptr<const call_observer> observer, std::string id, home& at)
+  observed_call(std::shared_ptr<const call_observer> observer, std::string id,
+                execution_context& at)
       : observer_{std::move(observer)}, id_{std::move(id)}, start_{at.where->now()} {
     observer_->on_start(id_);
   }
@@ -177,12 +178,14 @@ public:
     if (observer_)
       observer_->on_end(id_, std::chrono::nanoseconds{-1});
   }
-  void end(home& at) { std::exchange(observer_, nullptr)->on_end(id_, at.where->now() - start_); }
+  void end(execution_context& at) {
+    std::exchange(observer_, nullptr)->on_end(id_, at.where->now() - start_);
+  }
 
 private:
   std::shared_ptr<const call_observer> observer_;
   std::string id_;
-  execution::time_point start_;
+  executor::time_point start_;
 };
 
 /// Runs one call. The table is held: the node's copies may go while the call is under way. Frames
@@ -208,7 +211,7 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
 
 /// Execute with an observer: in a frame of its own, which calls without one do not have.
 task<tool_answer> execute_observed(table_ptr t, tool_call call, tool_context context) {
-  auto& at = co_await this_home{};
+  auto& at = co_await this_context{};
   auto observed = observed_call{std::move(context.observer), call.id, at};
   auto running = execute(std::move(t), std::move(call), std::move(context));
   auto answer = co_await running;
@@ -270,7 +273,7 @@ task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context cont
     auto run = tool_execute{[t](tool_request again) {
       return execute_when_allowed(t, std::move(again.call), std::move(again.context));
     }};
-    auto running = t->options.around(std::move(request), std::move(run));
+    auto running = t->options.wrap_call(std::move(request), std::move(run));
     auto given = co_await running;
     co_return given;
   } catch (...) {
@@ -331,8 +334,9 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
 }
 
 task<tool_answer> tool_node::run(tool_call call, tool_context context) const {
-  return table_->options.around ? execute_wrapped(table_, std::move(call), std::move(context))
-                                : execute_when_allowed(table_, std::move(call), std::move(context));
+  return table_->options.wrap_call
+             ? execute_wrapped(table_, std::move(call), std::move(context))
+             : execute_when_allowed(table_, std::move(call), std::move(context));
 }
 
 message tool_node::answer_invalid(const invalid_tool_call& call) const {
@@ -344,11 +348,11 @@ message tool_node::answer_invalid(const invalid_tool_call& call) const {
   return answer(call.id, call.name, failed(std::move(text)));
 }
 
-tool_call tool_node::inject_tool_args(tool_call call, const tool_surroundings& around) const {
+tool_call tool_node::inject_tool_args(tool_call call, const tool_environment& environment) const {
   const auto* entry = table_->find(call.name);
   if (entry == nullptr)
     return call;
-  return superstep::inject_tool_args(entry->injections, std::move(call), around,
+  return superstep::inject_tool_args(entry->injections, std::move(call), environment,
                                      table_->options.messages_key);
 }
 
@@ -362,7 +366,7 @@ const tool* tool_node::find(std::string_view name) const noexcept {
 }
 
 bool tool_node::runs_bare(std::string_view name) const noexcept {
-  if (table_->options.around)
+  if (table_->options.wrap_call)
     return false;
   const auto* entry = table_->find(name);
   return entry == nullptr || (entry->injections.empty() && !entry->run->reads_surroundings());
@@ -376,7 +380,7 @@ tool_list tool_node::tools() const {
 }
 
 bool tool_node::needs_surroundings() const noexcept {
-  return table_->has_injections || table_->options.around;
+  return table_->has_injections || table_->options.wrap_call;
 }
 
 const tool_node_options& tool_node::options() const noexcept {

@@ -52,9 +52,9 @@ task<tool_answer> at_once(message_ptr answer) {
 std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<tool_call>& calls,
                                        const runtime& rt) {
   auto out = std::vector<message_ptr>{};
-  if (node.options().known)
+  if (node.options().precomputed_result)
     for (const auto& call : calls)
-      out.push_back(node.options().known(rt, call));
+      out.push_back(node.options().precomputed_result(rt, call));
   return out;
 }
 
@@ -65,10 +65,10 @@ tool_answer stopped(const tool_call& call) {
 
 /// Surroundings that say only in which form the calls were given. Shared by all calls without
 /// counting, because nothing owns them.
-std::shared_ptr<const tool_surroundings> bare_surroundings(tool_input_form form) {
-  static const auto of_state = tool_surroundings{tool_input_form::state, {}, nullptr, {}};
-  static const auto of_list = tool_surroundings{tool_input_form::list, {}, nullptr, {}};
-  static const auto of_calls = tool_surroundings{tool_input_form::calls, {}, nullptr, {}};
+std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
+  static const auto of_state = tool_environment{tool_input_form::state, {}, nullptr, {}};
+  static const auto of_list = tool_environment{tool_input_form::list, {}, nullptr, {}};
+  static const auto of_calls = tool_environment{tool_input_form::calls, {}, nullptr, {}};
   const auto* shared = form == tool_input_form::state  ? &of_state
                        : form == tool_input_form::list ? &of_list
                                                        : &of_calls;
@@ -77,8 +77,8 @@ std::shared_ptr<const tool_surroundings> bare_surroundings(tool_input_form form)
 
 /// Without a store no call of this node runs that wants one, so none of its siblings does either.
 void check_store(const tool_node& node, const std::vector<tool_call>& calls,
-                 const tool_surroundings& around) {
-  if (around.store != nullptr || node.options().around)
+                 const tool_environment& environment) {
+  if (environment.store != nullptr || node.options().wrap_call)
     return;
   for (const auto& call : calls) {
     const auto* tool = node.find(call.name);
@@ -86,7 +86,7 @@ void check_store(const tool_node& node, const std::vector<tool_call>& calls,
       continue;
     auto wanted = tool->injections();
     std::erase_if(wanted, [](const auto& i) { return i.from != injection::source::store; });
-    (void)inject_tool_args(wanted, call, around);
+    (void)inject_tool_args(wanted, call, environment);
   }
 }
 
@@ -124,12 +124,12 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
   auto known = known_answers(self, input.calls, rt);
   if (std::ranges::all_of(input.calls,
                           [&](const auto& call) { return self.runs_bare(call.name); })) {
-    context.around = bare_surroundings(input.form);
+    context.environment = bare_environment(input.form);
   } else {
     auto* store = rt.store();
-    auto around = tool_surroundings{input.form, std::move(input.state), store, std::move(rt)};
-    check_store(self, input.calls, around);
-    context.around = std::make_shared<const tool_surroundings>(std::move(around));
+    auto environment = tool_environment{input.form, std::move(input.state), store, std::move(rt)};
+    check_store(self, input.calls, environment);
+    context.environment = std::make_shared<const tool_environment>(std::move(environment));
   }
   if (input.calls.size() == 1) {
     auto call = !known.empty() && known[0]
@@ -159,12 +159,12 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
 
 task<tool_answer> tool_node::run_bare(const tool_call& call, const runtime& rt,
                                       std::shared_ptr<const call_observer> observer) const {
-  if (options().known)
-    if (auto known = options().known(rt, call))
+  if (options().precomputed_result)
+    if (auto known = options().precomputed_result(rt, call))
       return ready(tool_answer{std::move(known), {}});
   auto context = tool_context{};
   context.come_from(rt);
-  context.around = bare_surroundings(tool_input_form::calls);
+  context.environment = bare_environment(tool_input_form::calls);
   context.observer = std::move(observer);
   return run(call, std::move(context));
 }

@@ -63,11 +63,11 @@ json::object fill_arguments(const json::object& schema, const json::object& argu
   for (const auto& property : properties->get_object()) {
     const auto* given = arguments.if_contains(property.key());
     const auto* known = property.value().if_object();
-    const auto* otherwise = known != nullptr ? known->if_contains("default") : nullptr;
+    const auto* default_value = known != nullptr ? known->if_contains("default") : nullptr;
     if (given != nullptr)
       out.emplace(property.key(), fill(property.value(), *given));
     else
-      out.emplace(property.key(), otherwise != nullptr ? *otherwise : json::value{});
+      out.emplace(property.key(), default_value != nullptr ? *default_value : json::value{});
   }
   return out;
 }

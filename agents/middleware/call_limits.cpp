@@ -66,7 +66,7 @@ void check_others(const std::vector<tool_call>& calls, const std::string& tool) 
 
 void check_limits(const model_call_limit_options& options) {
   check(options.thread_max, options.run_max);
-  if (options.then == at_limit::go_on)
+  if (options.then == at_limit::proceed)
     throw std::invalid_argument{"a limit of model calls ends the run or fails it: without the "
                                 "model there is nothing to go on with"};
 }

@@ -9,11 +9,9 @@
 #include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/create_supervisor.hpp>
 #include <superstep/agents/create_swarm.hpp>
-#include <superstep/agents/create_supervisor.hpp>
-#include <superstep/agents/create_swarm.hpp>
 #include <superstep/agents/handoff.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/models/init_chat_model.hpp>
 #include <superstep/models/make_model.hpp>

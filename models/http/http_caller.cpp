@@ -118,7 +118,7 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   auto& stream = *opened;
   // Before the body is read: every millisecond counts for the calls that are about to go out.
   if (const auto exhausted = find_exhausted(stream.head())) {
-    auto& at = co_await this_home{};
+    auto& at = co_await this_context{};
     limits_->pause_until(at.where->now() + *exhausted);
   }
   const auto streams = stream.head().status == 200 && is_stream(api_, media_type(stream.head()));

@@ -99,7 +99,7 @@ scanner::step scanner::quoted(std::string_view text) {
   const auto quote = mode_ == mode::double_quoted ? '"' : '\'';
   while (at_ < text.size()) {
     if (text.size() - at_ >= 8)
-      if (const auto next = eight_bytes{text.data() + at_};
+      if (const auto next = swar_word{text.data() + at_};
           !next.has(quote) && !next.has('\\') && !next.has('<')) {
         at_ += 8;
         continue;

@@ -20,7 +20,7 @@ bool is_letter(char c) noexcept {
 /// rules for others.
 bool is_ordinary(std::string_view s) noexcept {
   for (auto i = std::size_t{0}; i < s.size();) {
-    if (s.size() - i >= 8 && eight_bytes{s.data() + i}.is_printable_ascii()) {
+    if (s.size() - i >= 8 && swar_word{s.data() + i}.is_printable_ascii()) {
       i += 8;
       continue;
     }

@@ -2,7 +2,7 @@
 // What a caller may say about a run: how many tasks at once, how long a step, stop at the barrier.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_barrier_and_goes_on_later_withou
     return ss::update{ss::set<&numbers::n>(s.n + 10)};
   });
   g.edge(ss::start, a).edge(a, b);
-  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
   auto config = ss::run_config{};
   config.thread_id = "t";
   auto e = ss::engine{{.workers = 1}};

@@ -2,7 +2,7 @@
 // The actors are real: anybody who has a handle may tell one to exit, in any state.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(of_a_cancelled_run_take_what_its_nodes_say_of_open_tasks) {
 
   auto outer = ss::graph<numbers>{};
   auto kept = ss::compile_options{};
-  kept.checkpointer = std::make_shared<ss::memory_saver>();
+  kept.checkpointer = ss::memory_checkpointer();
   outer.add(
       a, small, [](const numbers& s) { return s; },
       [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.total)}; });

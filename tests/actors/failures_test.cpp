@@ -3,7 +3,7 @@
 #include "graphs.hpp"
 
 #include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_failed_goes_on_when_the_thread_does_not_its_
       throw std::runtime_error{"the handler, too"};
     return ss::update{ss::set<&numbers::n>(static_cast<int>(rt.failure()->text.size()))};
   });
-  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
   auto on_thread = ss::run_config{};
   on_thread.thread_id = "t";
   BOOST_TEST(error_of(graph, on_thread).text.find("the handler, too") != std::string::npos);

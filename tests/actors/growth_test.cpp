@@ -2,7 +2,7 @@
 // What the engine does for N things at once must cost N times what it does for one.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(cancel_of_many_runs_is_linear) {
 BOOST_AUTO_TEST_CASE(kept_wide_step_is_linear) {
   const auto kept = [](int n) {
     auto options = ss::compile_options{};
-    options.checkpointer = std::make_shared<ss::memory_saver>();
+    options.checkpointer = ss::memory_checkpointer();
     return wide_step(n, options, {});
   };
   BOOST_TEST(growth_of(1'500, kept) < growth_max);

@@ -2,7 +2,7 @@
 // Records that serve one run after another: nothing of a run may reach the next.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -77,7 +77,7 @@ void check_later_runs(ss::engine& e) {
   BOOST_TEST(error_of(e, plain_json().compile(), {{"n", 0}}) == "");
 
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   auto config = ss::run_config{};
   config.thread_id = "t";
   BOOST_TEST(error_of(e, plain_json().compile(options), {{"n", 0}}, config) == "");

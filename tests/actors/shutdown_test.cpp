@@ -3,7 +3,7 @@
 // given back, and the destructor returns within its grace period.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -203,7 +203,7 @@ namespace {
 /// One run has the thread, others wait for its lease when the engine goes.
 void check_leases(int waiting) {
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   const auto waits = waiting_graph{options};
   auto config = ss::run_config{};
   config.thread_id = "t";

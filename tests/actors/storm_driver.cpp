@@ -10,7 +10,7 @@
 #include "storm_bodies.hpp"
 
 #include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <chrono>
@@ -143,13 +143,13 @@ struct graphs {
   ss::compiled_graph<numbers> kept;
   ss::compiled_graph<numbers> kept_below;
 
-  explicit graphs(const std::shared_ptr<ss::saver>& saver)
-      : kept{asking(keeping(saver))}, kept_below{wrap(fan, keeping(saver))} {}
+  explicit graphs(const std::shared_ptr<ss::checkpointer>& checkpointer)
+      : kept{asking(keeping(checkpointer))}, kept_below{wrap(fan, keeping(checkpointer))} {}
 
 private:
-  static ss::compile_options keeping(const std::shared_ptr<ss::saver>& saver) {
+  static ss::compile_options keeping(const std::shared_ptr<ss::checkpointer>& checkpointer) {
     auto options = ss::compile_options{};
-    options.checkpointer = saver;
+    options.checkpointer = checkpointer;
     options.step_timeout = 500ms;
     return options;
   }
@@ -307,7 +307,7 @@ private:
     if (is_kept) {
       config.thread_id = "t" + std::to_string(pick(threads_of_a_round));
       auto& how = config.thread.emplace();
-      how.on_busy = static_cast<ss::when_in_use>(pick(3));
+      how.on_busy = static_cast<ss::busy_policy>(pick(3));
       how.durability = static_cast<ss::durability>(pick(3));
     }
     if (pick(10) == 0)
@@ -319,7 +319,7 @@ private:
     ++book_.submitted;
     auto done = [this, i, resubmits, throws, is_kept](const ss::raw_result& raw) {
       ++book_.calls[static_cast<std::size_t>(i)];
-      if (!raw.error && !raw.asked) {
+      if (!raw.error && !raw.interrupts) {
         const auto& left = static_cast<const ss::struct_block<numbers>&>(*raw.state).state;
         if (!is_kept && left.total != sends_of_a_run) // a thread adds up what its runs wrote
           fail("a run that ended well has the sum " + std::to_string(left.total));
@@ -398,17 +398,17 @@ private:
     for (auto i = 0; i < threads_of_a_round; ++i) {
       auto config = ss::run_config{};
       config.thread_id = "t" + std::to_string(i);
-      config.thread.emplace().on_busy = ss::when_in_use::refuse;
+      config.thread.emplace().on_busy = ss::busy_policy::refuse;
       const auto ended = e.try_invoke(
           graphs_.kept, ss::update{ss::set<&numbers::n>(1)}, config);
-      if (ended.error && ended.error->code == ss::make_error_code(ss::saver_errc::in_use))
+      if (ended.error && ended.error->code == ss::make_error_code(ss::checkpoint_errc::in_use))
         fail("thread t" + std::to_string(i) + " is still in use");
     }
   }
 
   std::mt19937 random_;
-  std::shared_ptr<ss::saver> saver_ = std::make_shared<ss::memory_saver>();
-  graphs graphs_{saver_};
+  std::shared_ptr<ss::checkpointer> checkpointer_ = ss::memory_checkpointer();
+  graphs graphs_{checkpointer_};
   ledger book_;
   std::atomic<int> downs_{0};
   std::vector<ss::run_handle> handles_;

@@ -6,8 +6,8 @@
 // Needs root to become another user; exits with 77 otherwise.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/saver_error.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/net/io_context.hpp>
 
 #include <cstdio>
@@ -100,11 +100,11 @@ int main() {
   }
   check(has_worked, "every engine", 40, 0);
   const auto path = "/tmp/superstep-thread-limit-" + std::to_string(::getpid()) + ".db";
-  const auto saver = run_limited(1, [&path] {
-    static_cast<void>(ss::sqlite_saver{path});
+  const auto checkpointer = run_limited(1, [&path] {
+    static_cast<void>(ss::sqlite_checkpointer(path));
     return true;
   });
-  check(saver == refused, "a saver", 1, saver);
+  check(checkpointer == refused, "a checkpointer", 1, checkpointer);
   ::unlink(path.c_str());
   const auto io = run_limited(1, [] {
     static_cast<void>(ss::io_runtime{});

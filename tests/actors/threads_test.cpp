@@ -3,7 +3,7 @@
 #include "graphs.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +23,7 @@ namespace json = boost::json;
 
 ss::compile_options kept() {
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   return options;
 }
 
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
   const auto history = ss::state_history(ss::detail::program_of(graph), place);
   BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
   auto again = on("t");
-  again.thread.emplace().checkpoint_id = history[1].point->id;
+  again.thread.emplace().checkpoint_id = history[1].checkpoint->id;
   BOOST_TEST(e.try_invoke(graph, ss::resume(), again).state.n == 14);
   BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place).size() == 6U); // a fork, and b once more
 }
@@ -301,7 +301,7 @@ ss::compiled_graph<numbers> held_up(gate& at) {
   return g.compile(kept());
 }
 
-ss::run_config on_used(ss::when_in_use what) {
+ss::run_config on_used(ss::busy_policy what) {
   auto config = on("t");
   config.thread.emplace().on_busy = what;
   return config;
@@ -335,17 +335,17 @@ BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
   auto e = ss::engine{{.workers = 1}};
   auto first = e.stream(graph, numbers{}, ss::stream_mode::none, on("t"));
   at.await_arrivals(1);
-  const auto refused = e.try_invoke(graph, numbers{}, on_used(ss::when_in_use::refuse));
+  const auto refused = e.try_invoke(graph, numbers{}, on_used(ss::busy_policy::refuse));
   BOOST_REQUIRE(refused.error);
-  BOOST_TEST((refused.error->code == ss::saver_errc::in_use));
+  BOOST_TEST((refused.error->code == ss::checkpoint_errc::in_use));
   BOOST_TEST(refused.error->text.starts_with("thread 't' is in use by another run"));
   auto taking = e.stream(graph, ss::update{ss::set<&numbers::n>(0)}, ss::stream_mode::none,
-                         on_used(ss::when_in_use::take_over));
+                         on_used(ss::busy_policy::take_over));
   at.await_arrivals(2);
   at.open();
   BOOST_TEST(!taking.next());
   const auto says_so = [](const ss::graph_error& error) {
-    return error.code() == ss::saver_errc::conflict &&
+    return error.code() == ss::checkpoint_errc::conflict &&
            std::string_view{error.what()}.find("taken over") != std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION((void)first.next(), ss::graph_error, says_so);

@@ -4,7 +4,7 @@
 #include "graphs.hpp"
 
 #include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(throwing_cache_ends_its_run) {
         options.cache = std::make_shared<throwing_cache>(in_find, is_exception);
         auto config = ss::run_config{};
         if (kept) {
-          options.checkpointer = std::make_shared<ss::memory_saver>();
+          options.checkpointer = ss::memory_checkpointer();
           config.thread_id = "t";
         }
         check_failure(e, simple(options, cached()), "the cache, ", config);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(throwing_callback_ends_with_its_run) {
       auto options = ss::compile_options{};
       auto config = ss::run_config{};
       if (kept) {
-        options.checkpointer = std::make_shared<ss::memory_saver>();
+        options.checkpointer = ss::memory_checkpointer();
         config.thread_id = "t";
       }
       auto called = std::latch{1};
@@ -321,56 +321,56 @@ BOOST_AUTO_TEST_CASE(throwing_router_fails_the_task) {
 
 namespace {
 
-/// A saver whose n-th call throws.
-class throwing_saver final : public ss::saver {
+/// A checkpointer whose n-th call throws.
+class throwing_checkpointer final : public ss::checkpointer {
 public:
   using failure = void (*)();
-  throwing_saver(int n, failure fail) : left_{n}, fail_{fail} {}
+  throwing_checkpointer(int n, failure fail) : left_{n}, fail_{fail} {}
   [[nodiscard]] bool has_thrown() const { return left_ <= 0; }
 
   std::optional<ss::saved_checkpoint> load(const ss::thread_key& key, std::string_view id,
                                            const ss::layout_ptr& as) override {
     count();
-    return inner_.load(key, id, as);
+    return inner_->load(key, id, as);
   }
   std::vector<ss::saved_checkpoint> list(const ss::thread_key& key, const ss::checkpoint_query& q,
                                          const ss::layout_ptr& as) override {
     count();
-    return inner_.list(key, q, as);
+    return inner_->list(key, q, as);
   }
   std::string head(const ss::thread_key& key) override {
     count();
-    return inner_.head(key);
+    return inner_->head(key);
   }
   void put(const ss::thread_key& key, ss::checkpoint_ptr point) override {
     count();
-    inner_.put(key, std::move(point));
+    inner_->put(key, std::move(point));
   }
   void put_task(const ss::thread_key& key, const ss::checkpoint& of,
                 ss::task_record record) override {
     count();
-    inner_.put_task(key, of, std::move(record));
+    inner_->put_task(key, of, std::move(record));
   }
-  void delete_thread(std::string_view id) override { inner_.delete_thread(id); }
+  void delete_thread(std::string_view id) override { inner_->delete_thread(id); }
   std::size_t delete_runs(const std::vector<std::string>& ids) override {
-    return inner_.delete_runs(ids);
+    return inner_->delete_runs(ids);
   }
   bool when_saved(const ss::thread_key& key, std::function<void()> done) override {
     count();
-    return inner_.when_saved(key, std::move(done));
+    return inner_->when_saved(key, std::move(done));
   }
   void check(const ss::thread_key& key) override {
     count();
-    inner_.check(key);
+    inner_->check(key);
   }
-  std::string export_thread(std::string_view id) override { return inner_.export_thread(id); }
+  std::string export_thread(std::string_view id) override { return inner_->export_thread(id); }
   void import_thread(std::string_view id, std::string_view bytes) override {
-    inner_.import_thread(id, bytes);
+    inner_->import_thread(id, bytes);
   }
-  void take(const std::string& id, ss::when_in_use how,
+  void take(const std::string& id, ss::busy_policy how,
             std::function<void(ss::result<ss::lease_ptr>)> done) override {
     count();
-    inner_.take(id, how, std::move(done));
+    inner_->take(id, how, std::move(done));
   }
 
 private:
@@ -378,7 +378,7 @@ private:
     if (--left_ == 0)
       fail_();
   }
-  ss::memory_saver inner_;
+  std::shared_ptr<ss::checkpointer> inner_ = ss::memory_checkpointer();
   std::atomic<int> left_;
   failure fail_;
 };
@@ -387,16 +387,16 @@ private:
 
 BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
   // Every call of it throws once, in each durability, with a nested graph that keeps its state.
-  const throwing_saver::failure out_of_memory = [] { throw std::bad_alloc{}; };
-  const throwing_saver::failure failures[] = {[] { throw_as(true); }, [] { throw_as(false); },
-                                              out_of_memory};
+  const throwing_checkpointer::failure out_of_memory = [] { throw std::bad_alloc{}; };
+  const throwing_checkpointer::failure failures[] = {[] { throw_as(true); },
+                                                     [] { throw_as(false); }, out_of_memory};
   for (const auto when : {ss::durability::sync, ss::durability::async, ss::durability::exit})
     for (const auto fail : failures)
       for (auto n = 1;; ++n) {
         auto e = ss::engine{{.workers = 1}};
-        const auto saver = std::make_shared<throwing_saver>(n, fail);
+        const auto checkpointer = std::make_shared<throwing_checkpointer>(n, fail);
         auto options = ss::compile_options{};
-        options.checkpointer = saver;
+        options.checkpointer = checkpointer;
         auto g = ss::graph<numbers>{};
         g.add(
             a, simple(), [](const numbers& s) { return s; },
@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
         const auto ended =
             e.try_invoke(g.compile(options), numbers{}, config);
         check_engine(e);
-        if (!saver->has_thrown())
+        if (!checkpointer->has_thrown())
           break;
         BOOST_TEST_REQUIRE(ended.error.has_value(), "call " << n);
         BOOST_TEST(contains(ended.error->text, "checkpoint"), ended.error->text);

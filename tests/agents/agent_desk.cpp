@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_desk.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 namespace superstep::testing {
 
@@ -24,7 +24,7 @@ run_result<desk> run(agent_options<desk> options, run_config config) {
 
 conversation::conversation(agent_options<desk> options)
     : agent_{[&] {
-        options.checkpointer = std::make_shared<memory_saver>();
+        options.checkpointer = memory_checkpointer();
         return built(std::move(options));
       }()} {
   config_.thread_id = "t";

@@ -2,11 +2,11 @@
 // Tools that ask whoever called the agent.
 #include "agents/fake_model.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/debug_line.hpp>
+#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_react_agent.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -39,7 +39,7 @@ public:
     return {{"run", injection::source::runtime, {}, {}}};
   }
   task<tool_output> run(tool_call call, tool_context context) const override {
-    auto question = context.around->run->interrupt(json::value(call.id));
+    auto question = context.environment->run->interrupt(json::value(call.id));
     const auto answer = co_await question;
     auto out = tool_output{};
     out.content = std::string{answer.as_string()};
@@ -62,7 +62,7 @@ public:
     return {{"run", injection::source::runtime, {}, {}}};
   }
   task<tool_output> run(tool_call call, tool_context context) const override {
-    context.around->run->emit(json::value("half of " + call.id));
+    context.environment->run->emit(json::value("half of " + call.id));
     auto out = tool_output{};
     out.content = "told";
     co_return out;
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not
                    make_tool<no_arguments>("count", "Counts.", [&](const no_arguments&) {
                      return std::to_string(++counted);
                    })};
-  options.checkpointer = std::make_shared<memory_saver>();
+  options.checkpointer = memory_checkpointer();
   const auto agent = create_react_agent(std::move(options));
   auto e = engine{{.workers = 1}};
   auto config = run_config{};

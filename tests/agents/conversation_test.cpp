@@ -3,7 +3,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/conversation.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/tools/calculator.hpp>
 #include <superstep/tools/memory_tools.hpp>
@@ -56,7 +56,7 @@ struct fixture {
     book.result = "booked";
     const auto made = agent{
         std::move(spec), model, {make_calculator({}), make_simulated(std::move(book)).value()}};
-    return make_conversation(made, std::make_shared<memory_saver>());
+    return make_conversation(made, memory_checkpointer());
   }
 
   run_result<chat_state> say(const compiled_graph<chat_state>& g, std::string words) {

@@ -5,7 +5,7 @@
 #include <superstep/agents/create_react_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/review_calls.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_when_the_agent_is_built) {
 
 BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(versions), version) {
   auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
-  options.checkpointer = std::make_shared<memory_saver>();
+  options.checkpointer = memory_checkpointer();
   options.interrupt_before = {"tools"};
   const auto graph = create_react_agent(std::move(options));
   auto lanes = engine{engine_options{.workers = 1}};
@@ -305,10 +305,10 @@ const auto reviews = std::vector<review_case>{
 BOOST_DATA_TEST_CASE(a_reviewed_call_waits_for_a_person, data::make(versions) * data::make(reviews),
                      version, c) {
   auto node = tool_node_options{};
-  node.around = review_calls();
+  node.wrap_call = review_calls();
   auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
   options.tools = tool_node{{echo()}, std::move(node)};
-  options.checkpointer = std::make_shared<memory_saver>();
+  options.checkpointer = memory_checkpointer();
   const auto graph = create_react_agent(std::move(options));
   auto lanes = engine{engine_options{.workers = 1}};
   auto config = run_config{};
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(only_the_tools_that_are_named_are_reviewed) {
   auto node = tool_node_options{};
   auto which = review_options{};
   which.tools = {"shout"};
-  node.around = review_calls(std::move(which));
+  node.wrap_call = review_calls(std::move(which));
   auto options =
       options_for(scripted({calling("echo", "c1"), ai_message("done")}), react_version::v2);
   options.tools = tool_node{{echo(), echo("shout")}, std::move(node)};

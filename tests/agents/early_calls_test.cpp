@@ -363,7 +363,9 @@ BOOST_AUTO_TEST_CASE(calls_that_need_what_the_node_fills_in_cannot_start_early) 
   const auto nosy = tool_list{std::make_shared<const echo_tool>(nullptr, true)};
   BOOST_TEST(refused(nosy, "echo").find("the node fills in") != std::string::npos);
   auto watched = tool_node_options{};
-  watched.around = [](tool_request request, tool_execute run) { return run(std::move(request)); };
+  watched.wrap_call = [](tool_request request, tool_execute run) {
+    return run(std::move(request));
+  };
   BOOST_TEST(refused(tool_node{plain, watched}, "echo").find("interceptor") != std::string::npos);
 }
 

@@ -9,7 +9,7 @@
 #include <superstep/agents/handoff.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/tools/effects.hpp>
 #include <superstep/tools/time_limit.hpp>
 
@@ -116,7 +116,7 @@ BOOST_DATA_TEST_CASE(in_a_swarm_the_next_turn_begins_where_the_last_one_ended, d
            },
            {{"alice", "alice"}, {"bob", "bob"}});
   auto options = compile_options{};
-  options.checkpointer = std::make_shared<memory_saver>();
+  options.checkpointer = memory_checkpointer();
   const auto graph = g.compile(std::move(options));
   auto lanes = engine{engine_options{.workers = 1}};
   BOOST_TEST(turn(lanes, graph, "bob please").back() == "bob: bob here");

@@ -67,8 +67,9 @@ BOOST_AUTO_TEST_CASE(a_run_counts_anew_and_a_thread_goes_on_counting) {
 }
 
 BOOST_AUTO_TEST_CASE(calls_of_tools_beyond_the_limit_are_answered_and_the_others_are_made) {
-  const auto ended = run(limited({calling_all({"echo", "shout", "echo"}), ai_message("done")},
-                                 tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::go_on})));
+  const auto ended =
+      run(limited({calling_all({"echo", "shout", "echo"}), ai_message("done")},
+                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::proceed})));
   BOOST_TEST(why(ended) == "");
   BOOST_REQUIRE(ended.state.messages.size() == 6U);
   auto by_id = std::map<std::string, message>{};
@@ -109,8 +110,8 @@ BOOST_AUTO_TEST_CASE(a_limit_of_tools_may_fail_the_run) {
 }
 
 BOOST_AUTO_TEST_CASE(limits_share_a_field) {
-  auto options = limited(endless(), tool_call_limit<&desk::calls>({{}, {}, 1, at_limit::go_on}));
-  options.middleware.push_back(tool_call_limit<&desk::calls>({"echo", {}, 9, at_limit::go_on}));
+  auto options = limited(endless(), tool_call_limit<&desk::calls>({{}, {}, 1, at_limit::proceed}));
+  options.middleware.push_back(tool_call_limit<&desk::calls>({"echo", {}, 9, at_limit::proceed}));
   options.middleware.push_back(model_call_limit<&desk::calls>({{}, 3, at_limit::finish}));
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(limits_share_a_field) {
 BOOST_AUTO_TEST_CASE(options_without_a_limit_are_refused) {
   BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({})), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(tool_call_limit<&desk::calls>({})), std::invalid_argument);
-  BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({1, {}, at_limit::go_on})),
+  BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({1, {}, at_limit::proceed})),
                     std::invalid_argument);
 }
 

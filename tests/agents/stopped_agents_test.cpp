@@ -9,7 +9,7 @@
 #include <superstep/agents/open_calls.hpp>
 #include <superstep/agents/review_calls.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/thread_state.hpp>
 #include <superstep/tools/time_limit.hpp>
 
@@ -54,7 +54,7 @@ compiled_graph<desk> make(shape s, plan p) {
   both.tool_calls.push_back(calling(p.second->definition().name, "c2", "two").tool_calls[0]);
   const auto model = scripted({std::move(both), ai_message("done")});
   auto node = tool_node_options{};
-  node.around = std::move(p.review);
+  node.wrap_call = std::move(p.review);
   const auto tools = tool_node{{echo(), std::move(p.second)}, std::move(node)};
   if (s == shape::with_middleware) {
     auto options = design(model);
@@ -65,7 +65,7 @@ compiled_graph<desk> make(shape s, plan p) {
       asks.before_model = p.before_model;
       options.middleware = {std::move(asks)};
     }
-    options.checkpointer = std::make_shared<memory_saver>();
+    options.checkpointer = memory_checkpointer();
     return built(std::move(options));
   }
   auto options = react_agent_options<desk>{};
@@ -74,7 +74,7 @@ compiled_graph<desk> make(shape s, plan p) {
   options.version = s == shape::react_v1 ? react_version::v1 : react_version::v2;
   if (p.before_model != nullptr)
     options.pre_model_hook = p.before_model;
-  options.checkpointer = std::make_shared<memory_saver>();
+  options.checkpointer = memory_checkpointer();
   return create_react_agent(std::move(options));
 }
 
@@ -123,7 +123,7 @@ public:
     return {{"run", injection::source::runtime, {}, {}}};
   }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    auto asking = context.around->run->interrupt(json::value("may I?"));
+    auto asking = context.environment->run->interrupt(json::value("may I?"));
     co_await asking;
     auto running = plain_->run(std::move(call), std::move(context));
     auto out = co_await running;

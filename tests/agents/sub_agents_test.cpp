@@ -3,7 +3,7 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent.hpp>
 #include <superstep/agents/conversation.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_review_below_stops_the_conversation_and_it_goes_on_from_t
   const auto built = files.build("boss");
   BOOST_TEST(to_text(built.faults) == "");
   BOOST_REQUIRE(built.agent.has_value());
-  const auto graph = make_conversation(*built.agent, std::make_shared<memory_saver>());
+  const auto graph = make_conversation(*built.agent, memory_checkpointer());
   auto lanes = engine{engine_options{.workers = 1}};
   auto thread = config();
   thread.thread_id = "r";

@@ -5,7 +5,7 @@
 #include <superstep/agents/create_supervisor.hpp>
 #include <superstep/agents/create_swarm.hpp>
 #include <superstep/agents/handoff.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -121,7 +121,7 @@ compiled_graph<messages_state> member(const std::string& name, const std::string
 BOOST_AUTO_TEST_CASE(swarm_continues_with_the_active_agent) {
   const auto swarm = create_swarm({.agents = {member("alice", "bob"), member("bob", "alice")},
                                    .default_agent = "alice",
-                                   .checkpointer = std::make_shared<memory_saver>()});
+                                   .checkpointer = memory_checkpointer()});
   auto lanes = engine{engine_options{.workers = 1}};
   const auto turn = [&](std::string text) {
     auto config = run_config{};

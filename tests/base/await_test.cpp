@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(destroyed_frame_cancels_the_operation) {
         *keep = done;
       });
     };
-    auto where = ss::detail::make_thread_execution();
-    auto at = ss::home{where.get(), nullptr};
+    auto where = ss::detail::make_thread_executor();
+    auto at = ss::execution_context{where.get(), nullptr};
     auto waiting = body(&kept, &told);
     waiting.start_in(at);
     waiting.handle().resume();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/manual_execution.hpp"
+#include "support/manual_executor.hpp"
 
 #include <superstep/base/byte_budget.hpp>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 using namespace superstep;
-using superstep::test::manual_execution;
+using superstep::test::manual_executor;
 
 BOOST_AUTO_TEST_SUITE(byte_budget_suite)
 
@@ -30,7 +30,7 @@ task<void> read_pieces(byte_budget::lease& from, int pieces, std::size_t bytes, 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_it_is_used_up) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto held = budget.open();
   BOOST_TEST(held.try_grow(90));
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_it_is_used_up) {
 }
 
 BOOST_AUTO_TEST_CASE(one_reader_larger_than_the_budget_goes_on) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto lease = budget.open();
   auto done = 0;
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(one_reader_larger_than_the_budget_goes_on) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_blocks_no_other) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto stalled = budget.open();
   BOOST_TEST(stalled.try_grow(100));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_blocks_no_other) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_returns_what_it_held) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto first = std::make_optional(budget.open());
   BOOST_TEST(first->try_grow(100));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_returns_what_it_held) {
 
 BOOST_AUTO_TEST_CASE(many_readers_all_end_within_the_bound) {
   auto random = std::mt19937{7};
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   constexpr auto most = std::size_t{1'000};
   constexpr auto largest = std::size_t{40 * 64};
   const auto budget = byte_budget{most};
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(many_readers_all_end_within_the_bound) {
 }
 
 BOOST_AUTO_TEST_CASE(many_large_readers_proceed_in_order) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   constexpr auto most = std::size_t{64};
   constexpr auto size = std::size_t{15};
   constexpr auto count = std::size_t{1'000};
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(many_large_readers_proceed_in_order) {
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_readers_leave_the_line) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto leases = std::deque<std::optional<byte_budget::lease>>{};
   auto done = std::deque<int>(20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/manual_execution.hpp"
+#include "support/manual_executor.hpp"
 
 #include <superstep/base/limiter.hpp>
 
@@ -12,7 +12,7 @@
 
 using namespace superstep;
 using namespace std::chrono_literals;
-using superstep::test::manual_execution;
+using superstep::test::manual_executor;
 
 BOOST_AUTO_TEST_SUITE(limiter_suite)
 
@@ -33,7 +33,7 @@ task<void> go_out(rate_limiter through, std::int64_t tokens, std::vector<int>& o
 } // namespace
 
 BOOST_AUTO_TEST_CASE(waiters_are_let_in_in_the_order_of_arrival) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
   auto kept = std::vector<limiter::permit>(4);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(waiters_are_let_in_in_the_order_of_arrival) {
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_that_goes_away_leaves_the_line) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
   auto kept = std::vector<limiter::permit>(3);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_goes_away_leaves_the_line) {
 }
 
 BOOST_AUTO_TEST_CASE(a_permit_on_its_way_to_a_coroutine_that_has_gone_goes_to_the_next) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
   auto kept = std::vector<limiter::permit>(3);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_permit_on_its_way_to_a_coroutine_that_has_gone_goes_to_th
 }
 
 BOOST_AUTO_TEST_CASE(a_higher_limit_lets_waiters_in_and_a_lower_one_waits_for_permits) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto some = limiter{1};
   auto order = std::vector<int>{};
   auto kept = std::vector<limiter::permit>(4);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(permits_may_come_back_on_any_thread) {
 }
 
 BOOST_AUTO_TEST_CASE(requests_go_out_at_the_rate_that_was_asked_for) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto per_second = rate_limiter{rate_limits{60, 0, 1s}};
   auto order = std::vector<int>{};
   auto calls = std::vector<task<void>>{};
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(requests_go_out_at_the_rate_that_was_asked_for) {
 
 BOOST_AUTO_TEST_CASE(a_minute_never_sees_more_than_the_limit_and_one_burst) {
   const auto limited = rate_limiter{rate_limits{120, 0, 1s}};
-  const auto begin = execution::time_point{1h};
+  const auto begin = executor::time_point{1h};
   auto sent = 0;
   for (auto now = begin; now < begin + 60s; now += 1ms)
     while (limited.try_reserve(1, now) == now)
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_minute_never_sees_more_than_the_limit_and_one_burst) {
 
 BOOST_AUTO_TEST_CASE(settled_tokens_come_back_and_a_debt_is_waited_out) {
   const auto limited = rate_limiter{rate_limits{0, 6000, 60s}}; // 100 a second, 6,000 saved
-  const auto now = execution::time_point{1h};
+  const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(6000, now) == now));
   BOOST_TEST((limited.try_reserve(1000, now) > now + 9s));
   limited.settle(6000, 1000);
@@ -180,14 +180,14 @@ BOOST_AUTO_TEST_CASE(settled_tokens_come_back_and_a_debt_is_waited_out) {
 
 BOOST_AUTO_TEST_CASE(a_request_larger_than_the_bucket_waits_for_a_full_one) {
   const auto limited = rate_limiter{rate_limits{0, 6000, 1s}};
-  const auto now = execution::time_point{1h};
+  const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(5000, now) == now));
   const auto again = limited.try_reserve(5000, now);
   BOOST_TEST((again > now + 49s && again < now + 51s));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_goes_out_during_a_pause_not_even_who_was_waiting_already) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto open = rate_limiter{rate_limits{600, 0, 100ms}};
   auto order = std::vector<int>{};
   auto first = go_out(open, 0, order, 0);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(nothing_goes_out_during_a_pause_not_even_who_was_waiting_al
 }
 
 BOOST_AUTO_TEST_CASE(the_line_goes_on_when_its_head_goes_away) {
-  auto run = manual_execution{};
+  auto run = manual_executor{};
   const auto open = rate_limiter{rate_limits{}};
   open.pause_until(run.now() + 1s);
   auto order = std::vector<int>{};

@@ -23,7 +23,7 @@ result<journal_content> read(std::string_view bytes) {
 
 std::string sample() {
   auto text = std::string{};
-  append_job(text, {.run_id = "run-1",
+  append_job(text, {.job_id = "run-1",
                     .created = 17,
                     .agent = "a",
                     .tools = "t",
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(records_read_back_as_they_were_written) {
   const auto text = sample();
   auto content = read(text).value();
   BOOST_REQUIRE(content.header.has_value());
-  BOOST_TEST(content.header->run_id == "run-1");
+  BOOST_TEST(content.header->job_id == "run-1");
   BOOST_TEST(content.header->created == 17);
   BOOST_TEST(content.header->input == "i");
   BOOST_TEST(content.done.size() == 2U);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(torn_and_damaged_records_do_not_count) {
 
 BOOST_AUTO_TEST_CASE(another_header_counts_and_forgets_line_numbers_of_another_input) {
   auto text = sample();
-  append_job(text, {.run_id = "run-1",
+  append_job(text, {.job_id = "run-1",
                     .created = 17,
                     .agent = "b",
                     .tools = "t",

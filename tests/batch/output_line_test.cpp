@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_native_line_has_every_member) {
       R"({"id":"k\"1","status":"ok","output":{"messages":[{"type":"human","content":"hi"},)"
       R"({"type":"ai","content":"echo hi","id":"k\"1-1-0"}],"n":1.5},"error":null,)"
       R"("usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5},"cost":null,"steps":1,)"
-      R"("model_calls":1,"tool_calls":0,"wall_ms":12,"attempt":2,"run_id":"run-1"})"
+      R"("model_calls":1,"tool_calls":0,"wall_ms":12,"attempt":2,"job_id":"run-1"})"
       "\n");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/row_bytes.hpp"
-#include "checkpoint/saver_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
@@ -21,7 +21,7 @@
 #include <vector>
 
 namespace ss = superstep;
-using namespace saver_contract;
+using namespace checkpointer_contract;
 
 // Encryption of files: the first writer determines whether a file is encrypted, and an encrypted
 // row can be read only at the place where it was written.
@@ -31,10 +31,10 @@ namespace {
 
 const auto usual_key = std::string(ss::encryption_key_bytes, 'k');
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path, const std::string& key) {
-  auto options = ss::sqlite_saver_options{};
+std::shared_ptr<ss::checkpointer> open(const std::string& path, const std::string& key) {
+  auto options = ss::sqlite_checkpointer_options{};
   options.encryption_key = key;
-  return open_saver(path, options);
+  return open_checkpointer(path, options);
 }
 
 std::unique_ptr<ss::sqlite_store> open_store(const std::string& path, const std::string& key) {
@@ -55,12 +55,12 @@ ss::store_query near_to(ss::store_namespace prefix) {
   return out;
 }
 
-auto with_code(ss::saver_errc code) {
-  return [code](const ss::saver_error& e) { return has_code(e, code); };
+auto with_code(ss::checkpoint_errc code) {
+  return [code](const ss::checkpoint_error& e) { return has_code(e, code); };
 }
 
-const auto is_wrong_key = with_code(ss::saver_errc::wrong_key);
-const auto is_corrupt = with_code(ss::saver_errc::corrupt);
+const auto is_wrong_key = with_code(ss::checkpoint_errc::wrong_key);
+const auto is_corrupt = with_code(ss::checkpoint_errc::corrupt);
 
 void change(const std::string& path, const std::string& sql) {
   static_cast<void>(ask_sql(path, sql));
@@ -119,15 +119,16 @@ void make_version_2(const std::string& path) {
 BOOST_AUTO_TEST_CASE(file_opened_without_key_refuses_keys) {
   const auto folder = temporary_folder{};
   const auto s = open(folder.file(), {}); // nothing is written yet
-  BOOST_CHECK_EXCEPTION((void)open_store(folder.file(), usual_key), ss::saver_error, is_wrong_key);
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
+  BOOST_CHECK_EXCEPTION((void)open_store(folder.file(), usual_key), ss::checkpoint_error,
+                        is_wrong_key);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::checkpoint_error, is_wrong_key);
   auto options = ss::sqlite_cache_options{};
   options.encryption_key = usual_key;
-  BOOST_CHECK_EXCEPTION((void)ss::sqlite_cache(folder.file(), options), ss::saver_error,
+  BOOST_CHECK_EXCEPTION((void)ss::sqlite_cache(folder.file(), options), ss::checkpoint_error,
                         is_wrong_key);
   (void)maker{usual_layout()}.put(*s, 1, nullptr, {set_n(1)});
   s->delete_thread("t"); // the file may still contain the deleted bytes
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::checkpoint_error, is_wrong_key);
   (void)open_store(folder.file(), {});
 }
 
@@ -141,8 +142,8 @@ BOOST_AUTO_TEST_CASE(concurrent_first_opens_agree_on_encryption) {
       both.arrive_and_wait();
       try {
         (void)open_store(path, key);
-      } catch (const ss::saver_error& e) {
-        refused += e.code() == ss::saver_errc::wrong_key ? 1 : 2;
+      } catch (const ss::checkpoint_error& e) {
+        refused += e.code() == ss::checkpoint_errc::wrong_key ? 1 : 2;
       }
     };
     auto other = std::thread{[&] { open_with(usual_key); }};
@@ -159,11 +160,11 @@ BOOST_AUTO_TEST_CASE(version_2_file_is_marked_unencrypted_on_open) {
   change(folder.file(), "DELETE FROM facts; PRAGMA user_version = 2");
   (void)open(folder.file(), {});
   BOOST_TEST(ask_sql(folder.file(), "PRAGMA user_version") == 3);
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::saver_error, is_wrong_key);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), usual_key), ss::checkpoint_error, is_wrong_key);
   // A file that has not been written to may still be opened with a key.
   change(folder.file(), "DELETE FROM facts; PRAGMA user_version = 2");
   (void)open(folder.file(), usual_key);
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), {}), ss::saver_error, is_wrong_key);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), {}), ss::checkpoint_error, is_wrong_key);
 }
 
 BOOST_AUTO_TEST_CASE(rows_copied_from_other_thread_are_refused) {
@@ -190,8 +191,8 @@ BOOST_AUTO_TEST_CASE(rows_copied_from_other_thread_are_refused) {
     for (const auto* whose : {"bob", "sub"}) {
       take_from(table, whose);
       s = open(folder.file(), usual_key);
-      BOOST_CHECK_EXCEPTION((void)s->load(alice, "", layout), ss::saver_error, is_corrupt);
-      BOOST_TEST((log_of(s->load({"bob", ""}, "", layout)->point) == log_type{"bob"}));
+      BOOST_CHECK_EXCEPTION((void)s->load(alice, "", layout), ss::checkpoint_error, is_corrupt);
+      BOOST_TEST((log_of(s->load({"bob", ""}, "", layout)->checkpoint) == log_type{"bob"}));
       s.reset();
     }
 }
@@ -209,7 +210,7 @@ BOOST_AUTO_TEST_CASE(copied_and_pruned_rows_are_encrypted_again) {
   s = open(folder.file(), usual_key);
   for (const auto* name : {"t", "copy"}) {
     const auto found = s->load({name, ""}, "", layout);
-    BOOST_TEST((log_of(found->point) == log_type{"one", "two"}));
+    BOOST_TEST((log_of(found->checkpoint) == log_type{"one", "two"}));
     BOOST_TEST(found->tasks.size() == 1U);
   }
 }
@@ -221,10 +222,10 @@ BOOST_AUTO_TEST_CASE(store_refuses_values_copied_between_places) {
   s->put({"a/b"}, "c", {{"text", "two"}});
   BOOST_TEST(s->search(near_to({"a"})).size() == 1U);
   change(folder.file(), "UPDATE items SET meaning = value WHERE key = 'c'");
-  BOOST_CHECK_EXCEPTION((void)s->search(near_to({"a/b"})), ss::saver_error, is_corrupt);
+  BOOST_CHECK_EXCEPTION((void)s->search(near_to({"a/b"})), ss::checkpoint_error, is_corrupt);
   change(folder.file(), "UPDATE items SET value = (SELECT value FROM items WHERE key = 'c')");
   BOOST_TEST(s->get({"a/b"}, "c")->at("text") == "two");
-  BOOST_CHECK_EXCEPTION((void)s->get({"a"}, "b/c"), ss::saver_error, is_corrupt);
+  BOOST_CHECK_EXCEPTION((void)s->get({"a"}, "b/c"), ss::checkpoint_error, is_corrupt);
 }
 
 BOOST_AUTO_TEST_CASE(version_2_encrypted_thread_can_be_resumed) {
@@ -238,16 +239,16 @@ BOOST_AUTO_TEST_CASE(version_2_encrypted_thread_can_be_resumed) {
   s.reset();
   open_store(folder.file(), usual_key)->put({"u"}, "k", {}, {.index = std::vector<std::string>{}});
   make_version_2(folder.file());
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), {}), ss::saver_error, is_wrong_key);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), {}), ss::checkpoint_error, is_wrong_key);
   s = open(folder.file(), usual_key);
   const auto found = s->load(key, "", layout);
-  BOOST_TEST(n_of(found->point) == 7);
+  BOOST_TEST(n_of(found->checkpoint) == 7);
   BOOST_TEST(found->tasks.at(0).output->targets.at(0) == 1U);
   BOOST_TEST(s->find_effect("t", "one")->result == "done");
   BOOST_TEST(open_store(folder.file(), usual_key)->get({"u"}, "k")->at("x") == 1);
-  (void)m.put(*s, 2, found->point, {add_log({"new"})});
+  (void)m.put(*s, 2, found->checkpoint, {add_log({"new"})});
   s = open(folder.file(), usual_key);
-  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 7);
+  BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 7);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

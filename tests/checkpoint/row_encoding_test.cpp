@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/row_bytes.hpp"
-#include "checkpoint/saver_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace ss = superstep;
-using namespace saver_contract;
+using namespace checkpointer_contract;
 
 // Everything that is written can be read back; values that could not be are refused when they are
 // put.
@@ -19,9 +19,9 @@ BOOST_AUTO_TEST_SUITE(row_encoding)
 
 namespace {
 
-/// A predicate for saver_error: the code, and texts that what() must contain.
-auto with_words(ss::saver_errc code, std::vector<std::string> parts) {
-  return [code, parts = std::move(parts)](const ss::saver_error& e) {
+/// A predicate for checkpoint_error: the code, and texts that what() must contain.
+auto with_words(ss::checkpoint_errc code, std::vector<std::string> parts) {
+  return [code, parts = std::move(parts)](const ss::checkpoint_error& e) {
     const auto text = std::string{e.what()};
     return has_code(e, code) && std::ranges::all_of(parts, [&](const std::string& part) {
              return text.find(part) != std::string::npos;
@@ -47,49 +47,50 @@ json::value nested(std::size_t depth) {
 
 BOOST_AUTO_TEST_CASE(invalid_utf8_error_names_channel_and_thread) {
   const auto folder = temporary_folder{};
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_any("caf\xc3\xa9")});
-  const auto is_refused = with_words(ss::saver_errc::not_storable, {"'t'", "'any'", "UTF-8"});
-  BOOST_CHECK_EXCEPTION((void)m.put(*s, 2, first, {set_any("caf\xe9")}), ss::saver_error,
+  const auto is_refused = with_words(ss::checkpoint_errc::not_storable, {"'t'", "'any'", "UTF-8"});
+  BOOST_CHECK_EXCEPTION((void)m.put(*s, 2, first, {set_any("caf\xe9")}), ss::checkpoint_error,
                         is_refused);
   auto wrote = ended("a", 1);
   wrote.output->writes.push_back(set_any(json::object{{"\xed\xa0\x80", 1}}));
-  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), wrote), ss::saver_error, is_refused);
-  auto asked = ss::task_record{};
-  asked.task = "a";
-  asked.asked.emplace().push_back({"id", "caf\xe9?"});
-  const auto is_named = with_words(ss::saver_errc::not_storable, {"'t'", "task 'a'", "UTF-8"});
-  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
-  asked.asked.reset();
-  asked.answers = {"\xff"};
-  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
-  asked.answers.clear();
-  asked.resume = json::value("\xff");
-  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), asked), ss::saver_error, is_named);
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), wrote), ss::checkpoint_error,
+                        is_refused);
+  auto record = ss::task_record{};
+  record.task = "a";
+  record.interrupts.emplace().push_back({"id", "caf\xe9?"});
+  const auto is_named = with_words(ss::checkpoint_errc::not_storable, {"'t'", "task 'a'", "UTF-8"});
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), record), ss::checkpoint_error, is_named);
+  record.interrupts.reset();
+  record.answers = {"\xff"};
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), record), ss::checkpoint_error, is_named);
+  record.answers.clear();
+  record.resume = json::value("\xff");
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), record), ss::checkpoint_error, is_named);
   const auto strange = test_layout{}.last<int>("n\xff").done();
-  BOOST_CHECK_EXCEPTION((void)maker(strange, {"u", ""}).put(*s, 1, nullptr, {}), ss::saver_error,
-                        with_words(ss::saver_errc::not_storable, {}));
-  s = open_saver(folder.file()); // the thread kept its state and can be continued
+  BOOST_CHECK_EXCEPTION((void)maker(strange, {"u", ""}).put(*s, 1, nullptr, {}),
+                        ss::checkpoint_error, with_words(ss::checkpoint_errc::not_storable, {}));
+  s = open_checkpointer(folder.file()); // the thread kept its state and can be continued
   BOOST_TEST(s->load(key, "", layout)->tasks.empty());
   (void)m.put(*s, 2, first, {set_any("caf\xc3\xa9s")});
-  s = open_saver(folder.file());
-  BOOST_TEST(*held<std::optional<json::value>>(s->load(key, "", layout)->point, 2) ==
+  s = open_checkpointer(folder.file());
+  BOOST_TEST(*held<std::optional<json::value>>(s->load(key, "", layout)->checkpoint, 2) ==
              json::value("caf\xc3\xa9s"));
 }
 
 BOOST_AUTO_TEST_CASE(error_text_with_invalid_utf8_is_stored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   const auto first = maker{layout}.put(*s, 1, nullptr, {set_n(1)});
   auto failed = ss::task_record{};
   failed.task = "a";
   failed.error = "cannot open caf\xe9.txt";
   failed.cause = std::make_exception_ptr(std::runtime_error{failed.error});
   s->put_task(key, named(1, layout), failed);
-  s = open_saver(folder.file());
+  s = open_checkpointer(folder.file());
   const auto tasks = s->load(key, "", layout)->tasks;
   BOOST_TEST_REQUIRE(tasks.size() == 1U);
   BOOST_TEST(tasks[0].error == "cannot open caf\xef\xbf\xbd.txt");
@@ -104,58 +105,59 @@ BOOST_AUTO_TEST_CASE(error_text_with_invalid_utf8_is_stored) {
 BOOST_AUTO_TEST_CASE(old_record_with_invalid_utf8_is_read) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   put_one_and_its_task(*s, layout);
   s.reset();
   write_task_row(folder.file(), "{\"t\":\"a\",\"e\":\"caf\xe9\"}");
-  s = open_saver(folder.file());
+  s = open_checkpointer(folder.file());
   BOOST_TEST(s->load(key, "", layout)->tasks.at(0).error == "caf\xef\xbf\xbd");
 }
 
 BOOST_AUTO_TEST_CASE(corrupt_row_error_names_file_thread_and_remedy) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   put_one_and_its_task(*s, layout);
   s.reset();
-  const auto is_reported = with_words(
-      ss::saver_errc::corrupt, {folder.file(), "'t'", id_of(1), "older", "start a new thread"});
+  const auto is_reported =
+      with_words(ss::checkpoint_errc::corrupt,
+                 {folder.file(), "'t'", id_of(1), "older", "start a new thread"});
   for (const auto* row : {"{no JSON", R"({"t":1})", R"({"t":"a","o":{"w":[[77,1]]}})"}) {
     write_task_row(folder.file(), row);
-    s = open_saver(folder.file());
-    BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error, is_reported);
-    BOOST_CHECK_EXCEPTION((void)s->list(key, {}, layout), ss::saver_error, is_reported);
+    s = open_checkpointer(folder.file());
+    BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::checkpoint_error, is_reported);
+    BOOST_CHECK_EXCEPTION((void)s->list(key, {}, layout), ss::checkpoint_error, is_reported);
   }
 }
 
 BOOST_AUTO_TEST_CASE(record_of_maximum_depth_survives_nesting_in_row) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   auto wrote = ended("a", 1);
   wrote.output->writes.push_back(set_any(nested(996))); // 1,000 with the enclosing levels
   s->put_task(key, named(1, layout), wrote);
   (void)m.put(*s, 2, first, {set_n(2)});
-  s = open_saver(folder.file());
-  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
+  s = open_checkpointer(folder.file());
+  BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 2);
   BOOST_TEST(s->load(key, id_of(1), layout)->tasks.size() == 1U);
   s->import_thread("copy", s->export_thread("t"));
   auto deeper = ended("a", 1);
   deeper.output->writes.push_back(set_any(nested(997)));
-  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), deeper), ss::saver_error,
-                        with_words(ss::saver_errc::not_storable, {}));
+  BOOST_CHECK_EXCEPTION(s->put_task(key, named(1, layout), deeper), ss::checkpoint_error,
+                        with_words(ss::checkpoint_errc::not_storable, {}));
 }
 
 /// The first letter of a stored row distinguishes compressed and encrypted rows.
 BOOST_AUTO_TEST_CASE(effect_result_may_start_with_any_letter) {
   const auto folder = temporary_folder{};
   for (const auto& key : {std::string{}, std::string(32, 'k')}) {
-    auto options = ss::sqlite_saver_options{};
+    auto options = ss::sqlite_checkpointer_options{};
     options.encryption_key = key;
     const auto path = folder.file(key.empty() ? "plain" : "encrypted");
-    auto s = std::make_unique<ss::sqlite_saver>(path, options);
+    auto s = ss::sqlite_checkpointer(path, options);
     for (const auto& text : {std::string{}, std::string{"z"}, std::string{"zero"},
                              "z" + std::string(1'000, '0'), std::string{"f"}, std::string{"e"}}) {
       s->put_effect("t", "e", ss::effect_record{true, text});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 namespace ss = superstep;
-using namespace saver_contract;
+using namespace checkpointer_contract;
 
 // Other users of a database during a run: they load, prune, and use many threads. The run must not
 // fail or lose data.
@@ -20,9 +20,9 @@ BOOST_AUTO_TEST_SUITE(sqlite_concurrency)
 
 namespace {
 
-ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
+ss::lease_ptr take(ss::checkpointer& from, const std::string& thread = "t") {
   auto given = std::promise<ss::lease_ptr>{};
-  from.take(thread, ss::when_in_use::take_over,
+  from.take(thread, ss::busy_policy::take_over,
             [&](ss::result<ss::lease_ptr> l) { given.set_value(*std::move(l)); });
   return given.get_future().get();
 }
@@ -30,8 +30,8 @@ ss::lease_ptr take(ss::saver& from, const std::string& thread = "t") {
 /// Checks the content of the file with a new checkpointer: the newest checkpoint, and one task
 /// record.
 void check_ends_with(const std::string& path, const ss::checkpoint_ptr& at) {
-  const auto back = open_saver(path)->load(key, "", at->layout);
-  BOOST_TEST((log_of(back->point) == log_of(at)));
+  const auto back = open_checkpointer(path)->load(key, "", at->layout);
+  BOOST_TEST((log_of(back->checkpoint) == log_of(at)));
   BOOST_TEST(back->tasks.size() == 1U);
 }
 
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(writes_more_subgraphs_than_cached) {
   constexpr auto subs = 600;
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   const auto lease = take(*s);
   auto last = std::vector<ss::checkpoint_ptr>(subs);
   for (auto step = 1; step <= 3; ++step) {
@@ -56,33 +56,33 @@ BOOST_AUTO_TEST_CASE(writes_more_subgraphs_than_cached) {
     }
   }
   s.reset();
-  s = open_saver(folder.file());
+  s = open_checkpointer(folder.file());
   for (auto n = 0; n < subs; ++n) {
     const auto back = s->load(sub_of(n), "", layout);
     BOOST_REQUIRE(back.has_value());
-    BOOST_TEST((n_of(back->point) == n + 3 && back->tasks.size() == 1));
+    BOOST_TEST((n_of(back->checkpoint) == n + 3 && back->tasks.size() == 1));
   }
 }
 
 BOOST_AUTO_TEST_CASE(task_record_of_evicted_thread_is_stored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto options = ss::sqlite_saver_options{};
+  auto options = ss::sqlite_checkpointer_options{};
   options.threads_max = 4;
-  auto s = open_saver(folder.file(), options);
+  auto s = open_checkpointer(folder.file(), options);
   const auto first = maker{layout}.put(*s, 1, nullptr, {set_n(1)});
   wait_until_saved(*s);
   for (auto t = 0; t < 20; ++t)
     (void)maker{layout, {"other" + std::to_string(t), ""}}.put(*s, 1, nullptr, {});
   s->put_task(key, *first, ended("a", 1));
   s.reset();
-  BOOST_TEST(open_saver(folder.file())->load(key, "", layout)->tasks.size() == 1U);
+  BOOST_TEST(open_checkpointer(folder.file())->load(key, "", layout)->tasks.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(prune_does_not_affect_active_run) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   const auto lease = take(*s);
   auto at = ss::checkpoint_ptr{};
   for (auto step = 1; step <= 60; ++step) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(prune_does_not_affect_active_run) {
 BOOST_AUTO_TEST_CASE(concurrent_loads_do_not_affect_active_run) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   const auto lease = take(*s);
   (void)s->load(key, "", layout);
   auto is_over = std::atomic<bool>{false};
@@ -131,8 +131,8 @@ BOOST_AUTO_TEST_CASE(concurrent_loads_do_not_affect_active_run) {
 BOOST_AUTO_TEST_CASE(head_during_first_put_reports_no_damage) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
-  const auto other = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
+  const auto other = open_checkpointer(folder.file());
   constexpr auto threads = 200;
   const auto name = [](int n) { return "t" + std::to_string(n); };
   auto points = std::vector<ss::checkpoint_ptr>{};
@@ -156,48 +156,48 @@ BOOST_AUTO_TEST_CASE(head_during_first_put_reports_no_damage) {
 BOOST_AUTO_TEST_CASE(failed_write_fails_run_until_next_lease) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto ours = open_saver(folder.file());
-  auto theirs = open_saver(folder.file());
+  auto ours = open_checkpointer(folder.file());
+  auto theirs = open_checkpointer(folder.file());
   auto lease = take(*ours);
   (void)ours->load(key, "", layout);
   const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
   wait_until_saved(*ours);
-  const auto other = theirs->load(key, "", layout)->point;
+  const auto other = theirs->load(key, "", layout)->checkpoint;
   (void)maker{layout}.put(*theirs, 2, other, {set_n(7)}); // after taking the thread over
   wait_until_saved(*theirs);
-  const auto is_conflict = [](const ss::saver_error& e) {
-    return has_code(e, ss::saver_errc::conflict);
+  const auto is_conflict = [](const ss::checkpoint_error& e) {
+    return has_code(e, ss::checkpoint_errc::conflict);
   };
   // A load returns the stored checkpoint, but the failed run cannot continue from it.
-  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 7);
+  BOOST_TEST(n_of(ours->load(key, "", layout)->checkpoint) == 7);
   const auto put_next = [&] {
     (void)maker{layout}.put(*ours, 3, first, {set_n(3)});
     wait_until_saved(*ours);
     ours->check(key);
   };
-  BOOST_CHECK_EXCEPTION(put_next(), ss::saver_error, is_conflict);
-  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 7);
-  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, is_conflict);
+  BOOST_CHECK_EXCEPTION(put_next(), ss::checkpoint_error, is_conflict);
+  BOOST_TEST(n_of(ours->load(key, "", layout)->checkpoint) == 7);
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::checkpoint_error, is_conflict);
   lease = take(*ours); // the next run starts from the stored state
   ours->check(key);
-  const auto now = ours->load(key, "", layout)->point;
+  const auto now = ours->load(key, "", layout)->checkpoint;
   (void)maker{layout}.put(*ours, 3, now, {set_n(8)});
   wait_until_saved(*ours);
   ours->check(key);
-  BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 8);
+  BOOST_TEST(n_of(theirs->load(key, "", layout)->checkpoint) == 8);
 }
 
 BOOST_AUTO_TEST_CASE(failed_write_does_not_affect_other_threads) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto ours = open_saver(folder.file());
+  auto ours = open_checkpointer(folder.file());
   const auto first = maker{layout}.put(*ours, 1, nullptr, {set_n(1)});
   (void)maker{layout}.put(*ours, 2, first, {set_n(2)});
   wait_until_saved(*ours);
-  ours = open_saver(folder.file());
+  ours = open_checkpointer(folder.file());
   (void)ours->load(key, "", layout);
-  const auto old = ours->load(key, id_of(1), layout)->point; // start of a branch
-  (void)open_saver(folder.file())
+  const auto old = ours->load(key, id_of(1), layout)->checkpoint; // start of a branch
+  (void)open_checkpointer(folder.file())
       ->prune({.thread_id = "t", .keep_last = 1, .older_than = {}, .whole_threads = false});
   auto others = std::vector<ss::thread_key>{};
   auto* db = static_cast<sqlite3*>(nullptr);
@@ -213,16 +213,16 @@ BOOST_AUTO_TEST_CASE(failed_write_does_not_affect_other_threads) {
   sqlite3_exec(db, "COMMIT", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   wait_until_saved(*ours);
-  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, [](const ss::saver_error& e) {
-    return has_code(e, ss::saver_errc::conflict);
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::checkpoint_error, [](const ss::checkpoint_error& e) {
+    return has_code(e, ss::checkpoint_errc::conflict);
   });
   for (const auto& other : others) {
     wait_until_saved(*ours, other);
     BOOST_CHECK_NO_THROW(ours->check(other));
   }
-  ours = open_saver(folder.file());
+  ours = open_checkpointer(folder.file());
   for (auto n = 0; n < 6; ++n)
-    BOOST_TEST(n_of(ours->load(others[static_cast<std::size_t>(n)], "", layout)->point) == n);
+    BOOST_TEST(n_of(ours->load(others[static_cast<std::size_t>(n)], "", layout)->checkpoint) == n);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 #include "support/file_size_limit.hpp"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 namespace ss = superstep;
-using namespace saver_contract;
+using namespace checkpointer_contract;
 
 // Damaged, truncated, read-only and full files. Each error names the file, states what is safe and
 // what to do, and a failed operation changes nothing.
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr auto page_bytes = std::size_t{4'096};
 
-bool contains_all(const ss::saver_error& e, const std::vector<std::string>& all) {
+bool contains_all(const ss::checkpoint_error& e, const std::vector<std::string>& all) {
   const auto text = std::string{e.what()};
   return std::ranges::all_of(all, [&](const std::string& part) {
     BOOST_TEST(text.find(part) != std::string::npos, "'" << part << "' is not in: " << text);
@@ -36,9 +36,9 @@ bool contains_all(const ss::saver_error& e, const std::vector<std::string>& all)
   });
 }
 
-/// A predicate for saver_error: the code, and texts that what() must contain.
-auto reports(ss::saver_errc code, std::vector<std::string> parts) {
-  return [code, parts = std::move(parts)](const ss::saver_error& e) {
+/// A predicate for checkpoint_error: the code, and texts that what() must contain.
+auto reports(ss::checkpoint_errc code, std::vector<std::string> parts) {
+  return [code, parts = std::move(parts)](const ss::checkpoint_error& e) {
     return has_code(e, code) && contains_all(e, parts);
   };
 }
@@ -93,7 +93,7 @@ log_type lines_of(unsigned thread) {
 /// Creates a file whose rows fill many pages. Returns its bytes.
 std::string full_file(const std::string& path, const ss::layout_ptr& layout) {
   {
-    auto s = open_saver(path);
+    auto s = open_checkpointer(path);
     for (auto t = 0U; t < threads_in_all; ++t) {
       auto at = ss::checkpoint_ptr{};
       auto number = 0;
@@ -108,20 +108,20 @@ std::string full_file(const std::string& path, const ss::layout_ptr& layout) {
 /// number of unreadable ones.
 unsigned unreadable(const std::string& path, const ss::layout_ptr& layout) {
   auto count = 0U;
-  const auto look = reports(ss::saver_errc::corrupt, {path, "nothing was"});
+  const auto look = reports(ss::checkpoint_errc::corrupt, {path, "nothing was"});
   try {
-    auto s = open_saver(path);
+    auto s = open_checkpointer(path);
     for (auto t = 0U; t < threads_in_all; ++t) {
       try {
         const auto found = s->load(thread_no(t), "", layout);
         BOOST_TEST_REQUIRE(found.has_value());
-        BOOST_TEST((log_of(found->point) == lines_of(t)));
-      } catch (const ss::saver_error& e) {
+        BOOST_TEST((log_of(found->checkpoint) == lines_of(t)));
+      } catch (const ss::checkpoint_error& e) {
         BOOST_TEST(look(e));
         ++count;
       }
     }
-  } catch (const ss::saver_error& e) {
+  } catch (const ss::checkpoint_error& e) {
     BOOST_TEST(look(e));
     return threads_in_all;
   }
@@ -224,9 +224,9 @@ BOOST_AUTO_TEST_CASE(write_to_damaged_page_changes_nothing) {
     std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(place_of(folder.file("whole"), table)),
                 page_bytes, '\xa5');
     write_bytes(path, bytes);
-    const auto look = reports(ss::saver_errc::corrupt,
+    const auto look = reports(ss::checkpoint_errc::corrupt,
                               {path, "damaged", "keep a copy", "nothing was overwritten"});
-    auto s = open_saver(path);
+    auto s = open_checkpointer(path);
     const auto of = ss::thread_key{"a new one", ""};
     const auto put = [&] {
       (void)maker{layout, of}.put(*s, 1, nullptr, {set_n(1)});
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(write_to_damaged_page_changes_nothing) {
       s->check(of);
     };
     BOOST_TEST_CONTEXT(table) {
-      BOOST_CHECK_EXCEPTION(put(), ss::saver_error, look);
+      BOOST_CHECK_EXCEPTION(put(), ss::checkpoint_error, look);
     }
     s.reset();
     BOOST_TEST((bytes_of(path) == bytes));
@@ -275,21 +275,21 @@ BOOST_AUTO_TEST_CASE(export_refuses_rows_hidden_by_index) {
   for (const auto* index : {"points_by_id", "tasks_by_point"}) {
     const auto path = folder.file(index);
     auto m = maker{layout};
-    auto s = open_saver(path);
+    auto s = open_checkpointer(path);
     const auto first = m.put(*s, 1, nullptr, {set_n(1)});
     s->put_task(key, named(1, layout), ended("a", 1));
     s.reset();
     const auto before = bytes_of(path);
-    s = open_saver(path);
+    s = open_checkpointer(path);
     (void)m.put(*s, 2, first, {set_n(2)});
     s->put_task(key, named(2, layout), ended("a", 1));
     s.reset();
     const auto page = place_of(path, index); // restore the old content of one index page
     write_bytes(path, bytes_of(path).replace(page, page_bytes, before, page, page_bytes));
-    BOOST_CHECK_EXCEPTION((void)open_saver(path)->export_thread("t"), ss::saver_error,
-                          reports(ss::saver_errc::corrupt, {path, index, "REINDEX"}));
+    BOOST_CHECK_EXCEPTION((void)open_checkpointer(path)->export_thread("t"), ss::checkpoint_error,
+                          reports(ss::checkpoint_errc::corrupt, {path, index, "REINDEX"}));
     static_cast<void>(ask_sql(path, "REINDEX")); // as the error advises
-    const auto exported = open_saver(path)->export_thread("t");
+    const auto exported = open_checkpointer(path)->export_thread("t");
     BOOST_TEST(exported.find(id_of(2)) != std::string::npos);
   }
 }
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(damaged_log_keeps_earlier_transactions) {
   auto file = std::string{};
   auto log = std::string{};
   {
-    auto s = open_saver(path);
+    auto s = open_checkpointer(path);
     auto m = maker{layout};
     auto at = ss::checkpoint_ptr{};
     for (auto i = 1; i <= 8; ++i) {
@@ -353,10 +353,10 @@ BOOST_AUTO_TEST_CASE(damaged_log_keeps_earlier_transactions) {
       const auto committed =
           static_cast<int>(std::ranges::count_if(sizes, [&](auto n) { return n <= end; }));
       BOOST_TEST_CONTEXT((is_cut ? "cut at " : "damaged at ") << end) {
-        auto s = open_saver(copy);
+        auto s = open_checkpointer(copy);
         const auto found = s->load(key, "", layout);
         BOOST_TEST_REQUIRE(found.has_value() == (committed > 0));
-        auto at = found ? found->point : nullptr;
+        auto at = found ? found->checkpoint : nullptr;
         BOOST_TEST((at ? n_of(at) : 0) == committed);
         BOOST_TEST((at ? log_of(at).size() : 0U) == static_cast<std::size_t>(committed));
         (void)maker{layout}.put(*s, committed + 1, at,
@@ -365,7 +365,8 @@ BOOST_AUTO_TEST_CASE(damaged_log_keeps_earlier_transactions) {
         s->check(key);
         s.reset();
         BOOST_TEST(is_sound(copy));
-        BOOST_TEST(n_of(open_saver(copy)->load(key, "", layout)->point) == committed + 1);
+        BOOST_TEST(n_of(open_checkpointer(copy)->load(key, "", layout)->checkpoint) ==
+                   committed + 1);
       }
     }
   }
@@ -375,23 +376,23 @@ BOOST_AUTO_TEST_CASE(read_only_file_can_be_loaded) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
-  const auto first = maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
+  const auto first = maker{layout}.put(*open_checkpointer(path), 1, nullptr, {set_n(1)});
   const auto before = bytes_of(path);
   {
     const auto closed = permissions{path, read_only_file};
     const auto counting = permissions_count{};
-    auto s = open_saver(path);
-    BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+    auto s = open_checkpointer(path);
+    BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 1);
     (void)maker{layout}.put(*s, 2, first, {set_n(2)});
     wait_until_saved(*s);
-    BOOST_CHECK_EXCEPTION(
-        s->check(key), ss::saver_error,
-        reports(ss::saver_errc::failed, {path, "cannot be written", "permissions", "is safe"}));
-    BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+    BOOST_CHECK_EXCEPTION(s->check(key), ss::checkpoint_error,
+                          reports(ss::checkpoint_errc::failed,
+                                  {path, "cannot be written", "permissions", "is safe"}));
+    BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 1);
   }
   BOOST_TEST((bytes_of(path) == before));
-  auto s = open_saver(path); // the file is writable again
-  (void)maker{layout}.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)});
+  auto s = open_checkpointer(path); // the file is writable again
+  (void)maker{layout}.put(*s, 2, s->load(key, "", layout)->checkpoint, {set_n(2)});
   wait_until_saved(*s);
   s->check(key);
 }
@@ -400,30 +401,30 @@ BOOST_AUTO_TEST_CASE(file_is_writable_after_read_only_open) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
-  const auto first = maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
+  const auto first = maker{layout}.put(*open_checkpointer(path), 1, nullptr, {set_n(1)});
   const auto counting = permissions_count{};
   {
     const auto closed = permissions{path, read_only_file};
-    BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
+    BOOST_TEST(n_of(open_checkpointer(path)->load(key, "", layout)->checkpoint) == 1);
   }
   BOOST_TEST((fs::status(path + "-shm").permissions() == read_only_file));
-  auto s = open_saver(path);
+  auto s = open_checkpointer(path);
   (void)maker{layout}.put(*s, 2, first, {set_n(2)});
   wait_until_saved(*s);
   s->check(key);
-  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 2);
+  BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(read_only_version_2_file_can_be_loaded) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
-  (void)maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
+  (void)maker{layout}.put(*open_checkpointer(path), 1, nullptr, {set_n(1)});
   static_cast<void>(ask_sql(path, "DELETE FROM facts; PRAGMA user_version = 2"));
   const auto before = bytes_of(path);
   const auto closed = permissions{path, read_only_file};
   const auto counting = permissions_count{};
-  BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(open_checkpointer(path)->load(key, "", layout)->checkpoint) == 1);
   BOOST_TEST((bytes_of(path) == before));
 }
 
@@ -432,7 +433,7 @@ BOOST_AUTO_TEST_CASE(open_reports_read_only_folder) {
   const auto layout = usual_layout();
   fs::create_directory(folder.file("closed"));
   const auto path = folder.file("closed/threads.db");
-  (void)maker{layout}.put(*open_saver(path), 1, nullptr, {set_n(1)});
+  (void)maker{layout}.put(*open_checkpointer(path), 1, nullptr, {set_n(1)});
   const auto before = bytes_of(path);
   fs::remove(path + "-lease");
   const auto names = names_in(folder.file("closed"));
@@ -441,13 +442,13 @@ BOOST_AUTO_TEST_CASE(open_reports_read_only_folder) {
     const auto closed = permissions{folder.file("closed"), read_only_folder};
     const auto counting = permissions_count{};
     for (const auto& which : {path, folder.file("closed/new.db")})
-      BOOST_CHECK_EXCEPTION(
-          (void)open_saver(which), ss::saver_error,
-          reports(ss::saver_errc::failed, {which, "cannot be written", "permissions", "is safe"}));
+      BOOST_CHECK_EXCEPTION((void)open_checkpointer(which), ss::checkpoint_error,
+                            reports(ss::checkpoint_errc::failed,
+                                    {which, "cannot be written", "permissions", "is safe"}));
   }
   BOOST_TEST((bytes_of(path) == before));
   BOOST_TEST((names_in(folder.file("closed")) == names));
-  BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(open_checkpointer(path)->load(key, "", layout)->checkpoint) == 1);
 }
 
 /// The log of a killed process contains transactions that are not in the file yet.
@@ -456,7 +457,7 @@ BOOST_AUTO_TEST_CASE(log_of_read_only_file_is_kept) {
   const auto layout = usual_layout();
   const auto path = folder.file("copy");
   {
-    auto s = open_saver(folder.file());
+    auto s = open_checkpointer(folder.file());
     (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
     wait_until_saved(*s);
     write_bytes(path, bytes_of(folder.file()));
@@ -467,17 +468,17 @@ BOOST_AUTO_TEST_CASE(log_of_read_only_file_is_kept) {
   {
     const auto closed = permissions{path, read_only_file};
     const auto counting = permissions_count{};
-    BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
+    BOOST_TEST(n_of(open_checkpointer(path)->load(key, "", layout)->checkpoint) == 1);
   }
   BOOST_TEST((bytes_of(path) == before));
   BOOST_TEST((bytes_of(path + "-wal") == log));
-  BOOST_TEST(n_of(open_saver(path)->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(open_checkpointer(path)->load(key, "", layout)->checkpoint) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(full_disk_is_reported_and_loses_nothing) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   auto m = maker{layout};
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   wait_until_saved(*s);
@@ -486,23 +487,23 @@ BOOST_AUTO_TEST_CASE(full_disk_is_reported_and_loses_nothing) {
     (void)m.put(*s, 2, first, {set_any(json::value(json::string(random_text(800'000, 1))))});
     wait_until_saved(*s);
   }
-  BOOST_CHECK_EXCEPTION(s->check(key), ss::saver_error,
-                        reports(ss::saver_errc::failed,
+  BOOST_CHECK_EXCEPTION(s->check(key), ss::checkpoint_error,
+                        reports(ss::checkpoint_errc::failed,
                                 {folder.file(), "make room", "what was saved before is safe"}));
-  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
-  (void)m.put(*s, 2, s->load(key, "", layout)->point, {set_n(2)}); // there is space again
+  BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 1);
+  (void)m.put(*s, 2, s->load(key, "", layout)->checkpoint, {set_n(2)}); // there is space again
   wait_until_saved(*s);
   s->check(key);
   s.reset();
   BOOST_TEST(is_sound(folder.file()));
-  BOOST_TEST(n_of(open_saver(folder.file())->load(key, "", layout)->point) == 2);
+  BOOST_TEST(n_of(open_checkpointer(folder.file())->load(key, "", layout)->checkpoint) == 2);
 }
 
 /// The last connection to close moves the log into the file.
 BOOST_AUTO_TEST_CASE(log_is_kept_if_file_cannot_grow) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   auto at = ss::checkpoint_ptr{};
   for (auto i = 1; i <= 8; ++i)
     at = maker{layout}.put(*s, i, at, {add_log({random_text(9'000, static_cast<unsigned>(i))})});
@@ -512,7 +513,8 @@ BOOST_AUTO_TEST_CASE(log_is_kept_if_file_cannot_grow) {
     s.reset();
   }
   BOOST_TEST(fs::exists(folder.file() + "-wal"));
-  BOOST_TEST((log_of(open_saver(folder.file())->load(key, "", layout)->point) == log_of(at)));
+  BOOST_TEST(
+      (log_of(open_checkpointer(folder.file())->load(key, "", layout)->checkpoint) == log_of(at)));
   BOOST_TEST(is_sound(folder.file()));
 }
 
@@ -520,15 +522,15 @@ BOOST_AUTO_TEST_CASE(file_is_created_after_space_is_freed) {
   const auto folder = temporary_folder{};
   {
     const auto tight = file_size_limit{5'000};
-    BOOST_CHECK_EXCEPTION((void)open_saver(folder.file()), ss::saver_error,
-                          reports(ss::saver_errc::failed, {folder.file(), "make room"}));
+    BOOST_CHECK_EXCEPTION((void)open_checkpointer(folder.file()), ss::checkpoint_error,
+                          reports(ss::checkpoint_errc::failed, {folder.file(), "make room"}));
   }
   const auto layout = usual_layout();
-  auto s = open_saver(folder.file());
+  auto s = open_checkpointer(folder.file());
   (void)maker{layout}.put(*s, 1, nullptr, {set_n(1)});
   wait_until_saved(*s);
   s->check(key);
-  BOOST_TEST(n_of(s->load(key, "", layout)->point) == 1);
+  BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

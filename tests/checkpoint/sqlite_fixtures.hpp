@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -42,31 +42,32 @@ inline std::string bytes_of(const std::string& path) {
 }
 
 /// Waits until all writes of a thread are saved or have failed.
-inline void wait_until_saved(superstep::saver& s, const superstep::thread_key& of = {"t", ""}) {
+inline void wait_until_saved(superstep::checkpointer& s,
+                             const superstep::thread_key& of = {"t", ""}) {
   auto over = std::promise<void>{};
   if (s.when_saved(of, [&over] { over.set_value(); }))
     over.get_future().get();
 }
 
 /// Opens a checkpointer that does not wait for disk syncs, so that tests are fast.
-inline std::unique_ptr<superstep::sqlite_saver>
-open_saver(const std::string& path, superstep::sqlite_saver_options options = {}) {
+inline std::shared_ptr<superstep::checkpointer>
+open_checkpointer(const std::string& path, superstep::sqlite_checkpointer_options options = {}) {
   options.survives_power_loss = false;
-  return std::make_unique<superstep::sqlite_saver>(path, std::move(options));
+  return superstep::sqlite_checkpointer(path, std::move(options));
 }
 
 /// A checkpointer on a file that stays open, so that its threads remain cached in memory.
 class in_file {
 public:
   in_file() { open(); }
-  superstep::saver& get() { return *saver_; }
+  superstep::checkpointer& get() { return *checkpointer_; }
   void reopen() {}
-  superstep::sqlite_saver& sqlite() { return *saver_; }
+  superstep::checkpointer& sqlite() { return *checkpointer_; }
 
 protected:
-  void open() { saver_ = open_saver(folder_.file()); }
+  void open() { checkpointer_ = open_checkpointer(folder_.file()); }
   temporary_folder folder_;
-  std::unique_ptr<superstep::sqlite_saver> saver_;
+  std::shared_ptr<superstep::checkpointer> checkpointer_;
 };
 
 /// A checkpointer on a file that reopen() closes and opens again, so that everything is read from
@@ -74,7 +75,7 @@ protected:
 class in_reopened_file : public in_file {
 public:
   void reopen() {
-    saver_.reset();
+    checkpointer_.reset();
     open();
   }
 };

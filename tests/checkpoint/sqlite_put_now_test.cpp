@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // put_now(): checkpoints that are written by the calling thread.
-#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/checkpointer_contract.hpp"
+#include "checkpoint/sqlite_file_checkpointer.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
 #include <chrono>
@@ -12,16 +13,20 @@
 #include <sqlite3.h>
 
 namespace ss = superstep;
-using namespace saver_contract;
+using namespace checkpointer_contract;
 
 BOOST_AUTO_TEST_SUITE(sqlite_put_now)
 
 namespace {
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path) {
-  auto options = ss::sqlite_saver_options{};
+ss::sqlite_file_checkpointer::counts written(const ss::checkpointer& by) {
+  return dynamic_cast<const ss::sqlite_file_checkpointer&>(by).written();
+}
+
+std::shared_ptr<ss::checkpointer> open(const std::string& path) {
+  auto options = ss::sqlite_checkpointer_options{};
   options.task_flush_delay = std::chrono::hours{1}; // no separate writes of task records
-  return open_saver(path, options);
+  return open_checkpointer(path, options);
 }
 
 maker making_now(const ss::thread_key& of = key) {
@@ -45,7 +50,7 @@ BOOST_AUTO_TEST_CASE(put_now_writes_checkpoint_and_tasks_at_once) {
   BOOST_TEST(!s->when_saved(key, [] {}));
   BOOST_TEST(other->head(key) == id_of(2));
   BOOST_TEST(other->load(key, id_of(1), usual_layout())->tasks.size() == 1U);
-  BOOST_TEST(s->written().rows == 2U);
+  BOOST_TEST(written(*s).rows == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(put_now_throws_conflict_at_once) {
@@ -54,10 +59,10 @@ BOOST_AUTO_TEST_CASE(put_now_throws_conflict_at_once) {
   auto theirs = open(folder.file());
   auto m = making_now();
   const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
-  (void)m.put(*theirs, 2, theirs->load(key, "", usual_layout())->point, {set_n(22)});
-  BOOST_CHECK_EXCEPTION((void)m.put(*ours, 2, first, {set_n(2)}), ss::saver_error,
-                        [](const auto& e) { return has_code(e, ss::saver_errc::conflict); });
-  BOOST_TEST(n_of(ours->load(key, "", usual_layout())->point) == 22);
+  (void)m.put(*theirs, 2, theirs->load(key, "", usual_layout())->checkpoint, {set_n(22)});
+  BOOST_CHECK_EXCEPTION((void)m.put(*ours, 2, first, {set_n(2)}), ss::checkpoint_error,
+                        [](const auto& e) { return has_code(e, ss::checkpoint_errc::conflict); });
+  BOOST_TEST(n_of(ours->load(key, "", usual_layout())->checkpoint) == 22);
 }
 
 BOOST_AUTO_TEST_CASE(put_now_does_not_block_on_locked_file) {
@@ -104,7 +109,7 @@ BOOST_AUTO_TEST_CASE(put_now_and_put_work_concurrently) {
   for (auto t = 0; t < writers; ++t) {
     const auto k = ss::thread_key{"t" + std::to_string(t), ""};
     BOOST_TEST(s->list(k, {}, usual_layout()).size() == std::size_t{steps});
-    BOOST_TEST(n_of(s->load(k, "", usual_layout())->point) == steps);
+    BOOST_TEST(n_of(s->load(k, "", usual_layout())->checkpoint) == steps);
   }
 }
 

@@ -2,7 +2,7 @@
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
-#include <superstep/checkpoint/saver_error.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/checkpoint/sqlite_store.hpp>
 #include <superstep/checkpoint/store.hpp>
 
@@ -222,12 +222,12 @@ BOOST_AUTO_TEST_CASE(damaged_item_error_names_item_and_file) {
   auto s = ss::sqlite_store{folder.file()};
   s.put({"a"}, "bad", {});
   static_cast<void>(ask_sql(folder.file(), "UPDATE items SET value = '{no'"));
-  const auto is_named = [&](const ss::saver_error& e) {
+  const auto is_named = [&](const ss::checkpoint_error& e) {
     const auto text = std::string{e.what()};
     return text.find("'bad'") != text.npos && text.find(folder.file()) != text.npos;
   };
-  BOOST_CHECK_EXCEPTION((void)s.get({"a"}, "bad"), ss::saver_error, is_named);
-  BOOST_CHECK_EXCEPTION((void)s.search({}), ss::saver_error, is_named);
+  BOOST_CHECK_EXCEPTION((void)s.get({"a"}, "bad"), ss::checkpoint_error, is_named);
+  BOOST_CHECK_EXCEPTION((void)s.search({}), ss::checkpoint_error, is_named);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(invalid_namespaces_and_operators_are_refused, Place, stores) {

@@ -3,7 +3,7 @@
 
 #include <superstep/channels/kinds.hpp>
 #include <superstep/channels/slots.hpp>
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <boost/describe/class.hpp>
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@
 #include <vector>
 
 // Checkpoints built without a graph, for tests of checkpointers.
-namespace saver_contract {
+namespace checkpointer_contract {
 
 namespace ss = superstep;
 namespace json = boost::json;
@@ -137,7 +137,7 @@ public:
   }
 
   /// Builds a checkpoint and puts it.
-  ss::checkpoint_ptr put(ss::saver& s, int number, const ss::checkpoint_ptr& parent,
+  ss::checkpoint_ptr put(ss::checkpointer& s, int number, const ss::checkpoint_ptr& parent,
                          std::vector<ss::write> writes,
                          ss::checkpoint_source source = ss::checkpoint_source::loop) {
     auto point = make(number, parent, std::move(writes), source);
@@ -190,4 +190,4 @@ inline const log_type& log_of(const ss::checkpoint_ptr& point) {
   return held<log_type>(point, 1);
 }
 
-} // namespace saver_contract
+} // namespace checkpointer_contract

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
 #include <superstep/checkpoint/sqlite_cache.hpp>
@@ -60,7 +60,7 @@ private:
 };
 
 using caches = std::tuple<cached_in_memory, cached_in_file>;
-const auto layout = saver_contract::usual_layout();
+const auto layout = checkpointer_contract::usual_layout();
 
 } // namespace
 
@@ -77,10 +77,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(find_returns_latest_output_of_key, Place, caches) 
 BOOST_AUTO_TEST_CASE_TEMPLATE(find_restores_output, Place, caches) {
   auto place = Place{};
   auto made = going_to(1);
-  made.writes.push_back(saver_contract::set_n(7));
+  made.writes.push_back(checkpointer_contract::set_n(7));
   made.sends.push_back({0, 20, ss::value{5}});
   place.get().put("s", "k", std::move(made), {}, layout);
-  const auto found = place.get().find("s", "k", saver_contract::usual_layout());
+  const auto found = place.get().find("s", "k", checkpointer_contract::usual_layout());
   BOOST_TEST_REQUIRE(found.has_value());
   BOOST_TEST(found->writes.at(0).content.template as<int>() == 7);
   BOOST_TEST(found->sends.at(0).timeout_ms == 20U);

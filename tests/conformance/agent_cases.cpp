@@ -6,7 +6,7 @@
 #include "cases.hpp"
 
 #include <superstep/agents/create_react_agent.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/bind_tools.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -230,7 +230,7 @@ compiled_json_graph make_case_agent(const json::object& spec, const case_world& 
   options.state_schema.keys = state_of(spec);
   options.interrupt_before = names_in(member(spec, "interrupt_before"));
   options.interrupt_after = names_in(member(spec, "interrupt_after"));
-  options.checkpointer = world.saver;
+  options.checkpointer = world.checkpointer;
   options.store = world.store;
   return create_react_agent(std::move(options));
 }
@@ -241,7 +241,7 @@ case_world make_world(const json::object& input, engine& lanes) {
   world.input = &input;
   world.exact = is_true(member(input, "exact"));
   if (is_true(member(input, "checkpointer")))
-    world.saver = std::make_shared<memory_saver>();
+    world.checkpointer = memory_checkpointer();
   const auto& rows = member(input, "store");
   if (rows.is_array() || is_true(rows))
     world.store = std::make_shared<memory_store>();

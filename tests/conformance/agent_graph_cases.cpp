@@ -128,7 +128,7 @@ json::value answer_graph(const json::object& input, engine& lanes) {
   for (const auto& branch : graph.at("branches").as_array())
     add_branch(g, branch.as_object());
   auto options = compile_options{};
-  options.checkpointer = world.saver;
+  options.checkpointer = world.checkpointer;
   options.store = world.store;
   options.ignore_unknown_targets = true;
   if (const auto& before = member(graph, "interrupt_before"); before.is_array())

@@ -5,7 +5,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/json_agent.hpp>
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 
 #include <memory>
@@ -19,7 +19,7 @@ struct case_world {
   engine* lanes = nullptr;             ///< that runs it
   std::shared_ptr<start_counts> counts = std::make_shared<start_counts>();
   std::shared_ptr<model_log> models = std::make_shared<model_log>();
-  std::shared_ptr<superstep::saver> saver;
+  std::shared_ptr<superstep::checkpointer> checkpointer;
   std::shared_ptr<superstep::store> store;
   bool exact = false;
 };
@@ -40,7 +40,7 @@ struct case_world {
 /// Makes the calls of a case's script: its trace.
 [[nodiscard]] json::array run_script(const compiled_json_graph& graph, const case_world& world);
 
-/// Empty saver and store, or with the rows of the case.
+/// Empty checkpointer and store, or with the rows of the case.
 [[nodiscard]] case_world make_world(const json::object& input, engine& lanes);
 
 /// `model` and `runs` beside the trace.

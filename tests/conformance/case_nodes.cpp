@@ -108,14 +108,14 @@ tool_errors errors_of(const json::value& how, bool exact) {
 
 /// What the expressions of an interceptor read.
 json::value seen_by_interceptor(const tool_request& request) {
-  const auto* around = request.context.around.get();
+  const auto* environment = request.context.environment.get();
   auto out = json::object{{"args", request.call.args},
                           {"name", request.call.name},
                           {"id", request.call.id},
                           {"known", request.tool != nullptr},
                           {"state", nullptr}};
-  if (around != nullptr && around->state)
-    out["state"] = printed(around->state->whole(), true);
+  if (environment != nullptr && environment->state)
+    out["state"] = printed(environment->state->whole(), true);
   return out;
 }
 
@@ -207,8 +207,8 @@ tool_node_options make_node_options(const json::object& node, bool exact) {
   if (const auto* name = node.if_contains("name"))
     out.name = std::string_view{name->as_string()};
   if (const auto* wrap = node.if_contains("wrap"))
-    out.around = [how = std::make_shared<const json::object>(wrap->as_object())](
-                     tool_request request, tool_execute execute) {
+    out.wrap_call = [how = std::make_shared<const json::object>(wrap->as_object())](
+                        tool_request request, tool_execute execute) {
       return intercept(how, std::move(request), std::move(execute));
     };
   return out;

@@ -75,7 +75,8 @@ private:
       return said;
     }
     const auto& given = member(call, "input");
-    return given.is_null() ? run_input::go_on() : detail::adapter_of(graph_).input(given.as_object());
+    return given.is_null() ? run_input::resume()
+                           : detail::adapter_of(graph_).input(given.as_object());
   }
 
   /// Each pair answers the first open question that has this value and is not answered yet.
@@ -102,7 +103,7 @@ private:
     const auto& context = member(call, "context");
     out.context = std::make_shared<const json::object>(context.is_object() ? context.get_object()
                                                                            : json::object{});
-    if (world_.saver || call.contains("resume") || call.contains("resume_map") ||
+    if (world_.checkpointer || call.contains("resume") || call.contains("resume_map") ||
         member(call, "input").is_null())
       out.thread_id = thread_of(call);
     const auto names = [&](std::string_view key) -> std::optional<std::vector<std::string>> {
@@ -137,8 +138,8 @@ private:
         last = printed(detail::adapter_of(graph_).read(*event.state));
     });
     auto out = json::object{{"out", std::move(last)}};
-    if (ended.asked && !ended.asked->empty())
-      out["interrupts"] = questions(*ended.asked);
+    if (ended.interrupts && !ended.interrupts->empty())
+      out["interrupts"] = questions(*ended.interrupts);
     return out;
   }
 
@@ -147,12 +148,12 @@ private:
       return event.data;
     if (event.mode == stream_mode::values) {
       auto data = printed(detail::adapter_of(graph_).read(*event.state));
-      if (event.asked)
-        data.as_object()["__interrupt__"] = questions(*event.asked);
+      if (event.interrupts)
+        data.as_object()["__interrupt__"] = questions(*event.interrupts);
       return data;
     }
-    if (event.asked)
-      return {{"__interrupt__", questions(*event.asked)}};
+    if (event.interrupts)
+      return {{"__interrupt__", questions(*event.interrupts)}};
     return json::object{{event.node, printed(detail::adapter_of(graph_).update(event.writes))}};
   }
 

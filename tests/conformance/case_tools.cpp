@@ -29,16 +29,16 @@ using graph_cases::text_member;
 struct running {
   scope in;
   std::int64_t count = 0;
-  const tool_surroundings* around = nullptr;
+  const tool_environment* environment = nullptr;
   const json::object* result = nullptr; ///< the op that ends the program
 
   [[nodiscard]] json::value value(const json::object& op, std::string_view name) {
     return evaluate(member(op, name), in);
   }
   [[nodiscard]] const runtime& rt() const {
-    if (around == nullptr || !around->run)
+    if (environment == nullptr || !environment->run)
       throw std::logic_error{"the program needs a run around it"};
-    return *around->run;
+    return *environment->run;
   }
 };
 
@@ -55,7 +55,7 @@ void run_plain(const json::object& op, running& r) {
     if (r.count <= member(op, "times").as_int64())
       raise(text_member(op, "error"), "fail " + std::to_string(r.count));
   } else if (what.starts_with("store_"))
-    run_store(op, r.in, r.around != nullptr ? r.around->store : nullptr);
+    run_store(op, r.in, r.environment != nullptr ? r.environment->store : nullptr);
   else
     throw std::logic_error{"the op '" + what + "' is not known"};
 }
@@ -166,9 +166,9 @@ public:
       input.as_object()[i.argument] = injected_value(i, call, context);
     auto r = running{};
     r.in.input = &input;
-    r.around = context.around.get();
-    if (r.around != nullptr && r.around->run)
-      r.in.context = r.around->run->context<json::object>();
+    r.environment = context.environment.get();
+    if (r.environment != nullptr && r.environment->run)
+      r.in.context = r.environment->run->context<json::object>();
     r.count = count_(definition_.name);
     r.in.count = r.count;
     auto ops = run_ops(member(described_, "ops").as_array(), r);
@@ -189,8 +189,8 @@ private:
     } else if (state != nullptr && state->is_string()) {
       out.from = injection::source::field;
       out.field = text_member(how, "state");
-      if (const auto* otherwise = how.if_contains("default"))
-        out.otherwise = *otherwise;
+      if (const auto* default_value = how.if_contains("default"))
+        out.default_value = *default_value;
     }
     return out;
   }
@@ -205,7 +205,7 @@ private:
     for (const auto& definition : *context.tools)
       names.emplace_back(definition.name);
     auto out = json::object{{"tool_call_id", context.tool_call_id}, {"tools", std::move(names)}};
-    const auto* state = context.around ? context.around->state.get() : nullptr;
+    const auto* state = context.environment ? context.environment->state.get() : nullptr;
     out["state"] = state != nullptr ? printed(state->whole(), true) : json::value{};
     return out;
   }

@@ -18,9 +18,10 @@ namespace superstep::conformance {
 
 namespace {
 
-std::string text_in(const json::object& o, std::string_view name, std::string_view otherwise = "") {
+std::string text_in(const json::object& o, std::string_view name,
+                    std::string_view default_value = "") {
   const auto* found = o.if_contains(name);
-  return std::string{found != nullptr ? std::string_view{found->as_string()} : otherwise};
+  return std::string{found != nullptr ? std::string_view{found->as_string()} : default_value};
 }
 
 /// The text with `<*>` between two marks: how values are displayed is the language's own affair.

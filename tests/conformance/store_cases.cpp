@@ -26,9 +26,9 @@ std::vector<std::string> texts_in(const json::value& list) {
   return out;
 }
 
-std::size_t count_in(const json::object& op, std::string_view name, std::size_t otherwise) {
+std::size_t count_in(const json::object& op, std::string_view name, std::size_t default_value) {
   const auto& v = member(op, name);
-  return v.is_null() ? otherwise : v.to_number<std::size_t>();
+  return v.is_null() ? default_value : v.to_number<std::size_t>();
 }
 
 /// How often each letter stands in a text: the meaning that cases have.

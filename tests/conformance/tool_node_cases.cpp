@@ -125,21 +125,21 @@ json::value answer_inject(const json::object& input) {
   const auto node =
       tool_node{make_case_tools(input, [](const std::string&) { return 0; }), std::move(options)};
   const auto memory = store_of(input);
-  auto around = tool_surroundings{};
-  around.store = memory.get();
+  auto environment = tool_environment{};
+  environment.store = memory.get();
   if (const auto* list = input.if_contains("list"))
-    around.state = message_tool_state(messages_at(*list));
+    environment.state = message_tool_state(messages_at(*list));
   else if (const auto* state = input.if_contains("state"))
-    around.state = json_tool_state(state->as_object());
+    environment.state = json_tool_state(state->as_object());
   const auto call = calls_at(json::array(1, input.at("call"))).at(0);
   try {
-    auto injected = node.inject_tool_args(call, around);
+    auto injected = node.inject_tool_args(call, environment);
     // Store and runtime are no JSON: the tool finds them in its context.
     const auto* tool = node.find(call.name);
     const auto wanted = tool != nullptr ? tool->injections() : std::vector<injection>{};
     for (const auto& i : wanted) {
       if (i.from == injection::source::store)
-        injected.args[i.argument] = json::object{{"$store", around.store != nullptr}};
+        injected.args[i.argument] = json::object{{"$store", environment.store != nullptr}};
       else if (i.from == injection::source::runtime)
         injected.args[i.argument] = json::object{{"$runtime", true}};
     }

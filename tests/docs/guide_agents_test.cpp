@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(reviewed_calls) {
   options.model = scripted(asks_weather);
   //! [review]
   auto reviewed = tool_node_options{};
-  reviewed.around = review_calls({.tools = {"book"}});
+  reviewed.wrap_call = review_calls({.tools = {"book"}});
   options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits by itself
   //! [review]
   BOOST_TEST(engine.invoke(create_agent(options), about_rome()).state.messages.size() == 4U);

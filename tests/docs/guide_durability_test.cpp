@@ -3,7 +3,7 @@
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/tools/effects.hpp>
 #include <superstep/tools/make_tool.hpp>
 //! [includes]
@@ -60,16 +60,16 @@ BOOST_AUTO_TEST_SUITE(guide)
 BOOST_AUTO_TEST_CASE(threads_in_a_file) {
   const auto here = directory{};
   auto g = counting();
-  //! [saver]
+  //! [checkpointer]
   auto options = superstep::compile_options{};
-  options.checkpointer = std::make_shared<superstep::sqlite_saver>("threads.db");
+  options.checkpointer = superstep::sqlite_checkpointer("threads.db");
   const auto graph = g.compile(std::move(options));
 
   auto engine = superstep::engine{};
   auto config = superstep::run_config{};
   config.thread_id = "17";
   const auto done = engine.invoke(graph, counter{.count = 1}, config).state; // done.count == 2
-  //! [saver]
+  //! [checkpointer]
   BOOST_TEST(done.count == 2);
 }
 
@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(encrypted_files) {
   const auto here = directory{};
   ::setenv("SUPERSTEP_CHECKPOINT_KEY", std::string(64, 'a').c_str(), 1);
   //! [encryption]
-  auto options = superstep::sqlite_saver_options{};
+  auto options = superstep::sqlite_checkpointer_options{};
   options.encryption_key = superstep::encryption_key_from_environment(); // SUPERSTEP_CHECKPOINT_KEY
-  const auto saver = std::make_shared<superstep::sqlite_saver>("threads.db", options);
+  const auto checkpointer = superstep::sqlite_checkpointer("threads.db", options);
   //! [encryption]
   ::unsetenv("SUPERSTEP_CHECKPOINT_KEY");
   BOOST_TEST(options.encryption_key.size() == 32U);

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(input_and_output_are_parts) {
   g.add(plan, make_plan).edge(ss::start, plan);
   const auto graph = g.compile();
   //! [part]
-  const auto made = ss::part<offer>(engine.invoke(graph, wish{"Rome"}).state); // made.cost == 10
+  const auto made = ss::project<offer>(engine.invoke(graph, wish{"Rome"}).state); // made.cost == 10
   //! [part]
   BOOST_TEST(made.city == "Rome");
   BOOST_TEST(made.cost == 10);

@@ -3,7 +3,7 @@
 // and the code of docs/threads.md.
 //! [includes]
 #include <superstep/actors/engine.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/messages/message_chunk.hpp>
 #include <superstep/runtime/drawing.hpp>
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(questions) {
   auto engine = ss::engine{};
   //! [threads]
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   const auto graph = g.compile(options);
 
   auto config = ss::run_config{};
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(turns) {
   });
   g.sequence({ss::start, quote, pay});
   //! [turns]
-  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
   auto engine = ss::engine{};
   auto config = ss::run_config{};
   config.thread_id = "order-17";
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(breakpoints) {
   config.thread_id = "t";
   //! [breakpoints]
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   options.interrupt_before = {"pay"}; // interrupt_after; "*" names all nodes
   const auto graph = g.compile(options);
   const auto stopped = engine.invoke(graph, order{}, config); // status: interrupted
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(breakpoints) {
 BOOST_AUTO_TEST_CASE(time_travel) {
   auto engine = ss::engine{{.workers = 1}};
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   const auto graph = shop().compile(options);
   auto config = ss::run_config{};
   config.thread_id = "order-17";
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   const auto history = engine.get_state_history(graph, config); // newest first
   // history.at(1).values->total == 0
   auto again = config;
-  again.thread.emplace().checkpoint_id = history.at(1).point->id; // before `pay`
+  again.thread.emplace().checkpoint_id = history.at(1).checkpoint->id; // before `pay`
   const auto paid = engine.invoke(graph, ss::resume(), again);    // a fork: pays once more
   //! [replay]
   BOOST_TEST(history.at(1).values->total == 0);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
       }); // what comes out
   g.edge(ss::start, buy);
   //! [subgraph]
-  const auto graph = g.compile({.checkpointer = std::make_shared<ss::memory_saver>()});
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
   auto config = ss::run_config{};
   config.thread_id = "t";
   auto input = basket{};
@@ -350,7 +350,7 @@ BOOST_DESCRIBE_STRUCT(order_of_yesterday, (), (item, price))
 
 BOOST_AUTO_TEST_CASE(migrations) {
   auto engine = ss::engine{{.workers = 1}};
-  const auto saver = std::make_shared<ss::memory_saver>();
+  const auto checkpointer = ss::memory_checkpointer();
   auto config = ss::run_config{};
   config.thread_id = "order-17";
   auto old = ss::graph<order_of_yesterday>{};
@@ -358,10 +358,10 @@ BOOST_AUTO_TEST_CASE(migrations) {
     return ss::update{ss::set<&order_of_yesterday::price>("30 gold")};
   });
   old.edge(ss::start, ss::node<order_of_yesterday>{"quote"});
-  (void)engine.invoke(old.compile({.checkpointer = saver}), order_of_yesterday{}, config);
+  (void)engine.invoke(old.compile({.checkpointer = checkpointer}), order_of_yesterday{}, config);
   //! [convert]
   auto options = ss::compile_options{};
-  options.checkpointer = saver;
+  options.checkpointer = checkpointer;
   options.convert = [](const ss::outdated_value& v) -> std::optional<json::value> {
     if (v.channel != "price")
       return std::nullopt;  // refused, with key, thread and both types

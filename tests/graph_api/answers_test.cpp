@@ -4,7 +4,7 @@
 #include "graph_api/threads.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -85,8 +85,8 @@ bool fails(ss::engine& e, const ss::compiled_json_graph& g, Input input, ss::run
   }
 }
 
-const auto go_on = [](ss::engine& e, const ss::compiled_json_graph& g,
-                      ss::run_config config = on("t")) {
+const auto resume = [](ss::engine& e, const ss::compiled_json_graph& g,
+                       ss::run_config config = on("t")) {
   return run(e, g, ss::resume(), std::move(config));
 };
 
@@ -104,7 +104,7 @@ BOOST_DATA_TEST_CASE(survive_every_failure,
   BOOST_TEST(texts(run(e, graph, json::object{}, config).raw) == "name?");
   BOOST_TEST(fails(e, graph, answer("Ann"), config));
   BOOST_TEST(fails(e, graph, ss::resume(), config));
-  BOOST_TEST(log_of(go_on(e, graph, config)) == "Ann");
+  BOOST_TEST(log_of(resume(e, graph, config)) == "Ann");
 }
 
 BOOST_AUTO_TEST_CASE(by_id_survive_a_failure) {
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(by_id_survive_a_failure) {
   const auto stopped = run(e, graph, json::object{}, on("t"));
   auto said = ss::resume({{stopped.raw.interrupts.at(0).id, "Ann"}});
   BOOST_TEST(run(e, graph, std::move(said), on("t")).raw.error.has_value());
-  BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
+  BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
 BOOST_AUTO_TEST_CASE(come_in_their_order_after_a_failure) {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(come_in_their_order_after_a_failure) {
   (void)run(e, graph, json::object{}, on("t"));
   BOOST_TEST(texts(run(e, graph, answer("A"), on("t")).raw) == "two");
   BOOST_TEST(run(e, graph, answer("B"), on("t")).raw.error.has_value());
-  BOOST_TEST(log_of(go_on(e, graph)) == "A B");
+  BOOST_TEST(log_of(resume(e, graph)) == "A B");
 }
 
 // An answer is for one question, also when the attempt that got it failed before the next one.
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(are_not_given_to_the_next_question) {
   auto e = ss::engine{{.workers = 1}};
   (void)run(e, graph, json::object{}, on("t"));
   BOOST_TEST(run(e, graph, answer("A"), on("t")).raw.error.has_value());
-  BOOST_TEST(texts(go_on(e, graph).raw) == "two");
+  BOOST_TEST(texts(resume(e, graph).raw) == "two");
   BOOST_TEST(log_of(run(e, graph, answer("B"), on("t"))) == "A B");
 }
 
@@ -174,14 +174,14 @@ BOOST_AUTO_TEST_CASE(in_a_subgraph_survive_a_failure) {
   const auto graph = around(asking({"name?"}, 1, {}));
   (void)run(e, graph, json::object{}, on("t"));
   BOOST_TEST(run(e, graph, answer("Ann"), on("t")).raw.error.has_value());
-  BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
+  BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
 BOOST_AUTO_TEST_CASE(survive_in_a_file) {
   const auto folder = temporary_folder{};
   const auto open = [&](int failures) {
     auto options = ss::compile_options{};
-    options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
+    options.checkpointer = ss::sqlite_checkpointer(folder.file());
     return asking({"name?"}, failures, options);
   };
   auto e = ss::engine{{.workers = 1}};
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(survive_in_a_file) {
   BOOST_TEST_REQUIRE(failed.tasks.size() == 1U);
   BOOST_TEST(!failed.tasks[0].error.empty());
   BOOST_TEST(failed.tasks[0].interrupts.size() == 1U);
-  BOOST_TEST(log_of(go_on(e, graph)) == "Ann");
+  BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
 // The first run, the state and the resumed run name a question of a subgraph that keeps nothing

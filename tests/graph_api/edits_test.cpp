@@ -4,7 +4,7 @@
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/runtime/thread_run.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -93,8 +93,8 @@ BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
       graph, on("t"), {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
   const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST_REQUIRE(all.size() == 2U);
-  BOOST_TEST(all[0].point->id == id);
-  BOOST_TEST(all[0].point->step == 1);
+  BOOST_TEST(all[0].checkpoint->id == id);
+  BOOST_TEST(all[0].checkpoint->step == 1);
   BOOST_TEST(log_in(graph, all[0]) == "0 2 1");
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "0 2 1 c");
 }
@@ -126,10 +126,10 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
   const auto before_b = e.get_state_history(graph, on("t")).at(1);
-  (void)e.copy_state(graph, at(before_b.point->id));
+  (void)e.copy_state(graph, at(before_b.checkpoint->id));
   const auto copy = e.get_state(graph, on("t"));
-  BOOST_TEST(copy.point->parent == before_b.point->parent);
-  BOOST_TEST((copy.point->source == ss::checkpoint_source::fork));
+  BOOST_TEST(copy.checkpoint->parent == before_b.checkpoint->parent);
+  BOOST_TEST((copy.checkpoint->source == ss::checkpoint_source::fork));
   BOOST_TEST(copy.next == before_b.next, boost::test_tools::per_element());
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b");
   BOOST_CHECK_EXCEPTION((void)e.copy_state(graph, on("nobody")), ss::graph_error,
@@ -206,7 +206,8 @@ BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands)
 namespace {
 
 /// A graph with a branch that does something more while it is asked.
-ss::compiled_json_graph with_branch(std::shared_ptr<ss::saver> keeper, std::function<void()> what) {
+ss::compiled_json_graph with_branch(std::shared_ptr<ss::checkpointer> checkpointer,
+                                    std::function<void()> what) {
   auto g = logging({"a"});
   g.edge("__start__", "a");
   g.branch("a", [what = std::move(what)](const json::value&) {
@@ -214,12 +215,12 @@ ss::compiled_json_graph with_branch(std::shared_ptr<ss::saver> keeper, std::func
     return std::string{"__end__"};
   });
   auto options = ss::compile_options{};
-  options.checkpointer = std::move(keeper);
+  options.checkpointer = std::move(checkpointer);
   return g.compile(std::move(options));
 }
 
-auto fails_with(ss::saver_errc code) {
-  return [code](const ss::saver_error& failed) { return failed.code() == code; };
+auto fails_with(ss::checkpoint_errc code) {
+  return [code](const ss::checkpoint_error& failed) { return failed.code() == code; };
 }
 
 } // namespace
@@ -228,55 +229,56 @@ auto fails_with(ss::saver_errc code) {
 BOOST_AUTO_TEST_CASE(an_edit_that_cannot_be_saved_is_refused_and_one_that_is_made_is_on_the_disk) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
-  auto options = ss::sqlite_saver_options{};
+  auto options = ss::sqlite_checkpointer_options{};
   options.busy_timeout = std::chrono::milliseconds{1};
-  const auto keeper = std::make_shared<ss::sqlite_saver>(folder.file(), options);
-  const auto graph = with_branch(keeper, [] {});
+  const auto checkpointer = ss::sqlite_checkpointer(folder.file(), options);
+  const auto graph = with_branch(checkpointer, [] {});
   (void)e.update_state(graph, on("t"), said_x, "a");
   auto* other = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &other) == SQLITE_OK);
   BOOST_REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
-  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"),
-                        ss::saver_error, fails_with(ss::saver_errc::failed));
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"), ss::checkpoint_error,
+                        fails_with(ss::checkpoint_errc::failed));
   sqlite3_close(other);
   (void)e.update_state(graph, on("t"), said_x, "a");
-  auto elsewhere = ss::sqlite_saver{folder.file()};
-  BOOST_TEST(elsewhere.show({"t", ""})->at("values").at("log").as_array().size() == 2U);
+  const auto elsewhere = ss::sqlite_checkpointer(folder.file());
+  BOOST_TEST(elsewhere->show({"t", ""})->at("values").at("log").as_array().size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto meanwhile = std::function<void()>{};
-  const auto graph = with_branch(std::make_shared<ss::sqlite_saver>(folder.file()), [&] {
+  const auto graph = with_branch(ss::sqlite_checkpointer(folder.file()), [&] {
     if (meanwhile)
       meanwhile();
   });
   const auto id = e.update_state(graph, on("t"), said_x, "a");
-  auto elsewhere = ss::sqlite_saver{folder.file()};
+  const auto elsewhere = ss::sqlite_checkpointer(folder.file());
   meanwhile = [&] {
-    auto theirs = *elsewhere.load({"t", ""}, "", ss::detail::program_of(graph)->layout())->point;
+    auto theirs =
+        *elsewhere->load({"t", ""}, "", ss::detail::program_of(graph)->layout())->checkpoint;
     theirs.parent = std::exchange(theirs.id, ss::next_checkpoint_id(id, ""));
-    elsewhere.put({"t", ""}, std::make_shared<ss::checkpoint>(theirs));
-    wait_until_saved(elsewhere);
+    elsewhere->put({"t", ""}, std::make_shared<ss::checkpoint>(theirs));
+    wait_until_saved(*elsewhere);
   };
-  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"),
-                        ss::saver_error, fails_with(ss::saver_errc::conflict));
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"), ss::checkpoint_error,
+                        fails_with(ss::checkpoint_errc::conflict));
   BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
 }
 
 BOOST_AUTO_TEST_CASE(an_edit_has_the_thread_for_itself) {
   auto e = ss::engine{{.workers = 1}};
-  const auto keeper = std::make_shared<ss::memory_saver>();
-  const auto other = with_branch(keeper, [] {});
+  const auto checkpointer = ss::memory_checkpointer();
+  const auto other = with_branch(checkpointer, [] {});
   auto edits = 0;
-  const auto graph = with_branch(keeper, [&] {
+  const auto graph = with_branch(checkpointer, [&] {
     ++edits;
     BOOST_CHECK_EXCEPTION(
         (void)e.update_state(other, on("t"), update{said_x, "a"}, std::chrono::milliseconds{0}),
-        ss::saver_error, fails_with(ss::saver_errc::in_use));
+        ss::checkpoint_error, fails_with(ss::checkpoint_errc::in_use));
     BOOST_CHECK_EXCEPTION((void)e.copy_state(other, on("t"), std::chrono::milliseconds{1}),
-                          ss::saver_error, fails_with(ss::saver_errc::in_use));
+                          ss::checkpoint_error, fails_with(ss::checkpoint_errc::in_use));
   });
   (void)e.update_state(graph, on("t"), said_x, "a");
   BOOST_TEST(edits == 1);

@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
   for (const auto when : {ss::durability::async, ss::durability::sync}) {
     const auto folder = temporary_folder{};
     auto options = ss::compile_options{};
-    options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
+    options.checkpointer = ss::sqlite_checkpointer(folder.file());
     auto firsts = 0;
     auto g = logging({"last"});
     g.add("first", [&firsts](const json::value&) {
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
       broke_off = run(e, graph, json::object{}, config);
     }
     BOOST_TEST_REQUIRE(broke_off.raw.error.has_value());
-    BOOST_TEST((broke_off.raw.error->code == ss::saver_errc::failed));
+    BOOST_TEST((broke_off.raw.error->code == ss::checkpoint_errc::failed));
     for (const auto& part : {folder.file(), std::string{"make room"},
                              std::string{"what was saved before is safe"}})
       BOOST_TEST(has(broke_off.raw.error->text, part), broke_off.raw.error->text);

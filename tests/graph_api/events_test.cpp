@@ -41,7 +41,7 @@ std::string words(const std::vector<ss::run_event>& all) {
     else if (e.mode == stream_mode::custom)
       text += "custom:" + e.node;
     else if (e.mode == stream_mode::updates)
-      text += e.asked ? "stop" : "update:" + e.node;
+      text += e.interrupts ? "stop" : "update:" + e.node;
     else if (e.mode == stream_mode::tasks)
       text += (e.at == ss::run_event::phase::started ? "start:" : "end:") + e.node;
   }
@@ -65,11 +65,12 @@ BOOST_AUTO_TEST_CASE(checkpoints_come_after_the_values_of_their_step) {
   const auto all = graph_api::events(e, graph, input_of(graph), modes, on("t"));
   BOOST_TEST(words(all) == "checkpoint values checkpoint start:a end:a values checkpoint");
   const auto& before_a = all.at(2);
-  BOOST_TEST(before_a.point->step == 0);
-  BOOST_TEST((before_a.point->source == ss::checkpoint_source::loop));
+  BOOST_TEST(before_a.checkpoint->step == 0);
+  BOOST_TEST((before_a.checkpoint->source == ss::checkpoint_source::loop));
   BOOST_TEST(before_a.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
-  BOOST_TEST(before_a.point->parent == all.at(0).point->id);
-  BOOST_TEST(log_of({{}, ss::detail::adapter_of(graph).state(*all.back().point->state)}) == "a");
+  BOOST_TEST(before_a.checkpoint->parent == all.at(0).checkpoint->id);
+  BOOST_TEST(log_of({{}, ss::detail::adapter_of(graph).state(*all.back().checkpoint->state)}) ==
+             "a");
 }
 
 BOOST_AUTO_TEST_CASE(an_ended_task_shows_every_write) {
@@ -112,11 +113,11 @@ BOOST_AUTO_TEST_CASE(a_question_and_a_breakpoint_are_updates) {
   const auto graph = g.compile(options);
   const auto first = graph_api::events(e, graph, input_of(graph), stream_mode::updates, on("t"));
   BOOST_TEST(words(first) == "update:a stop");
-  BOOST_TEST(first.back().asked->empty());
+  BOOST_TEST(first.back().interrupts->empty());
   const auto then =
       graph_api::events(e, graph, ss::resume(), stream_mode::updates, on("t"));
   BOOST_TEST(words(then) == "stop");
-  BOOST_TEST(then.back().asked->at(0).value.as_string() == "?");
+  BOOST_TEST(then.back().interrupts->at(0).value.as_string() == "?");
 }
 
 BOOST_AUTO_TEST_CASE(an_output_that_was_known_is_marked) {

@@ -4,7 +4,7 @@
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -41,11 +41,11 @@ BOOST_AUTO_TEST_CASE(the_history_is_filtered_bounded_and_begun_before_an_id) {
   const auto all = e.get_state_history(graph, on("t"));
   auto query = ss::checkpoint_query{};
   query.source = ss::checkpoint_source::loop;
-  query.before = all[0].point->id;
+  query.before = all[0].checkpoint->id;
   query.limit = 1;
   const auto some = e.get_state_history(graph, on("t"), query);
   BOOST_TEST_REQUIRE(some.size() == 1U);
-  BOOST_TEST(some[0].point->id == all[1].point->id);
+  BOOST_TEST(some[0].checkpoint->id == all[1].checkpoint->id);
   query = {};
   query.step = -1;
   BOOST_TEST(e.get_state_history(graph, on("t"), query).size() == 1U);
@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(short_entries_of_the_configuration_are_kept_with_checkpoint
   const auto kept = json::object{{"user", "u1"},   {"n", 3},       {"share", 0.5},
                                  {"is_new", true}, {"text", "ab"}, {"region", "eu"}};
   for (const auto& point : e.get_state_history(graph, on("t"))) {
-    BOOST_TEST_REQUIRE(point.point->metadata != nullptr);
-    BOOST_TEST((*point.point->metadata == kept));
+    BOOST_TEST_REQUIRE(point.checkpoint->metadata != nullptr);
+    BOOST_TEST((*point.checkpoint->metadata == kept));
   }
   (void)run(e, graph, json::object{}, on("t")); // another run says nothing
   auto query = ss::checkpoint_query{};
@@ -82,21 +82,21 @@ BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
   auto newest = std::string{};
   for (auto process = 1; process <= 3; ++process) {
     auto e = ss::engine{{.workers = 1}};
-    const auto graph = chain({"a", "b"}, {.checkpointer = open_saver(folder.file())});
+    const auto graph = chain({"a", "b"}, {.checkpointer = open_checkpointer(folder.file())});
     (void)run(e, graph, json::object{}, on("t"));
     const auto all = e.get_state_history(graph, on("t"));
     BOOST_TEST_REQUIRE(all.size() == 4U * static_cast<std::size_t>(process));
-    BOOST_TEST(all[3].point->id > newest);
-    BOOST_TEST(std::ranges::is_sorted(all, std::greater{},
-                                      [](const auto& s) -> const auto& { return s.point->id; }));
-    newest = all[0].point->id;
+    BOOST_TEST(all[3].checkpoint->id > newest);
+    BOOST_TEST(std::ranges::is_sorted(
+        all, std::greater{}, [](const auto& s) -> const auto& { return s.checkpoint->id; }));
+    newest = all[0].checkpoint->id;
   }
 }
 
 // B210
 BOOST_AUTO_TEST_CASE(a_thread_that_was_never_used_is_empty) {
   const auto snapshot = ss::engine{{.workers = 1}}.get_state(chain({"a"}), on("nobody"));
-  BOOST_TEST(snapshot.point == nullptr);
+  BOOST_TEST(snapshot.checkpoint == nullptr);
   BOOST_TEST(snapshot.next.empty());
   BOOST_TEST(snapshot.tasks.empty());
 }
@@ -106,13 +106,13 @@ BOOST_AUTO_TEST_CASE(a_replay_branches_off_and_leaves_the_old_branch) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto before_b = e.get_state_history(graph, on("t")).at(1).point->id;
+  const auto before_b = e.get_state_history(graph, on("t")).at(1).checkpoint->id;
   for (auto branches = std::size_t{1}; branches < 3; ++branches) {
     BOOST_TEST(log_of(run(e, graph, ss::resume(), at(before_b))) == "a b");
     const auto all = e.get_state_history(graph, on("t"));
     BOOST_TEST_REQUIRE(all.size() == 4 + 2 * branches); // a fork and b
-    BOOST_TEST((all[1].point->source == ss::checkpoint_source::fork));
-    BOOST_TEST(all[1].point->parent == before_b);
+    BOOST_TEST((all[1].checkpoint->source == ss::checkpoint_source::fork));
+    BOOST_TEST(all[1].checkpoint->parent == before_b);
   }
 }
 
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_replay_of_the_end_runs_nothing) {
   g.edge("__start__", "a");
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
-  const auto head = e.get_state_history(graph, on("t")).at(0).point->id;
+  const auto head = e.get_state_history(graph, on("t")).at(0).checkpoint->id;
   BOOST_TEST(log_of(run(e, graph, ss::resume(), at(head))) == "x");
   BOOST_TEST(calls == 1);
 }
@@ -138,13 +138,13 @@ BOOST_AUTO_TEST_CASE(an_edit_or_an_input_at_an_old_checkpoint_begins_a_branch) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
-  const auto before_b = e.get_state_history(graph, on("t")).at(1).point->id;
+  const auto before_b = e.get_state_history(graph, on("t")).at(1).checkpoint->id;
   (void)e.update_state(graph, at(before_b), said_x);
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x b");
   BOOST_TEST(log_of(run(e, graph, said_x, at(before_b))) == "a x a b");
   const auto all = e.get_state_history(graph, on("t"));
-  BOOST_TEST((all[3].point->source == ss::checkpoint_source::input));
-  BOOST_TEST(all[3].point->parent == before_b);
+  BOOST_TEST((all[3].checkpoint->source == ss::checkpoint_source::input));
+  BOOST_TEST(all[3].checkpoint->parent == before_b);
 }
 
 // B216: questions are asked again in a replay, whatever was answered then.
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_replay_asks_again) {
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
   BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "a yes");
-  const auto before = e.get_state_history(graph, on("t")).at(1).point->id;
+  const auto before = e.get_state_history(graph, on("t")).at(1).checkpoint->id;
   const auto again = run(e, graph, ss::resume(), at(before));
   BOOST_TEST_REQUIRE((again.raw.status == ss::run_status::interrupted));
   BOOST_TEST(log_of(run(e, graph, answer("no"), on("t"))) == "a no");
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(steps_are_counted_on_over_the_inputs_of_a_thread) {
   (void)run(e, graph, json::object{}, on("t"));
   auto steps = std::vector<std::int64_t>{};
   for (const auto& s : e.get_state_history(graph, on("t")))
-    steps.push_back(s.point->step);
+    steps.push_back(s.checkpoint->step);
   BOOST_TEST(steps == (std::vector<std::int64_t>{4, 3, 2, 1, 0, -1}),
              boost::test_tools::per_element());
 }
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_failed_step_shows_its_errors_and_does_only_them_again) {
 BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothing_was_pruned) {
   for (const auto* name : {"mail", "mail@work"}) {
     const auto folder = temporary_folder{};
-    const auto keeper = std::make_shared<ss::sqlite_saver>(folder.file());
+    const auto checkpointer = ss::sqlite_checkpointer(folder.file());
     auto lasting = ss::compile_options{};
     lasting.persistence = ss::persistence::per_thread;
     auto inner = logging({"x", "y"});
@@ -215,23 +215,23 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothi
     auto g = logging({"a", "b"});
     g.add(name, child).sequence({"__start__", "a", name, "b"});
     auto options = ss::compile_options{};
-    options.checkpointer = keeper;
+    options.checkpointer = checkpointer;
     const auto graph = g.compile(options);
     auto e = ss::engine{{.workers = 1}};
     for (auto i = 0; i < 3; ++i)
       (void)run(e, graph, json::object{}, on("whole"));
-    keeper->import_thread("t", keeper->export_thread("whole"));
-    BOOST_TEST(keeper->prune({.thread_id = "t", .keep_last = 3}) > 0U);
+    checkpointer->import_thread("t", checkpointer->export_thread("whole"));
+    BOOST_TEST(checkpointer->prune({.thread_id = "t", .keep_last = 3}) > 0U);
     const auto left = e.get_state_history(graph, on("t"));
     BOOST_TEST(left.size() == 3U);
-    const auto go_on = [&](const std::string& thread, const std::string& from) {
+    const auto resume = [&](const std::string& thread, const std::string& from) {
       auto config = at(from);
       config.thread_id = thread;
       return log_of(run(e, graph, ss::resume(), config));
     };
     for (const auto& s : left)
       if (!s.next.empty())
-        BOOST_TEST(go_on("t", s.point->id) == go_on("whole", s.point->id));
+        BOOST_TEST(resume("t", s.checkpoint->id) == resume("whole", s.checkpoint->id));
     BOOST_TEST(log_of(run(e, graph, json::object{}, on("t"))) ==
                log_of(run(e, graph, json::object{}, on("whole"))));
   }
@@ -251,16 +251,16 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_cut_at_a_question_has_nothing_of_the_answe
   });
   g.edge("__start__", "book");
   auto options = kept();
-  const auto keeper = options.checkpointer;
+  const auto checkpointer = options.checkpointer;
   const auto graph = g.compile(options);
   auto e = ss::engine{{.workers = 1}};
   BOOST_REQUIRE((run(e, graph, json::object{}, on("t")).raw.status == ss::run_status::interrupted));
-  const auto question = e.get_state(graph, on("t")).point->id;
+  const auto question = e.get_state(graph, on("t")).checkpoint->id;
   BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "first yes");
-  keeper->import_thread("again", ss::cut_thread(keeper->export_thread("t"), question));
+  checkpointer->import_thread("again", ss::cut_thread(checkpointer->export_thread("t"), question));
   const auto stands = e.get_state(graph, on("again"), true);
   BOOST_TEST((stands.next == std::vector<std::string>{"sub", "book"}));
-  BOOST_TEST(!stands.tasks[0].nested->point);
+  BOOST_TEST(!stands.tasks[0].nested->checkpoint);
   BOOST_TEST(booked == 1);
   BOOST_REQUIRE((run(e, graph, ss::resume(), on("again")).raw.status == ss::run_status::interrupted));
   BOOST_TEST(booked == 2);

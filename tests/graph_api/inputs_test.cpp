@@ -112,7 +112,8 @@ BOOST_AUTO_TEST_CASE(refuses_a_whole_state_at_older_checkpoints) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   static_cast<void>(e.invoke(graph, talk{}, on("t")));
-  static_cast<void>(refusal(e, graph, at(e.get_state_history(graph, on("t")).back().point->id)));
+  static_cast<void>(
+      refusal(e, graph, at(e.get_state_history(graph, on("t")).back().checkpoint->id)));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_edited_threads) {

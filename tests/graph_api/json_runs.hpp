@@ -3,7 +3,7 @@
 
 #include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
@@ -36,7 +36,7 @@ inline ss::json_graph logging(const std::vector<std::string>& nodes) {
 
 inline ss::compile_options kept() {
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::memory_saver>();
+  options.checkpointer = ss::memory_checkpointer();
   return options;
 }
 

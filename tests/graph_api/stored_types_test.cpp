@@ -3,7 +3,7 @@
 #include "graph_api/threads.hpp"
 
 #include <superstep/base/shared_list.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -13,8 +13,9 @@
 #include <optional>
 #include <thread>
 #include <tuple>
-#include <unistd.h>
 #include <variant>
+
+#include <unistd.h>
 
 using namespace graph_api;
 
@@ -122,7 +123,7 @@ public:
     for (const auto* end : {"", "-wal", "-shm"})
       std::filesystem::remove(path_.string() + end);
   }
-  [[nodiscard]] auto open() const { return std::make_shared<ss::sqlite_saver>(path_.string()); }
+  [[nodiscard]] auto open() const { return ss::sqlite_checkpointer(path_.string()); }
 
 private:
   std::filesystem::path path_;

@@ -53,7 +53,7 @@ std::string before_w(ss::engine& e, const ss::compiled_json_graph& g, std::size_
   auto found = std::vector<std::string>{};
   for (const auto& s : e.get_state_history(g, on("t")))
     if (s.next == std::vector<std::string>{"w"})
-      found.push_back(s.point->id);
+      found.push_back(s.checkpoint->id);
   return found.at(found.size() - n);
 }
 
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(edits_of_passed_checkpoints_leave_no_result) {
   auto config = on("t");
   config.thread.emplace().interrupt_before = std::vector<std::string>{"b"};
   (void)run(e, graph, json::object{}, config);
-  auto stopped = e.get_state(graph, on("t")).point->id;
+  auto stopped = e.get_state(graph, on("t")).checkpoint->id;
   const auto has_result = [&] {
     return e.get_state(graph, at(stopped)).tasks.at(0).result.has_value();
   };
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(does_the_newest_checkpoint_again) {
       inner = around(std::move(inner));
     const auto graph = loop_of(std::move(inner));
     (void)run(e, graph, json::object{{"n", 0}}, on("t"));
-    const auto newest = e.get_state(graph, on("t")).point->id;
+    const auto newest = e.get_state(graph, on("t")).checkpoint->id;
     const auto again = run(e, graph, ss::resume(), at(newest));
     BOOST_TEST((again.raw.status == ss::run_status::interrupted)); // it has stopped after k once more
     const auto ended = run(e, graph, ss::resume(), on("t"));
@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(commands_write_to_the_branch_they_begin) {
   (void)run(e, graph, json::object{}, on("t"));
   const auto old = e.get_state_history(graph, on("t")).at(1); // before b
   auto said = ss::json_command{.update = said_x};
-  BOOST_TEST(log_of(run(e, graph, std::move(said), at(old.point->id))) == "a x b");
-  BOOST_TEST(log_in(graph, e.get_state(graph, at(old.point->id))) == "a");
-  BOOST_TEST(log_of(run(e, graph, ss::resume(), at(old.point->id))) == "a b");
+  BOOST_TEST(log_of(run(e, graph, std::move(said), at(old.checkpoint->id))) == "a x b");
+  BOOST_TEST(log_in(graph, e.get_state(graph, at(old.checkpoint->id))) == "a");
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), at(old.checkpoint->id))) == "a b");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

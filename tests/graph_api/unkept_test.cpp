@@ -4,7 +4,7 @@
 #include "graph_api/threads.hpp"
 
 #include <superstep/checkpoint/sqlite_cache.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -67,7 +67,7 @@ BOOST_DATA_TEST_CASE(are_not_in_files, durabilities, when) {
   {
     auto e = ss::engine{{.workers = 1}};
     auto options = ss::compile_options{};
-    options.checkpointer = std::make_shared<ss::sqlite_saver>(folder.file());
+    options.checkpointer = ss::sqlite_checkpointer(folder.file());
     options.cache = std::make_shared<ss::sqlite_cache>(folder.file("cache.db"));
     const auto graph = secretive(options);
     use(e, graph, static_cast<ss::durability>(when));
@@ -83,7 +83,7 @@ BOOST_DATA_TEST_CASE(are_not_in_files, durabilities, when) {
     BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
 }
 
-BOOST_DATA_TEST_CASE(are_not_in_memory_savers, durabilities, when) {
+BOOST_DATA_TEST_CASE(are_not_in_memory_checkpointers, durabilities, when) {
   auto e = ss::engine{{.workers = 1}};
   const auto options = kept();
   const auto graph = secretive(options);
@@ -91,7 +91,9 @@ BOOST_DATA_TEST_CASE(are_not_in_memory_savers, durabilities, when) {
   BOOST_TEST(!shows_secret(e, graph));
   BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
   for (const auto& s : e.get_state_history(graph, on("t")))
-    BOOST_TEST(ss::to_text(ss::detail::adapter_of(graph).state(*s.point->state)).find(secret) == std::string::npos);
+    BOOST_TEST(
+        ss::to_text(ss::detail::adapter_of(graph).state(*s.checkpoint->state)).find(secret) ==
+        std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(threads_are_read_and_updated_in_one_way) {
   change.values = ss::update{ss::set<&sum::total>(10)};
   change.as_node = "__start__";
   const auto id = e.update_state(graph, on("t"), change);
-  BOOST_TEST(e.get_state(graph, on("t")).point->id == id);
+  BOOST_TEST(e.get_state(graph, on("t")).checkpoint->id == id);
   BOOST_TEST(e.get_state_history(graph, on("t")).size() >= 3U);
 
   auto j = logging({"a", "b"});

@@ -168,7 +168,7 @@ public:
   builder(const json::object& test_case, std::shared_ptr<execution_counts> counts)
       : case_{test_case}, counts_{std::move(counts)} {
     if (is_true(member(test_case, "checkpointer")))
-      saver_ = case_saver::make();
+      checkpointer_ = case_checkpointer::make();
     if (is_true(member(test_case, "store")))
       store_ = std::make_shared<memory_store>();
   }
@@ -176,7 +176,7 @@ public:
   case_graphs build_all() {
     for (const auto& [name, spec] : case_.at("graphs").as_object())
       build(std::string{name});
-    return {library_, store_, saver_};
+    return {library_, store_, checkpointer_};
   }
 
 private:
@@ -187,7 +187,7 @@ private:
   const json::object& case_;
   std::shared_ptr<execution_counts> counts_;
   std::shared_ptr<graph_library> library_ = std::make_shared<graph_library>();
-  std::shared_ptr<case_saver> saver_;
+  std::shared_ptr<case_checkpointer> checkpointer_;
   std::shared_ptr<memory_store> store_;
   std::shared_ptr<memory_cache> cache_ = std::make_shared<memory_cache>();
 };
@@ -293,7 +293,7 @@ const compiled_json_graph& builder::build(const std::string& name) {
   options.interrupt_before = breakpoints_of(member(graph, "interrupt_before"));
   options.interrupt_after = breakpoints_of(member(graph, "interrupt_after"));
   if (name == "main") {
-    options.checkpointer = saver_;
+    options.checkpointer = checkpointer_;
     options.store = store_;
     options.cache = cache_;
   } else if (const auto* own = graph.if_contains("checkpointer"); own && own->is_bool()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "graph_cases/case_saver.hpp"
+#include "graph_cases/case_checkpointer.hpp"
 #include "graph_cases/node_program.hpp"
 
 #include <superstep/checkpoint/fwd.hpp>
@@ -16,7 +16,7 @@ namespace superstep::graph_cases {
 struct case_graphs {
   std::shared_ptr<graph_library> all;
   std::shared_ptr<superstep::store> store; ///< null: the case has none
-  std::shared_ptr<case_saver> saver;       ///< the same
+  std::shared_ptr<case_checkpointer> checkpointer; ///< the same
 
   [[nodiscard]] const compiled_json_graph& main() const { return all->at("main"); }
   /// The graph of an event or a snapshot.

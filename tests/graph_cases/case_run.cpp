@@ -41,8 +41,8 @@ public:
 
   json::object call(const json::object& what) {
     const auto verb = text_member(what, "do");
-    if (graphs_.saver)
-      graphs_.saver->reopen();
+    if (graphs_.checkpointer)
+      graphs_.checkpointer->reopen();
     auto out = json::object{};
     try {
       if (verb == "invoke") {
@@ -71,10 +71,10 @@ public:
     return out;
   }
 
-  /// From here on; see case_saver. @pre the case has a checkpointer
+  /// From here on; see case_checkpointer. @pre the case has a checkpointer
   void die_with(std::size_t nth) {
     has_died_ = false;
-    graphs_.saver->die_with(nth);
+    graphs_.checkpointer->die_with(nth);
   }
   [[nodiscard]] bool has_died() const noexcept { return has_died_; }
 
@@ -94,7 +94,7 @@ private:
     const auto i = static_cast<std::size_t>(index->as_int64());
     if (i >= all.size())
       throw unsupported{"a checkpoint that the history does not have"};
-    return all[i].point->id;
+    return all[i].checkpoint->id;
   }
 
   [[nodiscard]] thread_place place(const json::object& what) const {
@@ -113,10 +113,10 @@ private:
       auto out = node_output{};
       if (given.contains("update"))
         for (auto& w : detail::adapter_of(graphs_.main()).edit(given.at("update").as_object()))
-          said.said.writes.push_back(std::move(w));
+          said.output.writes.push_back(std::move(w));
       if (given.contains("goto"))
         table()->go_to(out, text_member(given, "goto"));
-      said.said.targets.assign(out.targets.begin(), out.targets.end());
+      said.output.targets.assign(out.targets.begin(), out.targets.end());
       if (given.contains("resume"))
         said.resume = given.at("resume");
     } else {
@@ -127,7 +127,7 @@ private:
 
   [[nodiscard]] run_input plain_input(const json::value& given) const {
     if (given.is_null())
-      return run_input::go_on();
+      return run_input::resume();
     if (!given.is_object())
       throw_invalid(graph_errc::invalid_update,
                     "Expected an object, got " + to_text(given) + "\nReturn a JSON object");
@@ -175,8 +175,9 @@ private:
       if (event.changes.empty() || detail::adapter_of(graphs_.main()).is_output(event.changes))
         last = shown(detail::adapter_of(graphs_.main()).read(*event.state));
     });
-    return {{"out", std::move(last)},
-            {"interrupts", describe_questions(result.asked.value_or(std::vector<interrupt>{}))}};
+    return {
+        {"out", std::move(last)},
+        {"interrupts", describe_questions(result.interrupts.value_or(std::vector<interrupt>{}))}};
   }
 
   /// Runs a call to its end. Where the process dies on the way, the next one goes on.
@@ -191,21 +192,22 @@ private:
       }
       return run.result();
     } catch (const graph_error&) {
-      if (!graphs_.saver || !graphs_.saver->is_dead())
+      if (!graphs_.checkpointer || !graphs_.checkpointer->is_dead())
         throw;
     }
-    graphs_.saver->revive();
-    graphs_.saver->reopen();
+    graphs_.checkpointer->revive();
+    graphs_.checkpointer->reopen();
     has_died_ = true;
     auto rest = what;
     rest.erase("checkpoint"); // it has been gone back to: the thread goes on from its newest
-    auto run = detail::engine_access::open_stream(engine_, table(), run_input::go_on(), modes, config_of(rest), 64);
+    auto run = detail::engine_access::open_stream(engine_, table(), run_input::resume(), modes,
+                                                  config_of(rest), 64);
     while (const auto event = run.next()) {
       // Whoever goes on is first told where: the process that died has told that, or would not
       // have, because it began with an input.
       const auto is_greeting = (was_told || !member(what, "input").is_null()) &&
                                event->mode == stream_mode::values && event->changes.empty() &&
-                               !event->asked && event->path == nullptr;
+                               !event->interrupts && event->path == nullptr;
       if (!is_greeting)
         see(*event);
     }

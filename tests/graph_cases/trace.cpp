@@ -71,7 +71,7 @@ json::object describe_task_event(const run_event& event, const compiled_json_gra
   return {{"event", "finish"},
           {"name", event.node},
           {"error", error_or_null(event.error, event.cause)},
-          {"interrupts", describe_questions(event.asked.value_or(std::vector<interrupt>{}))},
+          {"interrupts", describe_questions(event.interrupts.value_or(std::vector<interrupt>{}))},
           {"result", written(graph, event.writes)}};
 }
 
@@ -153,16 +153,16 @@ json::object describe_event(const run_event& event, const case_graphs& graphs) {
       next.emplace_back(name);
     data = json::object{{"values", shown(detail::adapter_of(graph).state(*event.state))},
                         {"next", std::move(next)},
-                        {"source", to_text(event.point->source)}};
+                        {"source", to_text(event.checkpoint->source)}};
   } else if (event.mode == stream_mode::values) {
     mode = "values";
     data = shown(event.table ? detail::adapter_of(graph).read(*event.state) : detail::adapter_of(graph).state(*event.state));
-    if (event.asked)
-      data.as_object()["__interrupt__"] = describe_questions(*event.asked);
+    if (event.interrupts)
+      data.as_object()["__interrupt__"] = describe_questions(*event.interrupts);
   } else {
     mode = "updates";
-    if (event.asked)
-      data = json::object{{"__interrupt__", describe_questions(*event.asked)}};
+    if (event.interrupts)
+      data = json::object{{"__interrupt__", describe_questions(*event.interrupts)}};
     else
       data = json::object{{event.node, shown(detail::adapter_of(graph).update(event.writes))}};
     if (event.is_cached)
@@ -172,7 +172,7 @@ json::object describe_event(const run_event& event, const case_graphs& graphs) {
 }
 
 json::object describe_state(const state_snapshot& state, const case_graphs& graphs) {
-  if (!state.point)
+  if (!state.checkpoint)
     return {{"values", json::object{}}, {"next", json::array{}}, {"source", nullptr},
             {"step", nullptr},          {"has_parent", false},   {"interrupts", json::array{}},
             {"tasks", json::array{}}};
@@ -194,9 +194,9 @@ json::object describe_state(const state_snapshot& state, const case_graphs& grap
   }
   return {{"values", shown(detail::adapter_of(graph).state(*state.state))},
           {"next", std::move(next)},
-          {"source", to_text(state.point->source)},
-          {"step", state.point->step},
-          {"has_parent", !state.point->parent.empty()},
+          {"source", to_text(state.checkpoint->source)},
+          {"step", state.checkpoint->step},
+          {"has_parent", !state.checkpoint->parent.empty()},
           {"interrupts", describe_questions(state.interrupts())},
           {"tasks", std::move(tasks)}};
 }

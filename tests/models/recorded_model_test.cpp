@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorded model: lookup by row and turn, and errors in the file.
-#include "support/manual_execution.hpp"
+#include "support/manual_executor.hpp"
 
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/recorded_model.hpp>
@@ -46,7 +46,7 @@ result<chat_model_ptr> load(const temporary_file& file, std::uint32_t latency_ms
 }
 
 result<message> ask(const chat_model_ptr& model, std::string key, std::uint32_t turn) {
-  auto run = test::manual_execution{};
+  auto run = test::manual_executor{};
   auto request = model_request{};
   request.run_key = std::move(key);
   request.turn = turn;
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_missing_row_or_turn_is_an_error_that_names_it) {
 BOOST_AUTO_TEST_CASE(answer_is_delayed_by_latency) {
   const auto file = temporary_file{good};
   const auto model = load(file, 300);
-  auto run = test::manual_execution{};
+  auto run = test::manual_executor{};
   auto request = model_request{};
   request.run_key = "r1";
   auto answer = (*model)->complete(std::move(request));

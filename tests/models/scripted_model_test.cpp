@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scripted model: rules, substitution, timing, faults, streams, errors in scripts.
-#include "support/manual_execution.hpp"
+#include "support/manual_executor.hpp"
 
 #include <superstep/models/model_error.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -30,7 +30,7 @@ struct answered {
 
 answered ask(const chat_model_ptr& model, message last, std::uint32_t turn = 0,
              std::string key = "k") {
-  auto run = test::manual_execution{};
+  auto run = test::manual_executor{};
   auto request = model_request{};
   request.messages.push_back(std::move(last));
   request.turn = turn;
@@ -152,7 +152,7 @@ struct streamed {
 };
 
 streamed stream(const chat_model_ptr& model, message last) {
-  auto run = test::manual_execution{};
+  auto run = test::manual_executor{};
   auto out = streamed{};
   const auto begin = run.now();
   auto request = model_request{};

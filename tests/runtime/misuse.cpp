@@ -68,7 +68,7 @@ void use(ss::graph<chat>& g) {
 #if MISUSE == 0
   static_assert(ss::run_input_of<other, chat> && ss::run_input_of<chat, chat>);
   static_assert(ss::edit_of<ss::update<chat>, chat>);
-  static_cast<void>(ss::part<other>(chat{}));
+  static_cast<void>(ss::project<other>(chat{}));
   g.add(agent, [](const chat&) { return ss::update{ss::set<&chat::calls>(1)}; });
   g.add(tools, [](const tool_call& t) { return ss::update{ss::set<&chat::messages>(t.name)}; });
   g.edge(ss::start, agent);
@@ -107,12 +107,12 @@ void use(ss::graph<chat>& g) {
   static_cast<void>(ss::graph<bent>{});
 #elif MISUSE == 10 // a map of labels that are not what the router says
   g.branch(agent, [](const chat&) { return true; }, {{std::string{"yes"}, agent}});
-#elif MISUSE == 11 // a checkpointer that is no saver
+#elif MISUSE == 11 // an object that is not a checkpointer
   static_cast<void>(g.compile({.checkpointer = std::make_shared<int>(1)}));
 #elif MISUSE == 12 // an input with a field that the state does not have
   static_assert(ss::run_input_of<stranger, chat>);
 #elif MISUSE == 13 // a part of a state whose field has another type there
-  static_cast<void>(ss::part<bent_calls>(chat{}));
+  static_cast<void>(ss::project<bent_calls>(chat{}));
 #elif MISUSE == 14 // a fraction for an integer
   static_cast<void>(ss::set<&numbers::n>(12.7));
 #elif MISUSE == 15 // an integer that may be too large

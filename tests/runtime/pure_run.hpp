@@ -84,7 +84,7 @@ private:
     in.keep_writes = keep_writes;
     auto out = node_body::outcome{};
     auto failed = std::exception_ptr{};
-    auto nowhere = home{};
+    auto nowhere = execution_context{};
     const auto ended = start_body(in, out, nowhere, failed);
     if (failed)
       std::rethrow_exception(failed);

@@ -83,7 +83,7 @@ struct cli_job {
 using rows_by_key = std::map<std::string, json::object>;
 
 /// The complete lines of a JSONL text by `custom_id` or `id`, without what differs from run to run
-/// (wall_ms, attempt, run_id). Throws when a key comes twice.
+/// (wall_ms, attempt, job_id). Throws when a key comes twice.
 [[nodiscard]] rows_by_key read_rows(std::string_view jsonl);
 [[nodiscard]] std::vector<json::object> read_objects(std::string_view jsonl);
 [[nodiscard]] std::string text_at(const json::object& object, std::string_view name);

@@ -130,10 +130,10 @@ BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_the_model_and_not_its_to
   const auto& seen = node.definitions()->at(0).parameters;
   BOOST_TEST(!seen.at("properties").as_object().contains("st"));
   BOOST_TEST((seen.at("required") == json::array{"x"}));
-  auto around = tool_surroundings{};
-  around.state = json_tool_state({{"foo", "real"}});
+  auto environment = tool_environment{};
+  environment.state = json_tool_state({{"foo", "real"}});
   auto context = tool_context{};
-  context.around = std::make_shared<const tool_surroundings>(std::move(around));
+  context.environment = std::make_shared<const tool_environment>(std::move(environment));
   const auto given = json::object{{"x", 1}, {"st", "forged"}, {"id", "forged"}};
   BOOST_TEST(sync_wait(node.run(call_of("telling", given), context))->content ==
              R"({"x": 1, "st": "real", "id": "c1", "tools": 1})");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_field_that_is_missing_fails_the_node_unless_it_has_a_defa
   BOOST_CHECK_THROW(run_calls(node_of({wanted}), {call_of("telling", {{"x", 1}})}),
                     missing_state_field);
   auto optional = wanted;
-  optional.otherwise = json::value("none");
+  optional.default_value = json::value("none");
   BOOST_TEST(message_at(run_calls(node_of({optional}), {call_of("telling", {{"x", 1}})}), 0)
                  .content.find(R"("st": "none")") != std::string::npos);
 }
@@ -169,12 +169,13 @@ BOOST_AUTO_TEST_CASE(a_field_that_is_missing_fails_the_node_unless_it_has_a_defa
 BOOST_AUTO_TEST_CASE(arguments_are_injected_on_a_copy) {
   const auto node = node_of({{"st", injection::source::state, {}, {}}});
   const auto call = call_of("telling", {{"x", 1}, {"st", "forged"}});
-  auto around = tool_surroundings{};
-  around.state = message_tool_state({human_message("q")});
-  const auto injected = node.inject_tool_args(call, around);
+  auto environment = tool_environment{};
+  environment.state = message_tool_state({human_message("q")});
+  const auto injected = node.inject_tool_args(call, environment);
   BOOST_TEST((call.args.at("st") == "forged"));
   BOOST_TEST(injected.args.at("st").at("messages").as_array().size() == 1U);
-  BOOST_TEST((node.inject_tool_args(call_of("unknown", {{"st", 1}}), around).args.at("st") == 1));
+  BOOST_TEST(
+      (node.inject_tool_args(call_of("unknown", {{"st", 1}}), environment).args.at("st") == 1));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_store_no_call_runs_when_one_of_them_needs_it) {
@@ -286,7 +287,7 @@ BOOST_AUTO_TEST_CASE(a_node_and_its_copies_have_one_limit_for_all_calls) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.calls_at_once = 2;
-  options.around = [](tool_request request, const tool_execute& execute) {
+  options.wrap_call = [](tool_request request, const tool_execute& execute) {
     return execute(std::move(request)); // what stands around a call does not wait for its turn
   };
   const auto node = tool_node{{all.tool()}, options};
@@ -312,7 +313,7 @@ BOOST_AUTO_TEST_CASE(an_interceptor_may_change_repeat_or_replace_a_call) {
     return a.text;
   });
   auto options = tool_node_options{};
-  options.around = [](tool_request request, tool_execute execute) -> task<tool_answer> {
+  options.wrap_call = [](tool_request request, tool_execute execute) -> task<tool_answer> {
     if (request.tool == nullptr)
       throw std::runtime_error{"no such tool"};
     request.call.args["text"] = "changed";
@@ -335,7 +336,7 @@ BOOST_AUTO_TEST_CASE(an_interceptor_may_change_repeat_or_replace_a_call) {
 BOOST_AUTO_TEST_CASE(what_an_interceptor_throws_is_answered_whatever_its_class) {
   auto options = tool_node_options{};
   options.errors = tool_errors::only<std::bad_alloc>();
-  options.around = [](tool_request, tool_execute) -> task<tool_answer> {
+  options.wrap_call = [](tool_request, tool_execute) -> task<tool_answer> {
     throw tool_exception{"it's no use"};
     co_return tool_answer{};
   };

@@ -174,9 +174,9 @@ public:
   /// input of the graph. END: nothing is left to run.
   /// @returns the id of the new checkpoint, which is saved when this returns
   ///
-  /// Waits for a run that has the thread, up to edit_timeout. Throws graph_error, and saver_error
-  /// if the checkpoint could not be saved; nothing is changed then. A body must not update the
-  /// thread of its own run.
+  /// Waits for a run that has the thread, up to edit_timeout. Throws graph_error, and
+  /// checkpoint_error if the checkpoint could not be saved; nothing is changed then. A body must
+  /// not update the thread of its own run.
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            Values values, std::string as_node = {}) {

@@ -140,29 +140,29 @@ template <class State>
     auto state = std::shared_ptr<const State>{};
     if (is_ours || std::is_same_v<typename state_adapter<State>::block, struct_block<State>>)
       state = shared_state(adapter, e.state);
-    return values_event<State>{std::move(origin), std::move(state), std::move(e.asked),
+    return values_event<State>{std::move(origin), std::move(state), std::move(e.interrupts),
                                std::move(e.state)};
   }
   case stream_mode::updates: {
     auto shown = json::value{};
     if constexpr (requires { adapter.update(e.writes); })
-      if (is_ours && !e.asked)
+      if (is_ours && !e.interrupts)
         shown = adapter.update(e.writes);
-    return update_event{std::move(origin),   std::move(e.node),
-                        e.is_cached,         std::move(shown),
-                        std::move(e.asked),  is_ours ? program : std::move(e.table),
-                        std::move(e.writes)};
+    return update_event{
+        std::move(origin),  std::move(e.node),       e.is_cached,
+        std::move(shown),   std::move(e.interrupts), is_ours ? program : std::move(e.table),
+        std::move(e.writes)};
   }
   case stream_mode::messages:
     return message_event{std::move(origin), std::move(e.node), std::move(e.message)};
   case stream_mode::custom:
     return custom_event{std::move(origin), std::move(e.node), std::move(e.data)};
   case stream_mode::tasks:
-    return task_event{std::move(origin),    std::move(e.node), e.task_index,
-                      e.at == run_event::phase::ended, std::move(e.data), std::move(e.error),
-                      std::move(e.cause),   std::move(e.asked)};
+    return task_event{
+        std::move(origin), std::move(e.node),  e.task_index,       e.at == run_event::phase::ended,
+        std::move(e.data), std::move(e.error), std::move(e.cause), std::move(e.interrupts)};
   case stream_mode::checkpoints:
-    return checkpoint_event{std::move(origin), std::move(e.point), std::move(e.next)};
+    return checkpoint_event{std::move(origin), std::move(e.checkpoint), std::move(e.next)};
   default:
     return debug_event{std::move(origin), std::move(e.data)};
   }

@@ -44,7 +44,7 @@ public:
     raw.state = ended.state;
     raw.error = ended.error;
     raw.stats = ended.stats;
-    raw.asked = ended.asked;
+    raw.interrupts = ended.interrupts;
     return detail::typed_result(adapter_, std::move(raw));
   }
 

@@ -47,8 +47,9 @@ struct run_event {
   bool is_cached = false;   ///< updates: the task was not run, its output was known
   std::string error;        ///< tasks, ended: why it failed; empty: it did not
   std::exception_ptr cause; ///< of the error
-  std::optional<std::vector<interrupt>> asked; ///< updates, values, tasks: what the run stops for
-  checkpoint_ptr point;                        ///< checkpoints
+  std::optional<std::vector<interrupt>>
+      interrupts;                              ///< updates, values, tasks: what the run stops for
+  checkpoint_ptr checkpoint;                   ///< checkpoints
   std::vector<std::string> next;               ///< checkpoints: nodes that run next
   std::string node;                            ///< updates, custom, messages
   std::uint32_t task_index = 0;
@@ -74,7 +75,7 @@ struct raw_result {
   run_stats stats;
   /// Set: the run stopped before its end, for these questions (none: at a breakpoint), and can be
   /// resumed when its graph has a checkpointer.
-  std::optional<std::vector<interrupt>> asked;
+  std::optional<std::vector<interrupt>> interrupts;
   /// Of runs that go on with a thread or lie below another: the state as it stood when the run last
   /// changed something that its caller sees; null: it changed nothing. Channels that live for one
   /// step may have been emptied since.

@@ -40,10 +40,10 @@ void note_copy_failure(raw_result& raw);
 
 template <class State>
 [[nodiscard]] run_result<State> result_with(State&& state, raw_result&& raw) {
-  const auto status = raw.error   ? run_status::failed
-                      : raw.asked ? run_status::interrupted
-                                  : run_status::finished;
-  return {std::move(state), raw.asked ? std::move(*raw.asked) : std::vector<interrupt>{},
+  const auto status = raw.error        ? run_status::failed
+                      : raw.interrupts ? run_status::interrupted
+                                       : run_status::finished;
+  return {std::move(state), raw.interrupts ? std::move(*raw.interrupts) : std::vector<interrupt>{},
           std::move(raw.stats), status, std::move(raw.error)};
 }
 

@@ -125,7 +125,7 @@ struct agent_options {
   /// Whether the agent follows the agent_context of its runs.
   bool follows_context = true;
   agent_schema<State> state{};
-  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
   std::vector<std::string> interrupt_before{}; ///< nodes of the agent; `*`: all
   std::vector<std::string> interrupt_after{};

@@ -24,7 +24,7 @@ struct react_agent_options {
   agent_hook<State> pre_model_hook{};
   agent_hook<State> post_model_hook{};
   agent_schema<State> state_schema{}; ///< channels of a JSON state
-  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
   std::vector<std::string> interrupt_before{};
   std::vector<std::string> interrupt_after{};

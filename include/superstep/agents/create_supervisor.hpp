@@ -30,7 +30,7 @@ struct supervisor_options {
   /// Whether the messages record that an agent returns to the supervisor: an AI message that calls
   /// `transfer_back_to_NAME`, and its answer.
   bool records_returns = true;
-  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
 };
 

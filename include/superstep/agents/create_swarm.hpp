@@ -27,7 +27,8 @@ struct swarm_options {
   std::vector<compiled_graph<messages_state>> agents{};
   std::string default_agent{}; ///< name of the agent that begins
   std::string name = "swarm";
-  std::shared_ptr<saver> checkpointer{}; ///< without one each turn begins with the default agent
+  /// without one each turn begins with the default agent
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
 };
 

@@ -18,11 +18,11 @@ namespace detail {
 template <class State, class Out>
 task<std::invoke_result_t<const Out&, const State&>>
 run_graph_tool(program_ptr table, const tool_context& context, write_list input, const Out& out) {
-  const auto* around = context.around.get();
-  if (around == nullptr || !around->run)
+  const auto* environment = context.environment.get();
+  if (environment == nullptr || !environment->run)
     throw tool_exception{"a graph as a tool needs a graph that runs the node of tools"};
-  auto running = run_nested(runtime_access::services(*around->run), std::move(table),
-                            std::move(input));
+  auto running =
+      run_nested(runtime_access::services(*environment->run), std::move(table), std::move(input));
   const auto ended = co_await running;
   if (ended.to_parent || !ended.state)
     throw tool_exception{"the graph gave no state to answer with"};

@@ -30,7 +30,7 @@ std::size_t end_open_calls(const program_ptr& table, const std::string& thread_i
 /// Answers the calls of an agent's thread that a stopped run left open: with what their tools have
 /// given, or else with an error that says `why`. How many were answered with the error. The thread
 /// can be gone on with as after the tools, by the run that was stopped or by one with new input.
-/// Not while a run is on the thread. Throws graph_error and saver_error.
+/// Not while a run is on the thread. Throws graph_error and checkpoint_error.
 template <agent_state State>
 std::size_t end_open_calls(const compiled_graph<State>& agent, const std::string& thread_id,
                            std::string_view why) {

@@ -18,7 +18,7 @@ struct review_options {
   std::function<std::string(const tool_call&)> describe{};
 };
 
-/// An interceptor (tool_node_options::around) that asks before it runs a call: the run is
+/// An interceptor (tool_node_options::wrap_call) that asks before it runs a call: the run is
 /// interrupted with a list of one human_interrupt, and resumes with a human_response or a list of
 /// one. Accepted calls run, edited ones with the new arguments; words of a person are the answer in
 /// place of the tool's, and of an ignored call the model reads that it was.

@@ -134,7 +134,7 @@ template <class T, class Start>
 /// Suspends the coroutine until a point in time (1 ms precision). No thread is blocked.
 class [[nodiscard]] sleep_until {
 public:
-  explicit sleep_until(execution::time_point when) noexcept : when_{when} {}
+  explicit sleep_until(executor::time_point when) noexcept : when_{when} {}
   sleep_until(const sleep_until&) = delete;
   sleep_until& operator=(const sleep_until&) = delete;
   ~sleep_until() {
@@ -149,8 +149,8 @@ public:
   void await_resume() noexcept { wait_.reset(); }
 
 protected:
-  void begin(std::coroutine_handle<> frame, home& at);
-  execution::time_point when_;
+  void begin(std::coroutine_handle<> frame, execution_context& at);
+  executor::time_point when_;
   wait_ptr wait_;
 };
 
@@ -168,16 +168,16 @@ private:
   std::chrono::nanoseconds length_;
 };
 
-/// Returns the execution context of the awaiting coroutine: `auto& at = co_await this_home{};`
-struct this_home {
-  home* at = nullptr;
+/// Returns the execution context of the awaiting coroutine: `auto& at = co_await this_context{};`
+struct this_context {
+  execution_context* at = nullptr;
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) noexcept {
     at = frame.promise().at;
     return false;
   }
-  home& await_resume() const noexcept { return *at; }
+  execution_context& await_resume() const noexcept { return *at; }
 };
 
 /// The outcome of one task of when_all(): a value, or the exception that it threw. Both are empty
@@ -254,7 +254,7 @@ struct join_awaiter {
 /// are in the outcomes and are not rethrown.
 template <class T>
 task<std::vector<settled<T>>> when_all(std::vector<task<T>> bodies) {
-  auto& at = co_await this_home{};
+  auto& at = co_await this_context{};
   const auto n = bodies.size();
   auto all = std::make_shared<detail::outcomes<T>>(n);
   auto join = boost::intrusive_ptr<fork_join>{new fork_join{n}};

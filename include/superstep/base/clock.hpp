@@ -6,7 +6,7 @@
 namespace superstep {
 
 /// A source of wall-clock time. Injected wherever time can reach a state, an id or an event, so
-/// that tests are reproducible. Waiting uses execution::now() instead, which is monotonic.
+/// that tests are reproducible. Waiting uses executor::now() instead, which is monotonic.
 class clock {
 public:
   virtual ~clock() = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/execution.hpp>
+#include <superstep/base/executor.hpp>
 #include <superstep/base/task.hpp>
 
 #include <chrono>
@@ -84,13 +84,13 @@ struct rate_limits {
 /// @par Threads
 /// Every member from any thread. Copies share one state.
 /// @par Time
-/// Monotonic, from the execution of the coroutine that waits or given as `now`: tests bring their
+/// Monotonic, from the executor of the coroutine that waits or given as `now`: tests bring their
 /// own.
 class rate_limiter {
   struct state;
 
 public:
-  using time_point = execution::time_point;
+  using time_point = executor::time_point;
 
   explicit rate_limiter(rate_limits limits);
 

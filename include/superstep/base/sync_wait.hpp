@@ -9,9 +9,10 @@ namespace superstep {
 
 namespace detail {
 /// Resumes `frame`, whose execution context is `at`, and runs its executor until done(context).
-void drive(home& at, std::coroutine_handle<> frame, bool (*done)(void*), void* context);
+void drive(execution_context& at, std::coroutine_handle<> frame, bool (*done)(void*),
+           void* context);
 /// Creates the single-threaded executor of sync_wait().
-[[nodiscard]] boost::intrusive_ptr<execution> make_thread_execution();
+[[nodiscard]] boost::intrusive_ptr<executor> make_thread_executor();
 } // namespace detail
 
 /// Runs a coroutine to its end on this thread, sleeping while it waits. For programs and tests
@@ -21,8 +22,8 @@ void drive(home& at, std::coroutine_handle<> frame, bool (*done)(void*), void* c
 /// @throws what the coroutine throws
 template <class T>
 T sync_wait(task<T> body) {
-  auto where = detail::make_thread_execution();
-  auto at = home{where.get(), nullptr};
+  auto where = detail::make_thread_executor();
+  auto at = execution_context{where.get(), nullptr};
   body.start_in(at);
   detail::drive(
       at, body.handle(), [](void* b) { return static_cast<task<T>*>(b)->done(); }, &body);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/execution.hpp>
+#include <superstep/base/executor.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -19,7 +19,7 @@ namespace detail {
 /// The part of a promise that does not depend on the result type. Awaiters find the execution
 /// context here.
 struct promise_base {
-  home* at = nullptr;
+  execution_context* at = nullptr;
   std::coroutine_handle<> continuation = std::noop_coroutine();
   std::exception_ptr failure;
 
@@ -109,7 +109,7 @@ public:
 
   /// Sets the execution context of an outermost task. Must be called before the first resume();
   /// used by the engine and sync_wait().
-  void start_in(home& at) noexcept { frame_.promise().at = &at; }
+  void start_in(execution_context& at) noexcept { frame_.promise().at = &at; }
   /// The coroutine, to resume it.
   [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
   [[nodiscard]] bool done() const noexcept { return frame_.done(); }

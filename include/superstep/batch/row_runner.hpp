@@ -22,7 +22,7 @@ struct row_request {
   json::object input;    ///< further state of native rows, `messages` taken out
   json::object parameters; ///< overrides of the model's parameters: the body of OpenAI-shaped rows
   run_config config;       ///< run_id is the key; deadline is batch_options::row_deadline
-  std::string job;         ///< names the job over all its runs: batch_summary::run_id
+  std::string job;         ///< names the job over all its runs: batch_summary::job_id
 };
 
 /// What ended a row. `kind` is a short stable word (timed_out, model_error, recursion_limit, …).

@@ -23,7 +23,7 @@ enum class exit_code : int {
 struct batch_summary {
   exit_code code = exit_code::ok;
   bool already_finished = false; ///< there was nothing left to do
-  std::string run_id;
+  std::string job_id;
   std::uint64_t rows = 0; ///< lines of the input that are not blank
   std::uint64_t ok = 0;
   std::uint64_t failed = 0; ///< rows in the dead letters, bad lines included

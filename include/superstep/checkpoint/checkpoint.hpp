@@ -113,7 +113,7 @@ struct task_record {
   /// Path of the task: `agent`, or `tools#3` for the fourth Send; empty for the caller of the run.
   std::string task;
   std::optional<task_output> output; ///< set if the task has finished; it is not run again
-  std::optional<std::vector<interrupt>> asked; ///< its latest questions, answered or not
+  std::optional<std::vector<interrupt>> interrupts; ///< its latest questions, answered or not
   std::vector<json::value> answers;            ///< resume values, in the order of its questions
   std::string error;                           ///< error text; empty if the task did not fail
   std::exception_ptr cause;          ///< cause of the error; a restored_error if read from storage
@@ -151,7 +151,7 @@ private:
 
 /// A checkpoint together with the records of the tasks that follow it.
 struct saved_checkpoint {
-  checkpoint_ptr point;
+  checkpoint_ptr checkpoint;
   std::vector<task_record> tasks; ///< one per task, in the order of their first record
 };
 

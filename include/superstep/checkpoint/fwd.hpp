@@ -7,9 +7,9 @@ namespace superstep {
 
 /// The behaviour of a run if another run, of this process or another, holds the lease on its
 /// thread.
-enum class when_in_use : std::uint8_t {
+enum class busy_policy : std::uint8_t {
   wait,      ///< waits until the other run has ended
-  refuse,    ///< fails with saver_errc::in_use
+  refuse,    ///< fails with checkpoint_errc::in_use
   take_over, ///< starts at once; later writes of the other run are refused
 };
 
@@ -19,9 +19,7 @@ struct graph_layout;
 struct position;
 struct saved_checkpoint;
 struct task_record;
-class saver;
-class memory_saver;
-class sqlite_saver;
+class checkpointer;
 class store;
 class memory_store;
 class write_cache;

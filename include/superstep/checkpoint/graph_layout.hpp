@@ -24,13 +24,13 @@ struct outdated_value {
   const json::value& held;    ///< the value in the stored type's JSON form
 };
 /// Converts a stored value to the JSON form of the channel's current type. Returns nullopt if it
-/// cannot; the thread is then refused with saver_errc::type_changed. Set by
+/// cannot; the thread is then refused with checkpoint_errc::type_changed. Set by
 /// compile_options::convert; called on the thread that loads the checkpoint.
 using value_converter = std::function<std::optional<json::value>(const outdated_value&)>;
 
 /// Maps the numbers in a checkpoint to the channels, nodes and joins of a compiled graph. Immutable
-/// and shared by all checkpoints of that graph. It must not own a saver: a saver owns checkpoints,
-/// which own their layout.
+/// and shared by all checkpoints of that graph. It must not own a checkpointer: a checkpointer owns
+/// checkpoints, which own their layout.
 struct graph_layout {
   struct node {
     std::string name;
@@ -48,7 +48,7 @@ struct graph_layout {
   std::function<state_ptr()> make_state; ///< returns a new state with initial values
   value_converter convert;               ///< if empty, values of changed types are refused
   /// Extra error categories whose codes are stored with task exceptions, besides the standard ones
-  /// and those of channels and savers; codes of other categories are dropped.
+  /// and those of channels and checkpointers; codes of other categories are dropped.
   std::vector<const std::error_category*> error_categories;
 };
 using layout_ptr = std::shared_ptr<const graph_layout>;

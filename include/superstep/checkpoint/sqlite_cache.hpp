@@ -22,17 +22,16 @@ struct sqlite_cache_options {
   const superstep::clock* time = &system_clock(); ///< must outlive the cache; for tests
 };
 
-/// A cache of task outputs in an SQLite database, which may be the file of an sqlite_saver. Several
-/// processes may use one file. A power failure may lose the latest entries.
+/// A cache of task outputs in an SQLite database, which may be the file of an sqlite_checkpointer.
+/// Several processes may use one file. A power failure may lose the latest entries.
 ///
 /// Failures of the cache do not fail the run. An output that cannot be written is not cached, one
 /// that cannot be read counts as not found, and last_failure() returns the reason.
 class sqlite_cache final : public write_cache {
 public:
   /// Opens or creates the database.
-  /// @throws saver_error if the path cannot be opened, the file is not a superstep database or has
-  /// a
-  ///   newer format, or the key does not match
+  /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
+  ///   has a newer format, or the key does not match
   explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
   ~sqlite_cache() override;
 

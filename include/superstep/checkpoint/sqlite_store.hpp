@@ -28,18 +28,17 @@ struct sqlite_store_options {
   const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
 };
 
-/// A long-term store in an SQLite database, which may be the file of an sqlite_saver. Several
-/// processes may use one file.
+/// A long-term store in an SQLite database, which may be the file of an sqlite_checkpointer.
+/// Several processes may use one file.
 ///
 /// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
 /// by item, so the cost grows with the number of items below the query's prefix. All functions
-/// throw saver_error if the file cannot be read or written.
+/// throw checkpoint_error if the file cannot be read or written.
 class sqlite_store final : public store {
 public:
   /// Opens or creates the database.
-  /// @throws saver_error if the path cannot be opened, the file is not a superstep database or has
-  /// a
-  ///   newer format, or the key does not match
+  /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
+  ///   has a newer format, or the key does not match
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
   ~sqlite_store() override;
 

@@ -12,10 +12,10 @@ namespace superstep {
 /// thread. The thread has one checkpoint and nothing left to run.
 ///
 /// Values have no type yet. When a graph loads the thread, each value is read as the type of the
-/// channel of that name, and refused with saver_errc::corrupt if it does not fit.
+/// channel of that name, and refused with checkpoint_errc::corrupt if it does not fit.
 /// @param values channel names and values
 /// @param step number of the last super-step in the other program; -1 if none ran
-/// @return text for saver::import_thread()
+/// @return text for checkpointer::import_thread()
 [[nodiscard]] std::string thread_of_values(const json::object& values, std::int64_t step = -1);
 
 } // namespace superstep

@@ -7,8 +7,8 @@
 #include <superstep/runtime/detail/typed_body.hpp>
 #include <superstep/runtime/inputs.hpp>
 #include <superstep/runtime/nested_run.hpp>
-#include <superstep/runtime/part.hpp>
 #include <superstep/runtime/program.hpp>
+#include <superstep/runtime/projection.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>

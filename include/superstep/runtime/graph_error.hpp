@@ -23,7 +23,7 @@ enum class graph_errc {
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch said what its path map does not have
   bad_destination,     ///< a branch chose nothing, or START
-  no_checkpointer,     ///< something that needs a saver was asked of a graph without one
+  no_checkpointer,     ///< something that needs a checkpointer was asked of a graph without one
   unknown_checkpoint,  ///< the thread has no such checkpoint
   ambiguous_resume,    ///< one answer, several open questions
   unknown_interrupt,   ///< an answer to a question that nobody asked

@@ -3,7 +3,7 @@
 
 #include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
-#include <superstep/runtime/part.hpp>
+#include <superstep/runtime/projection.hpp>
 #include <superstep/runtime/resume.hpp>
 #include <superstep/runtime/run_input.hpp>
 #include <superstep/runtime/update.hpp>
@@ -36,7 +36,7 @@ template <class State>
           std::make_move_iterator(input.writes().end())};
 }
 /// The writes of a part.
-template <class State, part_of<State> Part>
+template <class State, projection_of<State> Part>
 [[nodiscard]] write_list input_writes(Part input) {
   auto writes = write_list{};
   boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
@@ -76,7 +76,7 @@ struct state_adapter {
   [[nodiscard]] static write_list input(update<State> some) {
     return input_writes(std::move(some));
   }
-  template <part_of<State> Part>
+  template <projection_of<State> Part>
   [[nodiscard]] static write_list input(Part some) {
     return input_writes<State>(std::move(some));
   }
@@ -90,7 +90,7 @@ struct state_adapter {
   [[nodiscard]] static write_list edit(update<State> some) {
     return input_writes(std::move(some));
   }
-  template <part_of<State> Part>
+  template <projection_of<State> Part>
   [[nodiscard]] static write_list edit(Part some) {
     return input_writes<State>(std::move(some));
   }
@@ -108,7 +108,7 @@ concept plain_input_of = requires(const state_adapter<State>& adapter, Input inp
 /// The input of a run that resumes a thread.
 [[nodiscard]] run_input resume_input(resume r);
 /// The input of a run that a command starts. Throws graph_error: `go_to` names an unknown node.
-[[nodiscard]] run_input command_input(node_output&& said, optional_box<resume> r);
+[[nodiscard]] run_input command_input(node_output&& output, optional_box<resume> r);
 
 } // namespace detail
 
@@ -128,9 +128,9 @@ template <class State, run_input_of<State> Input>
     return resume_input(std::move(input));
   } else if constexpr (std::same_as<Input, command<State>>) {
     auto resumed = std::exchange(input.resume, {});
-    auto said = node_output{};
-    adapter_of(graph).add_command(std::move(input), *program_of(graph), said);
-    return command_input(std::move(said), std::move(resumed));
+    auto output = node_output{};
+    adapter_of(graph).add_command(std::move(input), *program_of(graph), output);
+    return command_input(std::move(output), std::move(resumed));
   } else {
     return adapter_of(graph).input(std::move(input));
   }

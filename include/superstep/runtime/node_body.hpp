@@ -47,7 +47,7 @@ struct node_output {
 struct nested_outcome {
   state_view state; ///< null: it changed nothing that its caller sees
   std::optional<run_error> error;
-  std::optional<std::vector<interrupt>> asked; ///< set: it stopped, for these questions
+  std::optional<std::vector<interrupt>> interrupts; ///< set: it stopped, for these questions
   std::shared_ptr<const value> to_parent;      ///< see node_output::to_parent
 };
 
@@ -143,7 +143,7 @@ void run_routers(const body_input&, node_output&);
 /// Runs a plain body, or begins a coroutine: resumes it in `at` until it first waits or ends.
 /// The one place where exceptions of user code are caught: a failure goes to `failed`.
 /// True when the body has ended (output, routers included, or failure stands), false when it waits.
-[[nodiscard]] bool start_body(const body_input&, node_body::outcome&, home& at,
+[[nodiscard]] bool start_body(const body_input&, node_body::outcome&, execution_context& at,
                               std::exception_ptr& failed);
 /// After a resume of the coroutine's innermost frame: the same for the rest.
 [[nodiscard]] bool continue_body(const body_input&, node_body::outcome&,

@@ -61,7 +61,7 @@ enum class persistence : std::uint8_t {
 struct compile_options {
   std::string name = "graph";
   /// Keeps the threads of runs that name one. A subgraph uses its parent's.
-  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
   std::shared_ptr<write_cache> cache{};
   /// Nodes that a run stops before or after; `*`: all.

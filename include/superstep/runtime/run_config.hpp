@@ -29,13 +29,13 @@ struct thread_options {
   std::string checkpoint_ns{};
   superstep::durability durability = superstep::durability::async;
   /// The choice if another run has the thread.
-  when_in_use on_busy = when_in_use::wait;
+  busy_policy on_busy = busy_policy::wait;
   /// Nodes that the run stops before or after, instead of those of compile(). `*` names all.
   std::optional<std::vector<std::string>> interrupt_before{};
   std::optional<std::vector<std::string>> interrupt_after{};
   /// Where the thread is kept, long-term memory, outputs of earlier activations: those of the graph
   /// unless set. Subgraphs inherit them.
-  std::shared_ptr<saver> checkpointer{};
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
   std::shared_ptr<write_cache> cache{};
 };

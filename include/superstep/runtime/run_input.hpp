@@ -12,7 +12,7 @@ namespace superstep {
 
 /// What a caller may say to a thread instead of an input (the reference's Command).
 struct thread_command {
-  task_output said; ///< update, nodes to go to, Sends
+  task_output output; ///< update, nodes to go to, Sends
   /// Answers the one open question, or the first one that is asked.
   std::optional<json::value> resume;
   /// Answers by the ids of questions. An id that is not open is an error.
@@ -38,7 +38,7 @@ public:
   run_input(state_input input) : is_whole_state_{true}, writes_{std::move(input.writes)} {}
   run_input(thread_command c)
       : kind_{kind::command}, command_{std::make_unique<thread_command>(std::move(c))} {}
-  [[nodiscard]] static run_input go_on() {
+  [[nodiscard]] static run_input resume() {
     auto out = run_input{write_list{}};
     out.kind_ = kind::nothing;
     return out;
@@ -49,7 +49,7 @@ public:
   /// Whether the input writes every field of the state, defaults included.
   [[nodiscard]] bool is_whole_state() const noexcept { return is_whole_state_; }
   [[nodiscard]] write_list& writes() noexcept { return writes_; }
-  [[nodiscard]] thread_command& said() noexcept { return *command_; }
+  [[nodiscard]] thread_command& command() noexcept { return *command_; }
 
 private:
   kind kind_ = kind::writes;

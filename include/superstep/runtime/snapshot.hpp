@@ -40,9 +40,8 @@ struct state_update {
 /// Values that engine::update_state() accepts: not a whole state, which would reset every field
 /// without a reducer.
 template <class Values, class State>
-concept edit_of =
-    std::convertible_to<Values, typename detail::state_adapter<State>::update_type> ||
-    part_of<Values, State>;
+concept edit_of = std::convertible_to<Values, typename detail::state_adapter<State>::update_type> ||
+                  projection_of<Values, State>;
 
 namespace detail {
 

@@ -80,8 +80,8 @@ public:
   void reset(program_ptr table, std::string run_id, std::uint32_t recursion_limit);
   /// After reset(): makes it go on where a checkpoint of the same table stands, and keeps track of
   /// what is needed for the next one. Without a checkpoint: a fresh thread.
-  void go_on(const checkpoint* from);
-  /// The same place as data. @pre go_on() was called
+  void restore(const checkpoint* from);
+  /// The current place as data. @pre restore() was called
   [[nodiscard]] position where() const;
   /// Lets go of state and table; keeps buffers.
   void clear() noexcept;

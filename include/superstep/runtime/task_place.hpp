@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/runtime/run_config.hpp>
 
 #include <memory>
@@ -16,7 +16,7 @@ struct task_place {
   std::string ns;                           ///< of its checkpoints; see thread_key
   std::string task; ///< its path, and the checkpoint that its super-step follows
   /// Where effects of the task are noted: also below a subgraph that keeps nothing itself.
-  std::shared_ptr<saver> journal;
+  std::shared_ptr<superstep::checkpointer> journal;
 };
 using task_place_ptr = std::shared_ptr<const task_place>;
 

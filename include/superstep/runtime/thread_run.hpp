@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 #include <superstep/runtime/run_config.hpp>
@@ -56,10 +56,11 @@ struct nesting {
   std::vector<std::string> path;  ///< the nodes that lead here
   std::string ns;                 ///< of its checkpoints; see thread_key
   std::string id_prefix;          ///< its checkpoints come after this id of the parent's
-  std::shared_ptr<saver> keeper;  ///< null: keeps nothing
-  std::shared_ptr<saver> journal; ///< of effects, whether it keeps anything itself or not
+  std::shared_ptr<superstep::checkpointer> checkpointer; ///< null: keeps nothing
+  std::shared_ptr<superstep::checkpointer>
+      journal;                    ///< of effects, whether it keeps anything itself or not
   bool is_persistent = false;     ///< goes on with what earlier calls left
-  bool told_to_resume = false;    ///< the parent's step is run once more
+  bool must_resume = false;       ///< the parent's step is run once more
   std::shared_ptr<time_travel> travel; ///< set: the outermost run goes back in time
   std::shared_ptr<given_answers> answers;
   std::shared_ptr<superstep::store> memory;
@@ -70,8 +71,9 @@ struct nesting {
 /// that follow it, and the checkpointer that stores both.
 class thread_run {
 public:
-  /// @param keeper null: a run that only takes a command or nothing and is not kept
-  thread_run(std::shared_ptr<saver> keeper, thread_key key, durability when);
+  /// @param checkpointer null: a run that only takes a command or nothing and is not kept
+  thread_run(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key,
+             durability when);
 
   /// The right to write to the thread, until it is given up.
   void hold(lease_ptr lease) noexcept { lease_ = std::move(lease); }
@@ -93,13 +95,15 @@ public:
   [[nodiscard]] const task_record* find(std::string_view task) const;
   /// The run ends; what was held back until then is saved.
   void close(bool ended_well, bool keep_anyway);
-  /// Asks the saver whether all that was given to it was saved; see failure().
+  /// Asks the checkpointer whether all that was given to it was saved; see failure().
   void check();
-  /// Set: the saver refused something, and the run must fail.
+  /// Set: the checkpointer refused something, and the run must fail.
   [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
 
   [[nodiscard]] const checkpoint_ptr& at() const noexcept { return at_; }
-  [[nodiscard]] const std::shared_ptr<saver>& keeper() const noexcept { return keeper_; }
+  [[nodiscard]] const std::shared_ptr<superstep::checkpointer>& checkpointer() const noexcept {
+    return checkpointer_;
+  }
   [[nodiscard]] const thread_key& key() const noexcept { return key_; }
   /// The caller's answers for a task: those that wait for one get it before any other.
   [[nodiscard]] std::shared_ptr<given_answers> answers_for(std::string_view task) const;
@@ -115,12 +119,12 @@ private:
   /// Whether the checkpoint that the run starts from is an edit. @pre at()
   [[nodiscard]] bool is_edit() const noexcept;
   [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
-  [[nodiscard]] error failed_saver(const std::exception_ptr& cause) const;
+  [[nodiscard]] error failed_checkpointer(const std::exception_ptr& cause) const;
   void store(bool may_wait = false);
   template <class Call>
   void attempt(Call call);
 
-  std::shared_ptr<saver> keeper_;
+  std::shared_ptr<superstep::checkpointer> checkpointer_;
   thread_key key_;
   durability when_;
   std::string id_prefix_;
@@ -130,7 +134,7 @@ private:
   record_index index_; ///< of records_
   std::vector<task_record> held_back_; ///< with exit durability: what close() adds to at_
   std::shared_ptr<given_answers> answers_;
-  std::string stored_;  ///< the newest checkpoint of ours that the saver has
+  std::string stored_;  ///< the newest checkpoint of ours that the checkpointer has
   std::string last_id_; ///< drawn last
   std::shared_ptr<time_travel> travel_;
   lease_ptr lease_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/runtime/graph.hpp>
 
 #include <chrono>
@@ -33,8 +33,8 @@ struct task_snapshot {
 /// A thread as a checkpoint shows it.
 struct state_snapshot {
   program_ptr table;
-  checkpoint_ptr point; ///< null: the thread was never used
-  state_view state;     ///< the values; null like `point`
+  checkpoint_ptr checkpoint; ///< null: the thread was never used
+  state_view state;          ///< the values; null like `checkpoint`
   std::vector<task_snapshot> tasks;
   std::vector<std::string> next; ///< nodes still to run, one entry a task
   [[nodiscard]] std::vector<interrupt> interrupts() const;
@@ -88,11 +88,11 @@ inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
 
 /// Writes to a thread as if a node had just run: its edges and branches fire, and what was pending
 /// before is dropped. The id of the new checkpoint, which is saved then: on the disk, where the
-/// saver has one. Runs the node's branches on the caller's thread.
+/// checkpointer has one. Runs the node's branches on the caller's thread.
 ///
-/// Throws graph_error, and saver_error when it could not be saved: nothing is edited then.
+/// Throws graph_error, and checkpoint_error when it could not be saved: nothing is edited then.
 /// An edit has exclusive access to the thread, like a run. It waits at most `patience` for a run that
-/// holds the thread; with 0 it does not wait (saver_errc::in_use). A body must not edit the
+/// holds the thread; with 0 it does not wait (checkpoint_errc::in_use). A body must not edit the
 /// thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
                          std::chrono::milliseconds patience = edit_timeout);

@@ -29,7 +29,7 @@ struct tool_node_options;
 struct tool_node_output;
 struct tool_output;
 struct tool_request;
-struct tool_surroundings;
+struct tool_environment;
 struct tool_update;
 struct validation_node_options;
 

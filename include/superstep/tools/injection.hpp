@@ -27,7 +27,7 @@ struct injection {
   source from = source::state;
   std::string field{}; ///< of source::field
   /// What is written when the state has no such field; unset: that is an error.
-  std::optional<json::value> otherwise{};
+  std::optional<json::value> default_value{};
 };
 
 /// The state of a graph as tools may see it. Written as JSON only where a tool asks for it.
@@ -58,7 +58,7 @@ using tool_state_ptr = std::shared_ptr<const tool_state>;
 enum class tool_input_form : std::uint8_t { state, list, calls };
 
 /// What the calls of one activation have around them; made once and shared by them.
-struct tool_surroundings {
+struct tool_environment {
   tool_input_form form = tool_input_form::state;
   tool_state_ptr state{};                  ///< null: none, as for direct calls outside a graph
   superstep::store* store = nullptr;       ///< long-term memory; outlives the calls
@@ -71,11 +71,11 @@ struct tool_surroundings {
 /// wants fields.
 /// @param messages_key what a list of messages counts as
 [[nodiscard]] tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
-                                         const tool_surroundings& around,
+                                         const tool_environment& environment,
                                          std::string_view messages_key = "messages");
 
 struct tool_context;
 /// The store around a call. Throws tool_value_error when there is none.
-[[nodiscard]] superstep::store* store_around(const tool_context& context);
+[[nodiscard]] superstep::store* store_of(const tool_context& context);
 
 } // namespace superstep

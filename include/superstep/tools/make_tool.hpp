@@ -49,7 +49,7 @@ injection injection_of(const char* member) {
   if constexpr (from_state_of<Field>::value) {
     auto out = injection{member, source::field, std::string{Field::field}, {}};
     if constexpr (optional_of<typename from_state_of<Field>::type>::value)
-      out.otherwise = json::value{};
+      out.default_value = json::value{};
     return out;
   } else {
     constexpr auto from = std::same_as<Field, whole_state>      ? source::state
@@ -76,7 +76,7 @@ void give_store(Args& args, const tool_context& context) {
   boost::mp11::mp_for_each<members_of<Args>>([&](auto member) {
     using field = std::remove_cvref_t<decltype(args.*member.pointer)>;
     if constexpr (std::same_as<field, injected_store>)
-      (args.*member.pointer).value = store_around(context);
+      (args.*member.pointer).value = store_of(context);
   });
 }
 

@@ -50,7 +50,7 @@ struct tool_context {
   std::chrono::milliseconds spent{0}; ///< of the tool's time_limit(), by the check of the arguments
   const superstep::clock* time = &system_clock();
   /// State, store and run around the call, when the node has been given any; null otherwise.
-  std::shared_ptr<const tool_surroundings> around{};
+  std::shared_ptr<const tool_environment> environment{};
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
   /// Notified when the call's body starts and ends; null: nothing observes the call.
   std::shared_ptr<const call_observer> observer{};
@@ -89,8 +89,8 @@ public:
   /// Whether its results are commands to the graph around the agent, as those of a handoff are. An
   /// agent that cannot pass them on refuses the tool when it is compiled.
   [[nodiscard]] virtual bool commands_parent() const noexcept { return false; }
-  /// Whether run() may look at tool_context::around. A tool that returns false is called without
-  /// it, which is cheaper. A tool with injections gets it in any case.
+  /// Whether run() may look at tool_context::environment. A tool that returns false is called
+  /// without it, which is cheaper. A tool with injections gets it in any case.
   [[nodiscard]] virtual bool reads_surroundings() const noexcept { return true; }
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };

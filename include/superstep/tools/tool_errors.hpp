@@ -51,7 +51,7 @@ private:
 
 /// Whether an exception, or one nested in it, is a tool_unavailable, a std::bad_alloc, another
 /// system_error whose code is a shortage, or that of a checkpointer that cannot write
-/// (saver_errc::failed).
+/// (checkpoint_errc::failed).
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
 /// The arguments of a call do not fit the tool's schema.

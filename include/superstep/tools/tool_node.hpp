@@ -57,10 +57,10 @@ struct tool_node_options {
   std::size_t calls_at_once = 0;
   std::vector<tool_limit> limits{};
   /// What it throws is answered, whatever its class, unless no failures are. Empty: none.
-  tool_interceptor around{};
+  tool_interceptor wrap_call{};
   /// The answer to a call that was run before its turn; null: none, so the call is run. Asked by
   /// run_each() and run() of an input. Empty: no call ever was.
-  std::function<message_ptr(const runtime&, const tool_call&)> known{};
+  std::function<message_ptr(const runtime&, const tool_call&)> precomputed_result{};
 };
 
 /// What a node of tools is given; see tool_node::from_state().
@@ -123,20 +123,21 @@ public:
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
   /// The call as its tool gets it; a call of an unknown tool as it is. See superstep's function of
   /// this name.
-  [[nodiscard]] tool_call inject_tool_args(tool_call call, const tool_surroundings& around) const;
+  [[nodiscard]] tool_call inject_tool_args(tool_call call,
+                                           const tool_environment& environment) const;
 
   /// What a model is told about the tools, in the order in which they were given: without the
   /// arguments that the node fills in.
   [[nodiscard]] tool_definitions definitions() const noexcept;
   /// Valid as long as this node; nullptr when there is no such tool.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
-  /// Whether a call of this name needs no tool_context::around: its tool neither has injections nor
-  /// reads it, and the node has no interceptor. True for unknown tools.
+  /// Whether a call of this name needs no tool_context::environment: its tool neither has
+  /// injections nor reads it, and the node has no interceptor. True for unknown tools.
   [[nodiscard]] bool runs_bare(std::string_view name) const noexcept;
   /// In the order in which they were given.
   [[nodiscard]] tool_list tools() const;
   /// Whether some tool has injected arguments or the node an interceptor: then calls need
-  /// tool_context::around.
+  /// tool_context::environment.
   [[nodiscard]] bool needs_surroundings() const noexcept;
   [[nodiscard]] const tool_node_options& options() const noexcept;
   /// The same tools, run in another way. How many calls may run at once stays as it is, and both

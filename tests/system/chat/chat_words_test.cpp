@@ -34,7 +34,7 @@ const auto typed = std::vector<typed_case>{
     {"  hello there \r", kind::words, "hello there"},
     {"/history", kind::history, ""},
     {" /help ", kind::help, ""},
-    {"/continue", kind::go_on, ""},
+    {"/continue", kind::resume, ""},
     {"/quit", kind::quit, ""},
     {"/exit", kind::quit, ""},
     {"/quit now", kind::unknown, "/quit now"},

@@ -36,10 +36,10 @@ ss::compiled_json_graph make_graph(const std::string& path) {
   g.add("one", [](const json::value&) { return json::object{{"total", 1}}; });
   g.add("two", [](const json::value&) { return json::object{{"total", 1}}; });
   g.edge("__start__", "one").edge("one", "two");
-  auto with = ss::sqlite_saver_options{};
+  auto with = ss::sqlite_checkpointer_options{};
   with.survives_power_loss = false; // processes are to meet at the rows, not at the disk
   auto options = ss::compile_options{};
-  options.checkpointer = std::make_shared<ss::sqlite_saver>(path, with);
+  options.checkpointer = ss::sqlite_checkpointer(path, with);
   return g.compile(std::move(options));
 }
 
@@ -57,12 +57,12 @@ void work(const std::string& path, const size& how, int process) {
   for (auto i = 0; i < how.runs; ++i) {
     auto config = ss::run_config{};
     config.thread_id = name_of(pick(random));
-    config.thread.emplace().on_busy = i % 2 == 0 ? ss::when_in_use::wait : ss::when_in_use::refuse;
+    config.thread.emplace().on_busy = i % 2 == 0 ? ss::busy_policy::wait : ss::busy_policy::refuse;
     while (true) {
       const auto done = e.try_invoke(g, {{"total", 1}}, config);
       if (!done.error)
         break;
-      if (done.error->code != make_error_code(ss::saver_errc::in_use))
+      if (done.error->code != make_error_code(ss::checkpoint_errc::in_use))
         throw std::runtime_error{done.error->text};
     }
   }
@@ -80,9 +80,9 @@ void check(const std::string& path, const size& how) {
     total += found;
     auto child = std::string{};
     for (const auto& s : history) {
-      if (!child.empty() && child != s.point->id)
+      if (!child.empty() && child != s.checkpoint->id)
         throw std::runtime_error{name_of(t) + ": its checkpoints are no line"};
-      child = s.point->parent;
+      child = s.checkpoint->parent;
     }
   }
   const auto wanted = std::int64_t{3} * how.processes * how.runs;

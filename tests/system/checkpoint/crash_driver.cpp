@@ -9,7 +9,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
 #include <superstep/runtime/thread_state.hpp>
 
@@ -44,7 +44,7 @@ auto says(const char* line) {
 
 /// Parallel nodes and a join, Sends, a question, and a subgraph that asks as well. Each thread is
 /// brought to its end twice: the second time in a branch that is forked from its beginning.
-ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
+ss::compiled_json_graph make_graph(std::shared_ptr<ss::checkpointer> checkpointer) {
   auto inner = ss::json_graph{};
   inner.channel("log", "append");
   inner.add("one", says("inner one")).add("two", ask).add("three", says("inner three"));
@@ -67,7 +67,7 @@ ss::compiled_json_graph make_graph(std::shared_ptr<ss::saver> keeper) {
   });
   g.join({"left", "right"}, "ask").edge("ask", "inner");
   auto options = ss::compile_options{};
-  options.checkpointer = std::move(keeper);
+  options.checkpointer = std::move(checkpointer);
   return g.compile(std::move(options));
 }
 
@@ -83,12 +83,12 @@ void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& 
             ss::durability when) {
   for (auto tries = 0; tries < 20; ++tries) {
     const auto at = ss::get_state(ss::detail::program_of(g), {thread, {}, {}});
-    if (at.point && at.tasks.empty())
+    if (at.checkpoint && at.tasks.empty())
       return; // not next.empty(): a task whose writes alone were saved is no longer next
     const auto config = config_for(thread, when);
     const auto answer = at.interrupts().empty() ? ss::resume() : ss::resume("yes");
-    const auto done = at.point ? e.try_invoke(g, answer, config)
-                               : e.try_invoke(g, {{"total", 1}}, config);
+    const auto done =
+        at.checkpoint ? e.try_invoke(g, answer, config) : e.try_invoke(g, {{"total", 1}}, config);
     if (done.error)
       throw std::runtime_error{done.error->text};
   }
@@ -101,10 +101,10 @@ void fork(ss::engine& e, const ss::compiled_json_graph& g, const std::string& th
           ss::durability when) {
   const auto all = ss::state_history(ss::detail::program_of(g), {thread, {}, {}});
   for (const auto& s : all)
-    if (s.point->source == ss::checkpoint_source::fork)
+    if (s.checkpoint->source == ss::checkpoint_source::fork)
       return;
   auto config = config_for(thread, when);
-  config.thread->checkpoint_id = all.back().point->id;
+  config.thread->checkpoint_id = all.back().checkpoint->id;
   const auto done = e.try_invoke(g, ss::resume(), config);
   if (done.error)
     throw std::runtime_error{done.error->text};
@@ -119,10 +119,10 @@ std::string describe(const ss::compiled_json_graph& g) {
       for (const auto& n : s.next)
         next.emplace_back(n);
       out += ss::to_text(json::object{{"thread", thread},
-                                      {"id", s.point->id},
-                                      {"parent", s.point->parent},
-                                      {"step", s.point->step},
-                                      {"source", ss::to_text(s.point->source)},
+                                      {"id", s.checkpoint->id},
+                                      {"parent", s.checkpoint->parent},
+                                      {"step", s.checkpoint->step},
+                                      {"source", ss::to_text(s.checkpoint->source)},
                                       {"next", next},
                                       {"state", ss::detail::adapter_of(g).state(*s.state)}}) +
              '\n';
@@ -132,8 +132,8 @@ std::string describe(const ss::compiled_json_graph& g) {
 }
 
 void work(const std::string& path, ss::durability when) {
-  const auto saver = std::make_shared<ss::sqlite_saver>(path);
-  const auto g = make_graph(saver);
+  const auto checkpointer = ss::sqlite_checkpointer(path);
+  const auto g = make_graph(checkpointer);
   auto options = ss::engine_options{};
   options.workers = 1;
   auto e = ss::engine{options};
@@ -214,7 +214,7 @@ private:
   /// The same of a process that brings a file of version 1 up to date, at each of its writes: it
   /// leaves one version or the other, with all that was in it.
   int migrate() {
-    const auto open = [&] { ss::sqlite_saver{database()}; };
+    const auto open = [&] { static_cast<void>(ss::sqlite_checkpointer(database())); };
     if (learn(ss::durability::exit) == 0)
       return fail("the uninterrupted run failed", ss::durability::exit, crash_kind::none, 0);
     const auto today = (folder_ / "today").string();
@@ -272,7 +272,7 @@ private:
 
   bool look() {
     return in_child([&] {
-      const auto g = make_graph(std::make_shared<ss::sqlite_saver>(database()));
+      const auto g = make_graph(ss::sqlite_checkpointer(database()));
       std::ofstream{result()} << describe(g);
     });
   }

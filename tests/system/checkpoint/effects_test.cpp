@@ -86,7 +86,7 @@ tool_ptr failing(const world& outside) {
 tool_ptr asking(const world& outside) {
   return make_tool<no_arguments>(
       "ask", "", [outside](const no_arguments&, tool_context c) -> task<std::string> {
-        auto question = c.around->run->interrupt("may I?");
+        auto question = c.environment->run->interrupt("may I?");
         const auto answer = co_await question;
         outside.change("ask", c);
         co_return std::string{answer.as_string()};
@@ -96,7 +96,7 @@ tool_ptr asking(const world& outside) {
 /// A tool that asks as plain functions do, and returns what is dropped.
 tool_ptr asking_plainly(const world& outside) {
   return make_tool<no_arguments>("ask", "", [outside](const no_arguments&, const tool_context& c) {
-    const auto answer = c.around->run->ask("may I?");
+    const auto answer = c.environment->run->ask("may I?");
     if (!answer)
       return std::string{"nobody will read this"};
     outside.change("ask", c);
@@ -128,7 +128,7 @@ compiled_json_graph graph_of(const std::string& path, tool_list tools, std::vect
   g.add("after", [](const json::value&) { return json::object{{"said", json::array{"after"}}}; });
   g.edge("__start__", "tools").edge("tools", "after");
   auto options = compile_options{};
-  options.checkpointer = std::make_shared<sqlite_saver>(path);
+  options.checkpointer = sqlite_checkpointer(path);
   return g.compile(std::move(options));
 }
 
@@ -139,7 +139,7 @@ std::string run(const compiled_json_graph& g, const char* answer) {
   config.thread_id = "t";
   const auto at = get_state(detail::program_of(g), {"t", {}, {}});
   const auto done = answer != nullptr ? e.try_invoke(g, resume(answer), config)
-                    : at.point        ? e.try_invoke(g, resume(), config)
+                    : at.checkpoint   ? e.try_invoke(g, resume(), config)
                                       : e.try_invoke(g, json::object{}, config);
   if (done.error)
     throw std::runtime_error{done.error->text};

@@ -229,8 +229,8 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_kills_its_program) {
   const auto path = "/tmp/superstep_gone_" + std::to_string(::getpid());
   auto pid = 0;
   {
-    auto where = detail::make_thread_execution();
-    auto at = home{where.get(), nullptr};
+    auto where = detail::make_thread_executor();
+    auto at = execution_context{where.get(), nullptr};
     auto call = run_process(io, shell("echo $$ > " + path + "; sleep 60"));
     call.start_in(at);
     call.handle().resume();

@@ -370,8 +370,8 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_takes_its_request_with_it) {
   auto io = io_runtime{};
   const auto client = make_client(io);
   {
-    auto where = detail::make_thread_execution();
-    auto at = home{where.get(), nullptr};
+    auto where = detail::make_thread_executor();
+    auto at = execution_context{where.get(), nullptr};
     auto call = send_or_give_up(client, get(server.address()));
     call.start_in(at);
     call.handle().resume();

@@ -59,7 +59,7 @@ private:
     if (!o.model.object() && !o.model.choose())
       react::refuse_options("an agent needs a model");
     auto names = std::vector<std::string>{};
-    auto around = std::vector<tool_interceptor>{};
+    auto wraps = std::vector<tool_interceptor>{};
     auto more = tool_list{};
     auto has_late_hook = static_cast<bool>(o.post_model_hook);
     for (auto& m : o.middleware) {
@@ -67,11 +67,11 @@ private:
       more.insert(more.end(), m.tools.begin(), m.tools.end());
       has_late_hook = has_late_hook || m.after_model;
       if (m.wrap_tool_call)
-        around.push_back(std::move(m.wrap_tool_call));
+        wraps.push_back(std::move(m.wrap_tool_call));
     }
     react::check_names(names);
-    if (!more.empty() || !around.empty())
-      o.tools = react::with_middleware(o.tools, more, std::move(around));
+    if (!more.empty() || !wraps.empty())
+      o.tools = react::with_middleware(o.tools, more, std::move(wraps));
     if (o.tool_calls_at_once)
       o.tools = react::with_limit(o.tools, *o.tool_calls_at_once);
     react::check_tools(o.model.object().get(), o.tools, o.return_direct,
@@ -109,8 +109,8 @@ private:
       first(after_model_, {react::post_hook_name, std::move(options_.post_model_hook)});
   }
 
-  static std::string first_of(const stations& all, std::string otherwise) {
-    return all.empty() ? std::move(otherwise) : all.front().name;
+  static std::string first_of(const stations& all, std::string default_value) {
+    return all.empty() ? std::move(default_value) : all.front().name;
   }
 
   [[nodiscard]] std::shared_ptr<const react::tool_timeouts> timeouts() const {

@@ -30,7 +30,7 @@ struct agent_core {
   bool binds_tools; // the model object has none of its own
   react::tool_names return_direct;
   react::early_ptr early;                    // null: no call starts early
-  std::vector<model_wrap<State>> around{};   // the first is outermost
+  std::vector<model_wrap<State>> wraps{};    // the first is outermost
   std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any
   bool ends_politely;                        // when the steps run out
   bool answers_invalid;
@@ -52,14 +52,14 @@ struct agent_core {
     binds_tools = !o.tools.empty() && model && bound_tools(*model) == nullptr;
     for (auto& m : o.middleware)
       if (m.wrap_model_call)
-        around.push_back(std::move(m.wrap_model_call));
+        wraps.push_back(std::move(m.wrap_model_call));
   }
 
   /// The tools of one call; null: the model has its own, or none. Wraps see all of them.
   [[nodiscard]] tool_definitions tools_for(const chat_model& chosen) const {
-    if (binds_tools || (!around.empty() && model))
+    if (binds_tools || (!wraps.empty() && model))
       return definitions;
-    return around.empty() ? nullptr : bound_tools(chosen);
+    return wraps.empty() ? nullptr : bound_tools(chosen);
   }
   /// Returns the options of the run's caller for this agent; null if there are none.
   [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
@@ -69,9 +69,9 @@ struct agent_core {
   /// Asks through everything that is around a call, from the given place on.
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
                            const runtime& rt) {
-    if (from == agent->around.size())
+    if (from == agent->wraps.size())
       return react::ask_model(std::move(call), rt, agent->early, agent->context_of(rt));
-    return agent->around[from](
+    return agent->wraps[from](
         state, std::move(call),
         [agent, from, &state, rt](model_call changed) {
           return ask(agent, from + 1, std::move(changed), state, rt);
@@ -156,10 +156,10 @@ private:
     if (agent.format && answer.tool_calls.empty())
       front::set_response(out, react::read_response(answer, *agent.format));
     auto usage = answer.usage;
-    const auto is_asked_again = agent.answers_invalid && !answer.invalid_tool_calls.empty();
-    react::finish(answer, agent.name, steps_left, agent.return_direct, is_asked_again);
+    const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
+    react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};
-    if (is_asked_again)
+    if (will_retry_answer)
       for (const auto& call : answer.invalid_tool_calls)
         answers.push_back(agent.tools->answer_invalid(call));
     auto added = message_list{};

@@ -36,9 +36,9 @@ public:
       return;
     }
     const auto& state = static_cast<const struct_block<State>*>(given.state)->state;
-    auto around = std::make_shared<const described_tool_state<State>>(state);
-    auto input = call != nullptr ? agent_->tools->from_call(*call, std::move(around))
-                                 : agent_->tools->from_state(std::move(around));
+    auto environment = std::make_shared<const described_tool_state<State>>(state);
+    auto input = call != nullptr ? agent_->tools->from_call(*call, std::move(environment))
+                                 : agent_->tools->from_state(std::move(environment));
     out.rest = finish(agent_, std::move(input), given.make_runtime(), given.table);
   }
   const value_form* input_form() const override { return form_of<tool_call>(); }

@@ -65,7 +65,7 @@ struct continuation {
 /// The tools of an agent and of its middleware, with the middleware's interceptors around the
 /// node's own.
 [[nodiscard]] agent_tools with_middleware(const agent_tools& own, const tool_list& more,
-                                          std::vector<tool_interceptor> around);
+                                          std::vector<tool_interceptor> wraps);
 
 /// Returns these tools with another bound of calls in flight.
 [[nodiscard]] agent_tools with_limit(const agent_tools& tools, std::size_t calls_at_once);

@@ -73,9 +73,9 @@ struct response_answer {
 
 /// Makes an answer what is stored: sets the name of the agent, or replaces the answer if too few
 /// steps are left for its calls.
-/// @param is_asked_again whether the model is asked again even without calls
+/// @param will_retry_answer whether the model is asked again even without calls
 void finish(message& answer, const std::string& agent, std::int64_t steps_left,
-            const tool_names& return_direct, bool is_asked_again = false);
+            const tool_names& return_direct, bool will_retry_answer = false);
 
 /// Whether the run ends after the tools: one that answers in place of the model was called.
 [[nodiscard]] bool ends_directly(const message_list& messages, const tool_names& return_direct);

@@ -26,9 +26,9 @@ BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
 
 /// What becomes of a run that reaches a limit.
 enum class at_limit : std::uint8_t {
-  go_on,  ///< calls of tools beyond it are answered with an error; the model may go on without
-  finish, ///< the run ends with a message that says so
-  fail,   ///< the run fails with call_limit_error
+  proceed, ///< calls of tools beyond it are answered with an error; the model may continue without
+  finish,  ///< the run ends with a message about it
+  fail,    ///< the run fails with call_limit_error
 };
 
 class call_limit_error : public std::runtime_error {
@@ -39,14 +39,14 @@ public:
 struct model_call_limit_options {
   std::optional<std::int64_t> thread_max{};
   std::optional<std::int64_t> run_max{};
-  at_limit then = at_limit::finish; ///< not go_on: there is nothing to go on with
+  at_limit then = at_limit::finish; ///< not proceed: there is nothing to continue with
 };
 
 struct tool_call_limit_options {
   std::string tool{}; ///< the one that is limited; empty: all together
   std::optional<std::int64_t> thread_max{};
   std::optional<std::int64_t> run_max{};
-  at_limit then = at_limit::go_on;
+  at_limit then = at_limit::proceed;
 };
 
 namespace detail {

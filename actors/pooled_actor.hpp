@@ -22,7 +22,7 @@ struct call;
 /// Whom an actor works for. Changed only by its lane, while the lane has the actor acquired or
 /// nobody else can reach it; read by whoever runs the actor, which is then alone. After a call has
 /// ended it may stay as it was: the generations tell.
-struct tenancy {
+struct actor_assignment {
   actor_kind kind = actor_kind::tool;
   superstep::lane* lane = nullptr;
   superstep::run* run = nullptr;
@@ -43,14 +43,15 @@ struct tenancy {
 /// A class of its own instead of event_based_actor: a fifth of the size, a seventh of the cost to
 /// make. Exits and monitors work; requests are answered with "unexpected message". Whole cache
 /// lines, so that two lanes' actors never share one.
-class alignas(CAF_CACHE_LINE_SIZE) shell : public caf::monitorable_actor, public caf::resumable {
+class alignas(CAF_CACHE_LINE_SIZE) pooled_actor : public caf::monitorable_actor,
+                                                  public caf::resumable {
 public:
   struct inbox_policy {
     using mapped_type = caf::mailbox_element;
     using unique_pointer = caf::mailbox_element_ptr;
   };
 
-  explicit shell(caf::actor_config& config);
+  explicit pooled_actor(caf::actor_config& config);
 
   /// Its lane: takes the actor over when it is idle. Fails when it is handling a message, or dead.
   [[nodiscard]] bool try_acquire() noexcept { return inbox_.try_unblock(); }
@@ -58,10 +59,10 @@ public:
   void release();
   [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
   /// Whether only the lane holds a handle and no monitor or link is left, so that the actor may
-  /// serve another tenant.
+  /// serve another assignment.
   [[nodiscard]] bool is_ours_alone() const noexcept;
 
-  tenancy tenant;
+  actor_assignment assignment;
 
   // What CAF asks of an actor.
   using caf::monitorable_actor::enqueue;
@@ -80,12 +81,12 @@ private:
   std::atomic<bool> dead_{false};
 };
 
-/// A shell kept by its lane; the count keeps it alive.
-using shell_ptr = caf::strong_actor_ptr;
+/// A pooled actor kept by its lane; the count keeps it alive.
+using pooled_actor_ptr = caf::strong_actor_ptr;
 
-[[nodiscard]] shell_ptr make_shell(caf::actor_system& system);
-[[nodiscard]] inline shell& shell_of(const shell_ptr& p) noexcept {
-  return *static_cast<shell*>(p->get());
+[[nodiscard]] pooled_actor_ptr make_pooled_actor(caf::actor_system& system);
+[[nodiscard]] inline pooled_actor& pooled_actor_of(const pooled_actor_ptr& p) noexcept {
+  return *static_cast<pooled_actor*>(p->get());
 }
 
 } // namespace superstep

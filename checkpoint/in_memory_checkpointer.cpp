@@ -3,13 +3,14 @@
 // to JSON. JSON is involved in two cases only: a thread is exported or imported
 // (exported_thread.cpp), or loaded for another layout than it was written with
 // (checkpoint_reader.cpp).
+#include "in_memory_checkpointer.hpp"
+
 #include "checkpoint_codec.hpp"
 #include "exported_thread.hpp"
 #include "lease_queue.hpp"
 #include "ownership.hpp"
 
 #include <superstep/base/assert.hpp>
-#include <superstep/checkpoint/memory_saver.hpp>
 
 #include <algorithm>
 #include <set>
@@ -19,7 +20,7 @@ namespace superstep {
 
 using namespace detail;
 
-struct memory_saver::imported_checkpoint {
+struct in_memory_checkpointer::imported_checkpoint {
   std::shared_ptr<const stored_layout> layout;
   std::string layout_text;
   checkpoint_header header;
@@ -52,16 +53,17 @@ checkpoint_ptr without_untracked(checkpoint_ptr point) {
 
 } // namespace
 
-memory_saver::memory_saver() : queue_{std::make_shared<lease_queue>()} {}
+in_memory_checkpointer::in_memory_checkpointer() : queue_{std::make_shared<lease_queue>()} {}
 
-memory_saver::~memory_saver() = default;
+in_memory_checkpointer::~in_memory_checkpointer() = default;
 
-void memory_saver::take(const std::string& thread_id, when_in_use choice,
-                        std::function<void(result<lease_ptr>)> done) {
+void in_memory_checkpointer::take(const std::string& thread_id, busy_policy choice,
+                                  std::function<void(result<lease_ptr>)> done) {
   queue_->take(thread_id, choice, std::move(done));
 }
 
-saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const thread_key& key) {
+saved_checkpoint in_memory_checkpointer::read(const entry& e, const layout_ptr& as,
+                                              const thread_key& key) {
   if (!e.raw)
     return for_layout(e.typed, as, key);
   const auto reader = checkpoint_reader{*e.raw->layout, as, key};
@@ -74,8 +76,8 @@ saved_checkpoint memory_saver::read(const entry& e, const layout_ptr& as, const 
   return out;
 }
 
-std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::string_view id,
-                                                   const layout_ptr& as) {
+std::optional<saved_checkpoint>
+in_memory_checkpointer::load(const thread_key& key, std::string_view id, const layout_ptr& as) {
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end() || thread->second.empty())
@@ -91,8 +93,9 @@ std::optional<saved_checkpoint> memory_saver::load(const thread_key& key, std::s
   return for_layout(found->second.typed, as, key);
 }
 
-std::vector<saved_checkpoint>
-memory_saver::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
+std::vector<saved_checkpoint> in_memory_checkpointer::list(const thread_key& key,
+                                                           const checkpoint_query& query,
+                                                           const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
@@ -100,13 +103,13 @@ memory_saver::list(const thread_key& key, const checkpoint_query& query, const l
     return out;
   for (auto i = thread->second.rbegin(); i != thread->second.rend(); ++i) {
     const auto& e = i->second;
-    const auto source = e.raw ? e.raw->header.source : e.typed.point->source;
-    const auto step = e.raw ? e.raw->header.step : e.typed.point->step;
+    const auto source = e.raw ? e.raw->header.source : e.typed.checkpoint->source;
+    const auto step = e.raw ? e.raw->header.step : e.typed.checkpoint->step;
     if ((!query.before.empty() && i->first >= query.before) ||
         (query.source && source != *query.source) || (query.step && step != *query.step))
       continue;
     auto found = read(e, as, key);
-    if (!has_entries(found.point->metadata.get(), query.metadata))
+    if (!has_entries(found.checkpoint->metadata.get(), query.metadata))
       continue;
     out.push_back(std::move(found));
     if (out.size() == query.limit)
@@ -115,7 +118,7 @@ memory_saver::list(const thread_key& key, const checkpoint_query& query, const l
   return out;
 }
 
-std::string memory_saver::head(const thread_key& key) {
+std::string in_memory_checkpointer::head(const thread_key& key) {
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end() || thread->second.empty())
@@ -123,7 +126,7 @@ std::string memory_saver::head(const thread_key& key) {
   return thread->second.rbegin()->first;
 }
 
-void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
+void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
   if (key.ns.empty()) // the outputs of the tasks that had these effects are stored now
@@ -133,7 +136,8 @@ void memory_saver::put(const thread_key& key, checkpoint_ptr point) {
                                  entry{{without_untracked(std::move(point)), {}}, {}});
 }
 
-void memory_saver::put_task(const thread_key& key, const checkpoint& parent, task_record record) {
+void in_memory_checkpointer::put_task(const thread_key& key, const checkpoint& parent,
+                                      task_record record) {
   const auto lock = std::scoped_lock{mutex_};
   const auto thread = threads_.find(key);
   if (thread == threads_.end())
@@ -143,8 +147,8 @@ void memory_saver::put_task(const thread_key& key, const checkpoint& parent, tas
     found->second.index.add(found->second.typed.tasks, std::move(record));
 }
 
-std::optional<effect_record> memory_saver::find_effect(std::string_view thread_id,
-                                                       std::string_view key) {
+std::optional<effect_record> in_memory_checkpointer::find_effect(std::string_view thread_id,
+                                                                 std::string_view key) {
   const auto lock = std::scoped_lock{mutex_};
   const auto of = effects_.find(thread_id);
   if (of == effects_.end())
@@ -153,8 +157,8 @@ std::optional<effect_record> memory_saver::find_effect(std::string_view thread_i
   return found == of->second.end() ? std::nullopt : std::optional{found->second};
 }
 
-void memory_saver::put_effect(std::string_view thread_id, std::string_view key,
-                              std::optional<effect_record> record) {
+void in_memory_checkpointer::put_effect(std::string_view thread_id, std::string_view key,
+                                        std::optional<effect_record> record) {
   const auto lock = std::scoped_lock{mutex_};
   auto& records = effects_[std::string{thread_id}];
   const auto known = records.find(key);
@@ -171,17 +175,17 @@ void memory_saver::put_effect(std::string_view thread_id, std::string_view key,
     throw effect_already_started(thread_id);
 }
 
-void memory_saver::delete_thread(std::string_view thread_id) {
+void in_memory_checkpointer::delete_thread(std::string_view thread_id) {
   const auto lock = std::scoped_lock{mutex_};
   if (const auto of = effects_.find(thread_id); of != effects_.end())
     effects_.erase(of);
   std::erase_if(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; });
 }
 
-std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
+std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
   const auto is_going = [&](const auto& point) {
     const auto& e = point.second;
-    return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.point->metadata.get(),
+    return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.checkpoint->metadata.get(),
                       run_ids);
   };
   // The leases are acquired without holding the lock, because granting one may run callbacks.
@@ -217,7 +221,7 @@ std::size_t memory_saver::delete_runs(const std::vector<std::string>& run_ids) {
   return count;
 }
 
-std::string memory_saver::export_thread(std::string_view thread_id) {
+std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
   const auto lock = std::scoped_lock{mutex_};
   auto out = exported_thread{};
   // Returns the number of a layout in the export; each distinct layout is written once.
@@ -243,7 +247,7 @@ std::string memory_saver::export_thread(std::string_view thread_id) {
         base.reset(); // the next one cannot be a delta to JSON of another layout
         continue;
       }
-      const auto& point = *e.typed.point;
+      const auto& point = *e.typed.checkpoint;
       const auto is_delta = base && base->layout == point.layout && base->id == point.parent;
       to.header = {point.id, point.parent, point.source, point.step};
       to.base = is_delta ? base->id : std::string{};
@@ -253,17 +257,17 @@ std::string memory_saver::export_thread(std::string_view thread_id) {
         to.tasks.push_back({to.layout, {}});
         write_task(to.tasks.back().row, record, *point.layout);
       }
-      base = e.typed.point;
+      base = e.typed.checkpoint;
     }
   }
   if (out.points.empty())
-    throw saver_error{make_error_code(saver_errc::failed),
-                      "thread '" + std::string{thread_id} +
-                          "' does not exist, so it cannot be exported"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "thread '" + std::string{thread_id} +
+                               "' does not exist, so it cannot be exported"};
   return write_thread(thread_id, out);
 }
 
-void memory_saver::import_thread(std::string_view thread_id, std::string_view bytes) {
+void in_memory_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
   const auto thread = read_thread(bytes);
   auto layouts = std::vector<std::shared_ptr<const stored_layout>>{};
   for (const auto& text : thread.layouts)
@@ -284,10 +288,14 @@ void memory_saver::import_thread(std::string_view thread_id, std::string_view by
   }
   const auto lock = std::scoped_lock{mutex_};
   if (std::ranges::any_of(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; }))
-    throw saver_error{make_error_code(saver_errc::failed),
-                      "thread '" + std::string{thread_id} +
-                          "' already exists; import under another name, or delete it first"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "thread '" + std::string{thread_id} +
+                               "' already exists; import under another name, or delete it first"};
   threads_.merge(made);
+}
+
+std::shared_ptr<checkpointer> memory_checkpointer() {
+  return std::make_shared<in_memory_checkpointer>();
 }
 
 } // namespace superstep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/checkpointer_contract.hpp"
+#include "checkpoint/sqlite_file_checkpointer.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
@@ -15,17 +16,21 @@
 #include <sqlite3.h>
 
 namespace ss = superstep;
-using namespace saver_contract;
+using namespace checkpointer_contract;
 
-BOOST_AUTO_TEST_SUITE(sqlite_saver)
+BOOST_AUTO_TEST_SUITE(sqlite_checkpointer)
 
 namespace {
 
-std::unique_ptr<ss::sqlite_saver> open(const std::string& path, bool survives_power_loss = false,
-                                       ss::sqlite_saver_options options = {}) {
+ss::sqlite_file_checkpointer::counts written(const ss::checkpointer& by) {
+  return dynamic_cast<const ss::sqlite_file_checkpointer&>(by).written();
+}
+
+std::shared_ptr<ss::checkpointer> open(const std::string& path, bool survives_power_loss = false,
+                                       ss::sqlite_checkpointer_options options = {}) {
   options.survives_power_loss = survives_power_loss;
   options.busy_timeout = std::chrono::milliseconds{2'000};
-  return std::make_unique<ss::sqlite_saver>(path, options);
+  return ss::sqlite_checkpointer(path, options);
 }
 
 /// Runs SQL on the file through a separate connection.
@@ -37,8 +42,8 @@ void run_sql(const std::string& path, const std::string& sql) {
   sqlite3_close(db);
 }
 
-auto with_code(ss::saver_errc code) {
-  return [code](const ss::saver_error& e) { return has_code(e, code); };
+auto with_code(ss::checkpoint_errc code) {
+  return [code](const ss::checkpoint_error& e) { return has_code(e, code); };
 }
 
 } // namespace
@@ -89,13 +94,13 @@ BOOST_AUTO_TEST_CASE(growing_list_is_stored_as_deltas) {
   sqlite3_close(db);
   s = open(folder.file());
   for (const auto& was : all)
-    BOOST_TEST_REQUIRE((log_of(s->load(key, was->id, layout)->point) == log_of(was)));
+    BOOST_TEST_REQUIRE((log_of(s->load(key, was->id, layout)->checkpoint) == log_of(was)));
   BOOST_TEST(log_of(all.back()).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(super_step_is_one_row_batch_one_transaction) {
   const auto folder = temporary_folder{};
-  auto options = ss::sqlite_saver_options{};
+  auto options = ss::sqlite_checkpointer_options{};
   options.task_flush_delay = std::chrono::hours{1}; // no separate records, however slow the machine
   auto s = open(folder.file(), true, options);
   const auto layout = usual_layout();
@@ -112,8 +117,8 @@ BOOST_AUTO_TEST_CASE(super_step_is_one_row_batch_one_transaction) {
   }
   for (auto t = 0; t < threads; ++t)
     wait_until_saved(*s, {"t" + std::to_string(t), ""});
-  BOOST_TEST(s->written().rows == 5U * threads);
-  BOOST_TEST(s->written().transactions < s->written().rows / 2);
+  BOOST_TEST(written(*s).rows == 5U * threads);
+  BOOST_TEST(written(*s).transactions < written(*s).rows / 2);
 }
 
 BOOST_AUTO_TEST_CASE(detects_write_by_another_process) {
@@ -124,18 +129,20 @@ BOOST_AUTO_TEST_CASE(detects_write_by_another_process) {
   auto m = maker{layout};
   const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
   wait_until_saved(*ours);
-  const auto seen = theirs->load(key, "", layout)->point;
+  const auto seen = theirs->load(key, "", layout)->checkpoint;
   (void)m.put(*theirs, 2, seen, {set_n(22)});
   wait_until_saved(*theirs);
   (void)m.put(*ours, 2, first, {set_n(2)}); // not yet aware of the other write
   wait_until_saved(*ours);
-  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, with_code(ss::saver_errc::conflict));
-  BOOST_TEST(n_of(ours->load(key, "", layout)->point) == 22); // the next run sees the stored state
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::conflict));
+  BOOST_TEST(n_of(ours->load(key, "", layout)->checkpoint) ==
+             22); // the next run sees the stored state
   ours->check(key);
-  (void)m.put(*ours, 3, ours->load(key, "", layout)->point, {set_n(3)});
+  (void)m.put(*ours, 3, ours->load(key, "", layout)->checkpoint, {set_n(3)});
   wait_until_saved(*ours);
   ours->check(key);
-  BOOST_TEST(n_of(theirs->load(key, "", layout)->point) == 3);
+  BOOST_TEST(n_of(theirs->load(key, "", layout)->checkpoint) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(detects_deletion_by_another_process) {
@@ -151,7 +158,8 @@ BOOST_AUTO_TEST_CASE(detects_deletion_by_another_process) {
   ours->put_task(key, *first, ended("a", 1)); // the checkpoint is deleted: not stored
   (void)m.put(*ours, 2, first, {set_n(2)});
   wait_until_saved(*ours);
-  BOOST_CHECK_EXCEPTION(ours->check(key), ss::saver_error, with_code(ss::saver_errc::conflict));
+  BOOST_CHECK_EXCEPTION(ours->check(key), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::conflict));
   BOOST_TEST(open(folder.file())->head(key).empty());
 }
 
@@ -161,8 +169,8 @@ BOOST_AUTO_TEST_CASE(detects_write_by_another_run) {
   auto m = maker{usual_layout()};
   const auto first = m.put(*s, 1, nullptr, {set_n(1)});
   (void)m.put(*s, 2, first, {set_n(2)});
-  BOOST_CHECK_EXCEPTION((void)m.put(*s, 2, first, {set_n(3)}), ss::saver_error,
-                        with_code(ss::saver_errc::conflict));
+  BOOST_CHECK_EXCEPTION((void)m.put(*s, 2, first, {set_n(3)}), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::conflict));
 }
 
 BOOST_AUTO_TEST_CASE(value_without_stored_form_is_refused) {
@@ -172,16 +180,17 @@ BOOST_AUTO_TEST_CASE(value_without_stored_form_is_refused) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   const auto layout = test_layout{}.last<opaque>("o").done();
-  BOOST_CHECK_EXCEPTION((void)maker{layout}.put(*s, 1, nullptr, {}), ss::saver_error,
-                        [](const ss::saver_error& e) {
-                          return has_code(e, ss::saver_errc::not_storable) &&
+  BOOST_CHECK_EXCEPTION((void)maker{layout}.put(*s, 1, nullptr, {}), ss::checkpoint_error,
+                        [](const ss::checkpoint_error& e) {
+                          return has_code(e, ss::checkpoint_errc::not_storable) &&
                                  std::string{e.what()}.find("'o'") != std::string::npos;
                         });
 }
 
 BOOST_AUTO_TEST_CASE(path_that_is_not_a_file_is_refused) {
   for (const auto* path : {"", ":memory:", "file:threads.db?mode=memory"}) {
-    BOOST_CHECK_EXCEPTION((void)open(path), ss::saver_error, with_code(ss::saver_errc::failed));
+    BOOST_CHECK_EXCEPTION((void)open(path), ss::checkpoint_error,
+                          with_code(ss::checkpoint_errc::failed));
     BOOST_TEST(!std::filesystem::exists(std::string{path} + "-lease"));
   }
 }
@@ -212,15 +221,15 @@ BOOST_AUTO_TEST_CASE(version_1_file_is_migrated_and_resumed) {
   s = open(folder.file());
   BOOST_TEST(ask_sql(folder.file(), "PRAGMA user_version") == 3);
   const auto back = *s->load(key, "", layout);
-  BOOST_TEST((log_of(back.point) == log_type{"one", "two"} && back.tasks.size() == 1));
+  BOOST_TEST((log_of(back.checkpoint) == log_type{"one", "two"} && back.tasks.size() == 1));
   BOOST_TEST(s->list(key, {}, layout).size() == 2U);
-  (void)m.put(*s, 3, back.point, {add_log({"three"})});
+  (void)m.put(*s, 3, back.checkpoint, {add_log({"three"})});
   s->put_effect(key.thread_id, "e", ss::effect_record{true, "done"}); // version 1 had no effects
   wait_until_saved(*s);
   s->check(key);
   BOOST_TEST(s->find_effect(key.thread_id, "e").value().result == "done");
   s.reset();
-  BOOST_TEST((log_of(open(folder.file())->load(key, "", layout)->point) ==
+  BOOST_TEST((log_of(open(folder.file())->load(key, "", layout)->checkpoint) ==
               log_type{"one", "two", "three"}));
   BOOST_TEST(ss::sqlite_store{folder.file()}.get({"u"}, "k").value().at("x") == 1);
 }
@@ -230,24 +239,24 @@ BOOST_AUTO_TEST_CASE(newer_and_foreign_files_are_not_changed) {
   (void)open(folder.file());
   run_sql(folder.file(), "PRAGMA user_version = 99");
   const auto before = bytes_of(folder.file());
-  BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error,
-                        with_code(ss::saver_errc::newer_format));
+  BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::newer_format));
   BOOST_TEST((bytes_of(folder.file()) == before));
   run_sql(folder.file("other"), "CREATE TABLE mine (x)");
-  BOOST_CHECK_EXCEPTION((void)open(folder.file("other")), ss::saver_error,
-                        with_code(ss::saver_errc::corrupt));
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("other")), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::corrupt));
   std::ofstream{folder.file("text")} << std::string(5'000, 'x');
-  BOOST_CHECK_EXCEPTION((void)open(folder.file("text")), ss::saver_error,
-                        with_code(ss::saver_errc::corrupt));
-  BOOST_CHECK_EXCEPTION((void)open(folder.file("no/folder/here")), ss::saver_error,
-                        with_code(ss::saver_errc::failed));
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("text")), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::corrupt));
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("no/folder/here")), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::failed));
 }
 
 /// A concurrent open must see either no file or a complete one, never one that is being created.
 BOOST_AUTO_TEST_CASE(new_file_can_be_opened_concurrently) {
   const auto folder = temporary_folder{};
   for (auto i = 0; i < 50; ++i) {
-    auto all = std::vector<std::future<std::unique_ptr<ss::sqlite_saver>>>{};
+    auto all = std::vector<std::future<std::shared_ptr<ss::checkpointer>>>{};
     for (auto t = 0; t < 4; ++t)
       all.push_back(std::async(std::launch::async,
                                [path = folder.file(std::to_string(i))] { return open(path); }));
@@ -267,9 +276,9 @@ BOOST_AUTO_TEST_CASE(damaged_row_is_reported_others_load) {
   run_sql(folder.file(),
           "UPDATE points SET row = replace(row, 'second', 'SECOND') WHERE id = '" + id_of(2) + "'");
   s = open(folder.file());
-  BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::saver_error,
-                        with_code(ss::saver_errc::corrupt));
-  BOOST_TEST((log_of(s->load(key, id_of(1), layout)->point) == log_type{"first"}));
+  BOOST_CHECK_EXCEPTION((void)s->load(key, "", layout), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::corrupt));
+  BOOST_TEST((log_of(s->load(key, id_of(1), layout)->checkpoint) == log_type{"first"}));
 }
 
 BOOST_AUTO_TEST_CASE(prune_keeps_remaining_checkpoints_resumable) {
@@ -294,14 +303,14 @@ BOOST_AUTO_TEST_CASE(prune_keeps_remaining_checkpoints_resumable) {
   for (auto i = 0; i < 2; ++i) {
     BOOST_TEST(s->list(key, {}, layout).size() == 3U);
     const auto head = *s->load(key, "", layout);
-    BOOST_TEST((log_of(head.point) == lines && head.tasks.size() == 1));
-    BOOST_TEST((log_of(s->load(key, id_of(18), layout)->point).size() == 18));
+    BOOST_TEST((log_of(head.checkpoint) == lines && head.tasks.size() == 1));
+    BOOST_TEST((log_of(s->load(key, id_of(18), layout)->checkpoint).size() == 18));
     s = open(folder.file());
   }
   (void)s->load(key, "", layout);
   (void)m.put(*s, 21, at, {add_log({"21"})});
   s = open(folder.file());
-  BOOST_TEST(log_of(s->load(key, "", layout)->point).size() == 21U);
+  BOOST_TEST(log_of(s->load(key, "", layout)->checkpoint).size() == 21U);
 }
 
 BOOST_AUTO_TEST_CASE(threads_can_be_inspected_without_graph) {
@@ -323,7 +332,7 @@ BOOST_AUTO_TEST_CASE(threads_can_be_inspected_without_graph) {
   BOOST_TEST(s->history(key, {}).size() == 2U);
   s->import_thread("copy", ss::cut_thread(s->export_thread("t"), id_of(1)));
   BOOST_TEST(s->show({"copy", ""})->at("values").at("n") == 1);
-  BOOST_CHECK_THROW((void)ss::cut_thread(s->export_thread("t"), "77"), ss::saver_error);
+  BOOST_CHECK_THROW((void)ss::cut_thread(s->export_thread("t"), "77"), ss::checkpoint_error);
 }
 
 BOOST_AUTO_TEST_CASE(destructor_writes_queued_checkpoints) {
@@ -333,22 +342,22 @@ BOOST_AUTO_TEST_CASE(destructor_writes_queued_checkpoints) {
   put_one_and_its_task(*s, layout);
   s.reset();
   const auto back = *open(folder.file())->load(key, "", layout);
-  BOOST_TEST((n_of(back.point) == 1 && back.tasks.size() == 1));
+  BOOST_TEST((n_of(back.checkpoint) == 1 && back.tasks.size() == 1));
 }
 
 namespace {
 
 using lent = ss::result<ss::lease_ptr>;
 
-std::future<lent> take(ss::saver& from, const std::string& thread, ss::when_in_use choice) {
+std::future<lent> take(ss::checkpointer& from, const std::string& thread, ss::busy_policy choice) {
   auto given = std::make_shared<std::promise<lent>>();
   from.take(thread, choice, [given](lent l) { given->set_value(std::move(l)); });
   return given->get_future();
 }
 
-bool is_refused(ss::saver& to, const std::string& thread = "t") {
-  const auto got = take(to, thread, ss::when_in_use::refuse).get();
-  return !got && got.error().code == ss::saver_errc::in_use;
+bool is_refused(ss::checkpointer& to, const std::string& thread = "t") {
+  const auto got = take(to, thread, ss::busy_policy::refuse).get();
+  return !got && got.error().code == ss::checkpoint_errc::in_use;
 }
 
 } // namespace
@@ -357,22 +366,22 @@ BOOST_AUTO_TEST_CASE(lease_is_exclusive_among_processes) {
   const auto folder = temporary_folder{};
   auto ours = open(folder.file());
   auto theirs = open(folder.file()); // as another process would
-  auto first = take(*ours, "t", ss::when_in_use::wait).get();
+  auto first = take(*ours, "t", ss::busy_policy::wait).get();
   BOOST_TEST((first.has_value() && (*first)->is_held()));
-  const auto refused = take(*theirs, "t", ss::when_in_use::refuse).get();
-  BOOST_TEST((refused.error().code == ss::saver_errc::in_use));
-  BOOST_TEST(take(*theirs, "u", ss::when_in_use::refuse).get().has_value());
-  BOOST_TEST(take(*theirs, "t", ss::when_in_use::take_over).get().has_value());
-  auto waiting = take(*theirs, "t", ss::when_in_use::wait);
+  const auto refused = take(*theirs, "t", ss::busy_policy::refuse).get();
+  BOOST_TEST((refused.error().code == ss::checkpoint_errc::in_use));
+  BOOST_TEST(take(*theirs, "u", ss::busy_policy::refuse).get().has_value());
+  BOOST_TEST(take(*theirs, "t", ss::busy_policy::take_over).get().has_value());
+  auto waiting = take(*theirs, "t", ss::busy_policy::wait);
   BOOST_TEST((waiting.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
   first = ss::lease_ptr{};
   auto second = waiting.get();
   BOOST_TEST(second.has_value());
   // Closing the checkpointer reports an error to runs that still wait for a lease.
-  auto late = take(*ours, "t", ss::when_in_use::wait);
+  auto late = take(*ours, "t", ss::busy_policy::wait);
   ours.reset();
   const auto got = late.get();
-  BOOST_TEST((!got && got.error().code == ss::saver_errc::in_use));
+  BOOST_TEST((!got && got.error().code == ss::checkpoint_errc::in_use));
 }
 
 BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
@@ -380,17 +389,17 @@ BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
   const auto third = open(folder.file());
-  auto first = take(*ours, "t", ss::when_in_use::wait).get().value();
-  const auto other = take(*ours, "u", ss::when_in_use::wait).get().value();
-  auto second = take(*theirs, "t", ss::when_in_use::take_over).get().value();
+  auto first = take(*ours, "t", ss::busy_policy::wait).get().value();
+  const auto other = take(*ours, "u", ss::busy_policy::wait).get().value();
+  auto second = take(*theirs, "t", ss::busy_policy::take_over).get().value();
   BOOST_TEST((!first->is_held() && second->is_held() && other->is_held()));
   BOOST_TEST(is_refused(*third));
   first.reset(); // an expired lease: must not release the thread
   BOOST_TEST((is_refused(*third) && is_refused(*ours) && second->is_held()));
-  auto back = take(*ours, "t", ss::when_in_use::take_over).get().value();
+  auto back = take(*ours, "t", ss::busy_policy::take_over).get().value();
   BOOST_TEST((!second->is_held() && back->is_held()));
   second.reset();
-  auto waiting = take(*third, "t", ss::when_in_use::wait);
+  auto waiting = take(*third, "t", ss::busy_policy::wait);
   BOOST_TEST((waiting.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
   back.reset();
   BOOST_TEST(waiting.get().value()->is_held());
@@ -401,9 +410,9 @@ BOOST_AUTO_TEST_CASE(repeated_take_over_gets_thread_back) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
-  const auto first = take(*ours, "t", ss::when_in_use::wait).get().value();
-  const auto second = take(*theirs, "t", ss::when_in_use::take_over).get().value();
-  const auto third = take(*ours, "t", ss::when_in_use::take_over).get().value();
+  const auto first = take(*ours, "t", ss::busy_policy::wait).get().value();
+  const auto second = take(*theirs, "t", ss::busy_policy::take_over).get().value();
+  const auto third = take(*ours, "t", ss::busy_policy::take_over).get().value();
   BOOST_TEST((!first->is_held() && !second->is_held() && third->is_held()));
 }
 
@@ -412,7 +421,7 @@ BOOST_AUTO_TEST_CASE(symbolic_link_shares_leases) {
   const auto ours = open(folder.file());
   std::filesystem::create_symlink(folder.file(), folder.file("link"));
   const auto theirs = open(folder.file("link"));
-  const auto held = take(*ours, "t", ss::when_in_use::wait).get().value();
+  const auto held = take(*ours, "t", ss::busy_policy::wait).get().value();
   BOOST_TEST(is_refused(*theirs));
   BOOST_TEST(!is_refused(*theirs, "u"));
 }
@@ -420,7 +429,7 @@ BOOST_AUTO_TEST_CASE(symbolic_link_shares_leases) {
 BOOST_AUTO_TEST_CASE(encrypted_rows_need_their_key) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto options = ss::sqlite_saver_options{};
+  auto options = ss::sqlite_checkpointer_options{};
   options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
   {
     auto s = open(folder.file(), false, options);
@@ -431,44 +440,45 @@ BOOST_AUTO_TEST_CASE(encrypted_rows_need_their_key) {
   }
   BOOST_TEST(bytes_of(folder.file()).find("secret") == std::string::npos);
   auto s = open(folder.file(), false, options);
-  BOOST_TEST((log_of(s->load(key, "", layout)->point) == log_type{"a secret"}));
+  BOOST_TEST((log_of(s->load(key, "", layout)->checkpoint) == log_type{"a secret"}));
   BOOST_TEST(s->load(key, "", layout)->tasks.at(0).task == "secret task");
   BOOST_TEST(s->find_effect("t", "effect")->result == "secret result");
   // Exported threads are not encrypted.
   BOOST_TEST(s->export_thread("t").find("a secret") != std::string::npos);
   s.reset();
-  const auto wrong = with_code(ss::saver_errc::wrong_key);
+  const auto wrong = with_code(ss::checkpoint_errc::wrong_key);
   options.encryption_key.back() = 'x';
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), false, options), ss::saver_error, wrong);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), false, options), ss::checkpoint_error, wrong);
   options.encryption_key = "short";
-  BOOST_CHECK_EXCEPTION((void)open(folder.file(), false, options), ss::saver_error, wrong);
-  BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::saver_error, wrong);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file(), false, options), ss::checkpoint_error, wrong);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file()), ss::checkpoint_error, wrong);
   (void)maker{layout}.put(*open(folder.file("plain")), 1, nullptr, {});
   options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
-  BOOST_CHECK_EXCEPTION((void)open(folder.file("plain"), false, options), ss::saver_error, wrong);
+  BOOST_CHECK_EXCEPTION((void)open(folder.file("plain"), false, options), ss::checkpoint_error,
+                        wrong);
 }
 
 BOOST_AUTO_TEST_CASE(file_is_refused_to_another_owner) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  const auto refused = with_code(ss::saver_errc::wrong_owner);
+  const auto refused = with_code(ss::checkpoint_errc::wrong_owner);
   const auto open_as = [&](const std::string& name, const char* owner) {
-    auto options = ss::sqlite_saver_options{};
+    auto options = ss::sqlite_checkpointer_options{};
     options.owner = owner;
     return open(folder.file(name), false, options);
   };
   (void)open_as("owned", "job 1"); // the owner is recorded in an empty file too
   BOOST_TEST(ss::sqlite_owner(folder.file("owned")).value() == "job 1");
   for (const auto* other : {"job 2", "job", "job 11", ""})
-    BOOST_CHECK_EXCEPTION((void)open_as("owned", other), ss::saver_error, refused);
+    BOOST_CHECK_EXCEPTION((void)open_as("owned", other), ss::checkpoint_error, refused);
   (void)maker{layout}.put(*open_as("owned", "job 1"), 1, nullptr, {});
   BOOST_TEST(open(folder.file("owned"))->threads().size() ==
              1U); // without an owner, for inspection
-  BOOST_CHECK_EXCEPTION((void)open_as("owned", "job 2"), ss::saver_error, refused);
+  BOOST_CHECK_EXCEPTION((void)open_as("owned", "job 2"), ss::checkpoint_error, refused);
 
   (void)maker{layout}.put(*open_as("chat", ""), 1, nullptr, {});
   BOOST_TEST(!ss::sqlite_owner(folder.file("chat")));
-  BOOST_CHECK_EXCEPTION((void)open_as("chat", "job 1"), ss::saver_error, refused);
+  BOOST_CHECK_EXCEPTION((void)open_as("chat", "job 1"), ss::checkpoint_error, refused);
   BOOST_TEST(open_as("chat", "")->threads().size() == 1U);
   BOOST_TEST(!ss::sqlite_owner(folder.file("missing")));
   BOOST_TEST(!std::filesystem::exists(folder.file("missing")));
@@ -487,7 +497,7 @@ BOOST_AUTO_TEST_CASE(files_have_mode_0600) {
 BOOST_AUTO_TEST_CASE(encrypted_row_is_bound_to_its_place) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
-  auto options = ss::sqlite_saver_options{};
+  auto options = ss::sqlite_checkpointer_options{};
   options.encryption_key = std::string(ss::encryption_key_bytes, 'k');
   auto s = open(folder.file(), false, options);
   s->put_effect("t", "one", ss::effect_record{true, "done"});
@@ -497,16 +507,16 @@ BOOST_AUTO_TEST_CASE(encrypted_row_is_bound_to_its_place) {
           "UPDATE effects SET row = (SELECT row FROM effects WHERE key = 'one'), sum "
           "= (SELECT sum FROM effects WHERE key = 'one') WHERE key = 'two'");
   BOOST_TEST(s->find_effect("t", "one")->result == "done");
-  BOOST_CHECK_EXCEPTION((void)s->find_effect("t", "two"), ss::saver_error,
-                        with_code(ss::saver_errc::corrupt));
+  BOOST_CHECK_EXCEPTION((void)s->find_effect("t", "two"), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::corrupt));
 }
 
 BOOST_AUTO_TEST_CASE(key_from_environment_needs_64_hexadecimal_digits) {
   const auto name = "SUPERSTEP_TEST_KEY";
   BOOST_TEST(ss::encryption_key_from_environment(name).empty());
   ::setenv(name, "00ffA0", 1);
-  BOOST_CHECK_EXCEPTION((void)ss::encryption_key_from_environment(name), ss::saver_error,
-                        with_code(ss::saver_errc::wrong_key));
+  BOOST_CHECK_EXCEPTION((void)ss::encryption_key_from_environment(name), ss::checkpoint_error,
+                        with_code(ss::checkpoint_errc::wrong_key));
   ::setenv(name, (std::string(62, '0') + "fA").c_str(), 1);
   BOOST_TEST(ss::encryption_key_from_environment(name) == std::string(31, '\0') + "\xfa");
   ::unsetenv(name);

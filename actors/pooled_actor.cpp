@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shell.hpp"
+#include "pooled_actor.hpp"
 
 #include "lane.hpp"
 
@@ -28,11 +28,11 @@ caf::mailbox_element* oldest_first(caf::mailbox_element* newest) noexcept {
 
 } // namespace
 
-shell::shell(caf::actor_config& config) : caf::monitorable_actor{config} {
+pooled_actor::pooled_actor(caf::actor_config& config) : caf::monitorable_actor{config} {
   inbox_.try_block();
 }
 
-void shell::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
+void pooled_actor::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
   const auto id = what->mid;
   const auto sender = what->sender;
   switch (inbox_.push_front(std::move(what))) {
@@ -52,7 +52,8 @@ void shell::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
   }
 }
 
-shell::resume_result shell::resume(caf::execution_unit* host, std::size_t throughput) {
+pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
+                                                 std::size_t throughput) {
   for (auto handled = std::size_t{0};;) {
     if (inbox_.closed())
       return done;
@@ -81,7 +82,7 @@ shell::resume_result shell::resume(caf::execution_unit* host, std::size_t throug
   }
 }
 
-void shell::release() {
+void pooled_actor::release() {
   if (inbox_.try_block())
     return;
   // Something came while the lane had the actor: handle it now. The count of its own keeps the
@@ -93,18 +94,18 @@ void shell::release() {
     caf::intrusive_ptr_release(ctrl());
 }
 
-bool shell::is_ours_alone() const noexcept {
+bool pooled_actor::is_ours_alone() const noexcept {
   return !is_dead() && ctrl()->strong_refs == 1 && ctrl()->weak_refs == 1 &&
          attachables_head_ == nullptr;
 }
 
-bool shell::cleanup(caf::error&& reason, caf::execution_unit* host) {
+bool pooled_actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
   if (dead_.exchange(true, std::memory_order_acq_rel))
     return false;
   // The lane hears of it before the mailbox closes: then whoever finds the mailbox closed knows
   // that the lane knows.
-  if (tenant.lane != nullptr)
-    tenant.lane->post_death(tenant);
+  if (assignment.lane != nullptr)
+    assignment.lane->post_death(assignment);
   auto turn_away = [this](caf::mailbox_element* e) {
     auto message = caf::mailbox_element_ptr{e};
     bounce(message);
@@ -113,23 +114,23 @@ bool shell::cleanup(caf::error&& reason, caf::execution_unit* host) {
   return caf::monitorable_actor::cleanup(std::move(reason), host);
 }
 
-void shell::on_destroy() {
-  tenant = {};
+void pooled_actor::on_destroy() {
+  assignment = {};
   cleanup(make_error(caf::exit_reason::unreachable), nullptr);
   caf::monitorable_actor::on_destroy();
 }
 
-void shell::intrusive_ptr_add_ref_impl() {
+void pooled_actor::intrusive_ptr_add_ref_impl() {
   caf::intrusive_ptr_add_ref(ctrl());
 }
-void shell::intrusive_ptr_release_impl() {
+void pooled_actor::intrusive_ptr_release_impl() {
   caf::intrusive_ptr_release(ctrl());
 }
 
-shell_ptr make_shell(caf::actor_system& system) {
+pooled_actor_ptr make_pooled_actor(caf::actor_system& system) {
   auto config = caf::actor_config{};
-  return caf::make_actor<shell, caf::strong_actor_ptr>(system.next_actor_id(), system.node(),
-                                                       &system, config);
+  return caf::make_actor<pooled_actor, caf::strong_actor_ptr>(system.next_actor_id(), system.node(),
+                                                              &system, config);
 }
 
 } // namespace superstep

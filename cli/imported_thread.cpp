@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/foreign_thread.hpp"
+#include "cli/imported_thread.hpp"
 
 #include <superstep/checkpoint/thread_import.hpp>
 #include <superstep/messages/message_dict.hpp>
@@ -184,7 +184,7 @@ private:
 
 } // namespace
 
-json::object to_reference_form(const json::object& shown) {
+json::object to_langgraph_form(const json::object& shown) {
   auto values = json::object{};
   if (const auto* held = object_in(shown, "values"))
     values = *held;
@@ -210,7 +210,7 @@ json::object to_reference_form(const json::object& shown) {
   return out;
 }
 
-foreign_thread from_reference_form(std::string_view text) {
+imported_thread from_langgraph_form(std::string_view text) {
   const auto parsed = parse_json(text);
   if (!parsed)
     throw std::runtime_error{"the thread is no JSON: " + parsed.error().text};

@@ -20,11 +20,11 @@ namespace superstep {
 class engine_core;
 class lane;
 
-/// What a thread of the crew is at, as the watcher sees it.
+/// The current activity of a pool thread, as the watcher sees it.
 enum class duty : std::uint8_t { idle, lane, body };
 
 /// One thread and what the watcher knows of it.
-class crew_member {
+class worker {
 public:
   std::atomic<duty> at{duty::idle};
 
@@ -32,7 +32,7 @@ public:
   [[nodiscard]] bool is_blocked();
 
 private:
-  friend class crew;
+  friend class thread_pool;
   std::thread thread_;
   std::atomic<int> kernel_id_{0};
   std::atomic<bool> has_clock_{false};
@@ -45,12 +45,12 @@ private:
 /// An order that finds no idle thread starts one, up to a bound. Threads that were not needed for
 /// `idle_time` end. The watcher decides how many threads run jobs at the same time: bodies that use
 /// the CPU count against the number of workers, blocked bodies do not.
-class crew {
+class thread_pool {
 public:
-  crew(engine_core& core, std::size_t threads_max, std::size_t burners_max,
-       std::chrono::milliseconds idle_time);
-  crew(const crew&) = delete;
-  crew& operator=(const crew&) = delete;
+  thread_pool(engine_core& core, std::size_t threads_max, std::size_t burners_max,
+              std::chrono::milliseconds idle_time);
+  thread_pool(const thread_pool&) = delete;
+  thread_pool& operator=(const thread_pool&) = delete;
 
   /// Gives a lane to a free thread. False when there is none and none can be started.
   [[nodiscard]] bool can_serve();
@@ -69,7 +69,7 @@ public:
   /// Whether there is anything the watcher should look after.
   [[nodiscard]] bool is_busy();
 
-  /// No more orders; waits for the threads to come home. Those that do not in time are left behind,
+  /// No more orders; waits for the threads to return. Those that do not in time are left behind,
   /// and keep the core alive. Afterwards nothing is called back any more.
   void stop(std::chrono::milliseconds grace);
 
@@ -83,11 +83,11 @@ private:
   [[nodiscard]] bool start_member();   // with mutex_ held
   [[nodiscard]] bool give_jobs_order(); // with mutex_ held
   [[nodiscard]] bool may_grow() const noexcept; // with mutex_ held
-  void work(crew_member& self);
-  void run_jobs(crew_member& self);
+  void work(worker& self);
+  void run_jobs(worker& self);
   void answer_refused(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool is_surplus() const noexcept;  // with mutex_ held
-  void retire(crew_member& self, std::unique_lock<std::mutex>& lock);
+  void retire(worker& self, std::unique_lock<std::mutex>& lock);
   void find_surplus();                             // with mutex_ held
   [[nodiscard]] call* next_job();
 
@@ -98,7 +98,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::unique_ptr<crew_member>> members_;
+  std::vector<std::unique_ptr<worker>> members_;
   std::deque<order> orders_;
   std::deque<call*> jobs_;  // bounded by the calls alive
   std::deque<run_request> refused_; // bounded by what was submitted before the lanes were closed
@@ -108,7 +108,7 @@ private:
   std::chrono::steady_clock::time_point idle_since_{};
   std::thread retired_; // the thread that ended last; the next one that ends joins it
   std::size_t at_jobs_ = 0; // threads in run_jobs(), or ordered to
-  std::size_t home_ = 0;    // threads that have ended
+  std::size_t ended_ = 0;   // threads that have ended
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;

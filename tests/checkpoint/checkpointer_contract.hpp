@@ -3,8 +3,8 @@
 
 #include "checkpoint/test_checkpoints.hpp"
 
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/restored_error.hpp>
-#include <superstep/checkpoint/saver.hpp>
 #include <superstep/checkpoint/thread_import.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -19,18 +19,19 @@
 #include <utility>
 #include <vector>
 
-// The contract of superstep::saver as tests. To run them on another implementation, write a type
-// with
-//   superstep::saver& get();   returns the checkpointer
+// The contract of superstep::checkpointer as tests. To run them on another implementation, write a
+// type with
+//   superstep::checkpointer& get();   returns the checkpointer
 //   void reopen();             destroys it and opens it again on the same storage, if it has any
-// and BOOST_AUTO_TEST_CASE_TEMPLATEs that call the functions of saver_contract with that type; see
-// saver_test.cpp.
-namespace saver_contract {
+// and BOOST_AUTO_TEST_CASE_TEMPLATEs that call the functions of checkpointer_contract with that
+// type; see checkpointer_test.cpp.
+namespace checkpointer_contract {
 
-inline std::string ids(ss::saver& s, const ss::layout_ptr& as, const ss::checkpoint_query& query) {
+inline std::string ids(ss::checkpointer& s, const ss::layout_ptr& as,
+                       const ss::checkpoint_query& query) {
   auto out = std::string{};
   for (const auto& c : s.list(key, query, as))
-    out += c.point->id.back();
+    out += c.checkpoint->id.back();
   return out;
 }
 
@@ -41,7 +42,7 @@ inline ss::task_record ended(std::string task, std::uint32_t target) {
   return out;
 }
 
-inline bool has_code(const ss::saver_error& e, ss::saver_errc code) {
+inline bool has_code(const ss::checkpoint_error& e, ss::checkpoint_errc code) {
   BOOST_TEST_MESSAGE(e.what());
   return e.code() == make_error_code(code);
 }
@@ -56,8 +57,8 @@ void newest_checkpoint_has_largest_id(Place& place) {
   (void)m.put(place.get(), 2, first, {set_n(2)});
   place.reopen();
   BOOST_TEST(place.get().head(key) == id_of(2));
-  BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 2);
-  BOOST_TEST(n_of(place.get().load(key, id_of(1), layout)->point) == 1);
+  BOOST_TEST(n_of(place.get().load(key, "", layout)->checkpoint) == 2);
+  BOOST_TEST(n_of(place.get().load(key, id_of(1), layout)->checkpoint) == 1);
   BOOST_TEST(!place.get().load(key, id_of(3), layout));
 }
 
@@ -71,14 +72,14 @@ void put_now_stores_like_put(Place& place) {
   place.reopen();
   const auto back = place.get().load(key, "", usual_layout());
   BOOST_REQUIRE(back);
-  BOOST_TEST(back->point->id == id_of(2));
-  BOOST_TEST(n_of(back->point) == 1);
-  BOOST_TEST((log_of(back->point) == log_type{"a", "b"}));
+  BOOST_TEST(back->checkpoint->id == id_of(2));
+  BOOST_TEST(n_of(back->checkpoint) == 1);
+  BOOST_TEST((log_of(back->checkpoint) == log_type{"a", "b"}));
   BOOST_TEST(back->tasks.size() == 1U);
 }
 
 /// Waits until all writes of a thread are saved.
-inline void settle(ss::saver& s, const ss::thread_key& of = key) {
+inline void settle(ss::checkpointer& s, const ss::thread_key& of = key) {
   auto over = std::promise<void>{};
   if (s.when_saved(of, [&over] { over.set_value(); }))
     over.get_future().get();
@@ -108,10 +109,10 @@ void list_filters_by_metadata(Place& place) {
     return ids(place.get(), usual_layout(), query);
   };
   const auto back = place.get().load(key, id_of(3), usual_layout());
-  BOOST_REQUIRE(back->point->metadata);
-  BOOST_TEST(
-      (*back->point->metadata == json::object{{"run_id", "late"}, {"n", 3}, {"is_odd", true}}));
-  BOOST_TEST(!place.get().load(key, "", usual_layout())->point->metadata);
+  BOOST_REQUIRE(back->checkpoint->metadata);
+  BOOST_TEST((*back->checkpoint->metadata ==
+              json::object{{"run_id", "late"}, {"n", 3}, {"is_odd", true}}));
+  BOOST_TEST(!place.get().load(key, "", usual_layout())->checkpoint->metadata);
   BOOST_TEST(found({}) == "54321");
   BOOST_TEST(found({{"run_id", "early"}}) == "21");
   BOOST_TEST(found({{"run_id", "early"}, {"is_odd", true}}) == "1");
@@ -143,11 +144,11 @@ void delete_runs_deletes_only_their_checkpoints(Place& place) {
   BOOST_TEST(place.get().delete_runs({}) == 0U);
   BOOST_TEST(place.get().delete_runs({"nobody"}) == 0U);
   auto lent = std::promise<ss::result<ss::lease_ptr>>{};
-  place.get().take("t", ss::when_in_use::refuse, [&](auto got) { lent.set_value(std::move(got)); });
+  place.get().take("t", ss::busy_policy::refuse, [&](auto got) { lent.set_value(std::move(got)); });
   {
     const auto lease = *lent.get_future().get();
-    BOOST_CHECK_EXCEPTION((void)place.get().delete_runs({"b"}), ss::saver_error,
-                          [](const auto& e) { return has_code(e, ss::saver_errc::in_use); });
+    BOOST_CHECK_EXCEPTION((void)place.get().delete_runs({"b"}), ss::checkpoint_error,
+                          [](const auto& e) { return has_code(e, ss::checkpoint_errc::in_use); });
     BOOST_TEST(ids(place.get(), usual_layout(), {}) == "4321");
   }
   lent = {};
@@ -158,15 +159,15 @@ void delete_runs_deletes_only_their_checkpoints(Place& place) {
   BOOST_TEST(place.get().head(below).empty());
   BOOST_TEST(place.get().head(lasting) == id_of(1));
   const auto back = place.get().load(key, "", usual_layout());
-  BOOST_TEST((log_of(back->point) == log_type{"a", "b", "b", "c"}));
-  BOOST_TEST(n_of(back->point) == 4);
+  BOOST_TEST((log_of(back->checkpoint) == log_type{"a", "b", "b", "c"}));
+  BOOST_TEST(n_of(back->checkpoint) == 4);
   BOOST_TEST(back->tasks.size() == 1U);
   BOOST_TEST(place.get().load(key, id_of(1), usual_layout())->tasks.size() == 1U);
-  (void)maker{usual_layout()}.put(place.get(), 5, back->point, {set_n(5)}); // it goes on
+  (void)maker{usual_layout()}.put(place.get(), 5, back->checkpoint, {set_n(5)}); // it continues
   settle(place.get());
   place.get().check(key);
   place.reopen();
-  BOOST_TEST(n_of(place.get().load(key, "", usual_layout())->point) == 5);
+  BOOST_TEST(n_of(place.get().load(key, "", usual_layout())->checkpoint) == 5);
 }
 
 template <class Place>
@@ -186,12 +187,12 @@ void list_is_newest_first_and_filters_before_limit(Place& place) {
   BOOST_TEST(ids(s, layout, {{}, {}, 1, 0}) == "2");
   auto all = std::string{};
   for (const auto& c : s.list(key, {}, layout))
-    all += std::to_string(n_of(c.point));
+    all += std::to_string(n_of(c.checkpoint));
   BOOST_TEST(all == "4321");
 }
 
 /// Puts one checkpoint and the record of one task that follows it.
-inline void put_one_and_its_task(ss::saver& s, const ss::layout_ptr& layout) {
+inline void put_one_and_its_task(ss::checkpointer& s, const ss::layout_ptr& layout) {
   (void)maker{layout}.put(s, 1, nullptr, {set_n(1)});
   s.put_task(key, named(1, layout), ended("a", 1));
 }
@@ -200,10 +201,10 @@ template <class Place>
 void task_records_merge_and_keep_first_output(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(1)});
-  auto asked = ss::task_record{};
-  asked.task = "a";
-  asked.asked.emplace().push_back({"id", "why?"});
-  place.get().put_task(key, named(1, layout), asked);
+  auto record = ss::task_record{};
+  record.task = "a";
+  record.interrupts.emplace().push_back({"id", "why?"});
+  place.get().put_task(key, named(1, layout), record);
   place.reopen();
   (void)place.get().load(key, "", layout); // a run loads the thread before it writes
   place.get().put_task(key, named(1, layout), ended("a", 1));
@@ -212,7 +213,7 @@ void task_records_merge_and_keep_first_output(Place& place) {
   const std::vector<ss::task_record> tasks = place.get().load(key, "", layout)->tasks;
   BOOST_REQUIRE(tasks.size() == 1U);
   BOOST_TEST(tasks[0].output->targets.at(0) == 1U);
-  BOOST_TEST(tasks[0].asked->at(0).id == "id");
+  BOOST_TEST(tasks[0].interrupts->at(0).id == "id");
 }
 
 template <class Place>
@@ -262,7 +263,7 @@ void delete_thread_deletes_its_subgraphs_only(Place& place) {
   BOOST_TEST(place.get().head(sub).empty());
   BOOST_TEST(place.get().head(other) == id_of(1));
   (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(5)}); // the id can be used again
-  BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 5);
+  BOOST_TEST(n_of(place.get().load(key, "", layout)->checkpoint) == 5);
 }
 
 template <class Place>
@@ -290,7 +291,7 @@ void load_restores_all_members(Place& place) {
   at.versions.join[0] = 6;
   place.get().put(key, point);
   place.reopen();
-  const ss::checkpoint_ptr back = place.get().load(key, "", layout)->point;
+  const ss::checkpoint_ptr back = place.get().load(key, "", layout)->checkpoint;
   BOOST_TEST((back->source == point->source && back->step == -1 && back->parent.empty()));
   BOOST_TEST((*held<std::optional<point_2d>>(back, 3) == point_2d{3, "three"}));
   BOOST_TEST(held<std::optional<json::value>>(back, 2)->is_null());
@@ -329,13 +330,13 @@ void list_restores_all_states_of_long_thread(Place& place) {
   const std::vector<ss::saved_checkpoint> all = place.get().list(key, {}, layout);
   BOOST_REQUIRE(all.size() == made.size());
   for (auto i = std::size_t{0}; i < made.size(); ++i) {
-    const auto& back = all[made.size() - 1 - i].point;
+    const auto& back = all[made.size() - 1 - i].checkpoint;
     BOOST_TEST(n_of(back) == n_of(made[i]));
     BOOST_TEST((log_of(back) == log_of(made[i])));
     BOOST_TEST((held<std::optional<json::value>>(back, 2) ==
                 held<std::optional<json::value>>(made[i], 2)));
   }
-  BOOST_TEST((log_of(place.get().load(key, id_of(77), layout)->point) == log_of(made[76])));
+  BOOST_TEST((log_of(place.get().load(key, id_of(77), layout)->checkpoint) == log_of(made[76])));
 }
 
 template <class Place>
@@ -345,15 +346,15 @@ void branches_have_separate_states(Place& place) {
   const auto first = m.put(place.get(), 1, nullptr, {add_log({"one"})});
   const auto second = m.put(place.get(), 2, first, {add_log({"two"})});
   place.reopen();
-  const auto old = place.get().load(key, id_of(1), layout)->point;
+  const auto old = place.get().load(key, id_of(1), layout)->checkpoint;
   const auto third = m.put(place.get(), 3, old, {add_log({"three"})});
   place.get().put_task(key, named(3, layout), ended("a", 0));
   const auto fourth = m.put(place.get(), 4, third, {add_log({"four"})});
   place.reopen();
   auto& s = place.get();
-  BOOST_TEST((log_of(s.load(key, "", layout)->point) == log_type{"one", "three", "four"}));
-  BOOST_TEST((log_of(s.load(key, second->id, layout)->point) == log_type{"one", "two"}));
-  BOOST_TEST(s.load(key, "", layout)->point->parent == third->id);
+  BOOST_TEST((log_of(s.load(key, "", layout)->checkpoint) == log_type{"one", "three", "four"}));
+  BOOST_TEST((log_of(s.load(key, second->id, layout)->checkpoint) == log_type{"one", "two"}));
+  BOOST_TEST(s.load(key, "", layout)->checkpoint->parent == third->id);
   BOOST_TEST(s.load(key, fourth->parent, layout)->tasks.size() == 1U);
 }
 
@@ -362,14 +363,14 @@ void load_matches_added_and_removed_channels(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3), add_log({"x"})});
   place.reopen();
   const auto changed = test_layout{}.last<int>("fresh").log("log").last<int>("n").done();
-  ss::checkpoint_ptr back = place.get().load(key, "", changed)->point;
+  ss::checkpoint_ptr back = place.get().load(key, "", changed)->checkpoint;
   BOOST_TEST((!held<std::optional<int>>(back, 0) && held<std::optional<int>>(back, 2) == 3));
   BOOST_TEST((held<log_type>(back, 1) == log_type{"x"}));
   (void)maker{changed}.put(place.get(), 2, back, {{0, false, ss::value{8}}});
   place.reopen();
-  back = place.get().load(key, "", changed)->point;
+  back = place.get().load(key, "", changed)->checkpoint;
   BOOST_TEST((held<std::optional<int>>(back, 0) == 8 && held<std::optional<int>>(back, 2) == 3));
-  BOOST_TEST(n_of(place.get().load(key, "", usual_layout())->point) == 3);
+  BOOST_TEST(n_of(place.get().load(key, "", usual_layout())->checkpoint) == 3);
 }
 
 template <class Place>
@@ -377,17 +378,18 @@ void load_refuses_or_converts_changed_type(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3)});
   place.reopen();
   const auto text = test_layout{}.last<std::string>("n").done();
-  BOOST_CHECK_EXCEPTION((void)place.get().load(key, "", text), ss::saver_error, [](const auto& e) {
-    const auto what = std::string{e.what()};
-    return has_code(e, ss::saver_errc::type_changed) && what.find("'t'") != what.npos &&
-           what.find("'n'") != what.npos && what.find("text") != what.npos &&
-           what.find("integer") != what.npos;
-  });
+  BOOST_CHECK_EXCEPTION(
+      (void)place.get().load(key, "", text), ss::checkpoint_error, [](const auto& e) {
+        const auto what = std::string{e.what()};
+        return has_code(e, ss::checkpoint_errc::type_changed) && what.find("'t'") != what.npos &&
+               what.find("'n'") != what.npos && what.find("text") != what.npos &&
+               what.find("integer") != what.npos;
+      });
   const auto convert = [](const ss::outdated_value& v) {
     return std::optional{json::value(json::string(ss::to_text(v.held) + " as text"))};
   };
   const auto converted = test_layout{}.last<std::string>("n").convert(convert).done();
-  const ss::checkpoint_ptr back = place.get().load(key, "", converted)->point;
+  const ss::checkpoint_ptr back = place.get().load(key, "", converted)->checkpoint;
   BOOST_TEST(*held<std::optional<std::string>>(back, 0) == "3 as text");
 }
 
@@ -396,7 +398,7 @@ void load_lists_missing_pending_nodes(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
   place.reopen();
   const auto other = test_layout{}.nodes({{"b", nullptr}, {"c", nullptr}}).done();
-  const ss::checkpoint_ptr back = place.get().load(key, "", other)->point;
+  const ss::checkpoint_ptr back = place.get().load(key, "", other)->checkpoint;
   BOOST_TEST((back->lost_nodes == std::vector<std::string>{"a"}));
   BOOST_TEST(back->where.triggered.empty());
 }
@@ -476,8 +478,8 @@ void effect_start_is_recorded_once(Place& place) {
     settle(place.get());
     place.get().check(key);
   };
-  BOOST_CHECK_EXCEPTION(again(), ss::saver_error,
-                        [](const auto& e) { return has_code(e, ss::saver_errc::conflict); });
+  BOOST_CHECK_EXCEPTION(again(), ss::checkpoint_error,
+                        [](const auto& e) { return has_code(e, ss::checkpoint_errc::conflict); });
 }
 
 template <class Place, class Other>
@@ -495,11 +497,11 @@ void import_restores_exported_thread(Place& place, Other& other) {
   other.reopen();
   const auto moved = ss::thread_key{"moved", ""};
   auto& s = other.get();
-  BOOST_TEST((log_of(s.load(moved, "", layout)->point) == log_type{"one", "two"}));
+  BOOST_TEST((log_of(s.load(moved, "", layout)->checkpoint) == log_type{"one", "two"}));
   BOOST_TEST(s.load(moved, id_of(1), layout)->tasks.size() == 1U);
-  BOOST_TEST(n_of(s.load({"moved", "a:x"}, "", layout)->point) == 9);
-  BOOST_CHECK_THROW(s.import_thread("moved", bytes), ss::saver_error);
-  BOOST_CHECK_THROW((void)s.export_thread("nobody"), ss::saver_error);
+  BOOST_TEST(n_of(s.load({"moved", "a:x"}, "", layout)->checkpoint) == 9);
+  BOOST_CHECK_THROW(s.import_thread("moved", bytes), ss::checkpoint_error);
+  BOOST_CHECK_THROW((void)s.export_thread("nobody"), ss::checkpoint_error);
 }
 
 template <class Place>
@@ -509,17 +511,17 @@ void imported_values_take_type_of_channel(Place& place) {
   s.import_thread("t",
                   ss::thread_of_values({{"n", 7}, {"log", {"one", "two"}}, {"gone", true}}, 3));
   place.reopen();
-  const ss::checkpoint_ptr back = place.get().load(key, "", layout)->point;
+  const ss::checkpoint_ptr back = place.get().load(key, "", layout)->checkpoint;
   BOOST_TEST(n_of(back) == 7);
   BOOST_TEST((log_of(back) == log_type{"one", "two"}));
   BOOST_TEST(back->step == 3);
   BOOST_TEST(back->where.triggered.empty());
   (void)maker{layout}.put(place.get(), 2, back, {set_n(8)}); // the thread goes on
   place.reopen();
-  BOOST_TEST(n_of(place.get().load(key, "", layout)->point) == 8);
+  BOOST_TEST(n_of(place.get().load(key, "", layout)->checkpoint) == 8);
   place.get().import_thread("bad", ss::thread_of_values({{"n", "seven"}}));
-  BOOST_CHECK_EXCEPTION((void)place.get().load({"bad", ""}, "", layout), ss::saver_error,
-                        [](const auto& e) { return has_code(e, ss::saver_errc::corrupt); });
+  BOOST_CHECK_EXCEPTION((void)place.get().load({"bad", ""}, "", layout), ss::checkpoint_error,
+                        [](const auto& e) { return has_code(e, ss::checkpoint_errc::corrupt); });
 }
 
 template <class Place>
@@ -532,9 +534,9 @@ void import_refuses_damaged_export(Place& place) {
   newer.replace(newer.find(":1"), 2, ":2");
   for (const auto& bad : {std::string{}, std::string{"{}\n"}, bytes.substr(0, bytes.size() / 2),
                           bytes.substr(0, bytes.size() - 3), flipped, newer})
-    BOOST_CHECK_EXCEPTION(place.get().import_thread("v", bad), ss::saver_error,
-                          [](const auto& e) { return has_code(e, ss::saver_errc::corrupt); });
+    BOOST_CHECK_EXCEPTION(place.get().import_thread("v", bad), ss::checkpoint_error,
+                          [](const auto& e) { return has_code(e, ss::checkpoint_errc::corrupt); });
   BOOST_TEST(place.get().head({"v", ""}).empty());
 }
 
-} // namespace saver_contract
+} // namespace checkpointer_contract

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <superstep/checkpoint/checkpoint.hpp>
+#include <superstep/checkpoint/checkpoint_error.hpp>
 #include <superstep/checkpoint/fwd.hpp>
-#include <superstep/checkpoint/saver_error.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,7 +49,26 @@ struct effect_record {
   friend bool operator==(const effect_record&, const effect_record&) = default;
 };
 
-/// A saver stores the checkpoints of threads. Base class of memory_saver and sqlite_saver.
+/// An overview of one thread in a database.
+struct thread_summary {
+  std::string thread_id;
+  std::int64_t created = 0;     ///< seconds since 1970-01-01 UTC
+  std::int64_t checkpoints = 0; ///< number of checkpoints, including those of subgraphs
+  std::int64_t bytes = 0;       ///< size of their rows
+  std::string head;             ///< id of the outermost graph's newest checkpoint
+};
+
+/// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
+struct prune_options {
+  std::string thread_id;     ///< empty for all threads
+  std::size_t keep_last = 1; ///< newest checkpoints kept in each namespace, with their subgraphs
+  std::chrono::seconds older_than{0}; ///< minimum age of deleted checkpoints; 0 for any age
+  /// Whether a thread whose newest checkpoint is old enough is deleted entirely.
+  bool whole_threads = false;
+};
+
+/// A checkpointer stores the checkpoints of threads. memory_checkpointer() and
+/// sqlite_checkpointer() return implementations.
 ///
 /// Checkpoints are immutable. Records of the tasks that run after a checkpoint are stored under its
 /// id. All writes to one thread become durable in the order of the calls, and are visible at once
@@ -58,29 +79,30 @@ struct effect_record {
 /// dropped. A channel of a different type is refused unless the layout converts it. A pending node
 /// that no longer exists is listed in checkpoint::lost_nodes.
 ///
-/// All functions throw saver_error, whose text states what failed, in which thread, and what is
-/// safe. A write that fails after its call has returned is reported by the next call for the thread
-/// and by check(); the stored thread is not changed by it. tests/checkpoint/saver_contract.hpp
-/// contains this contract as tests, which can be run on any implementation.
+/// All functions throw checkpoint_error, whose text states what failed, in which thread, and what
+/// is safe. A write that fails after its call has returned is reported by the next call for the
+/// thread and by check(); the stored thread is not changed by it.
+/// tests/checkpoint/checkpointer_contract.hpp contains this contract as tests, which can be run on
+/// any implementation.
 /// @par Threads
 /// All members may be called from any thread. One thread id is written by one run at a time.
 /// @par Lifetime
 /// The checkpointer must outlive the runs that use it; runs share its ownership.
-class saver {
+class checkpointer {
 public:
-  saver() = default;
-  saver(const saver&) = delete;
-  saver& operator=(const saver&) = delete;
-  virtual ~saver() = default;
+  checkpointer() = default;
+  checkpointer(const checkpointer&) = delete;
+  checkpointer& operator=(const checkpointer&) = delete;
+  virtual ~checkpointer() = default;
 
   /// Whether values must have a stored form (see stored_form.hpp). If true, compile() refuses a
-  /// graph with a type that has none. False for memory_saver.
+  /// graph with a type that has none. False for memory_checkpointer().
   [[nodiscard]] virtual bool needs_stored_forms() const noexcept { return true; }
 
   /// Loads a checkpoint and the records of the tasks that follow it.
   /// @param id id of the checkpoint; empty for the newest
   /// @return nullopt if there is no such checkpoint
-  /// @throws saver_error{type_changed, node_gone, corrupt, failed}
+  /// @throws checkpoint_error{type_changed, node_gone, corrupt, failed}
   [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                                              const layout_ptr& as) = 0;
   /// Loads the selected checkpoints, newest first.
@@ -89,7 +111,7 @@ public:
   /// Returns the id of the newest checkpoint; empty if there is none.
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   /// Stores a checkpoint. It may become durable later; see when_saved().
-  /// @throws saver_error{not_storable} for a value that cannot be written, {conflict} if a
+  /// @throws checkpoint_error{not_storable} for a value that cannot be written, {conflict} if a
   /// checkpoint
   ///   with this or a later id exists, or the error of an earlier write to the thread
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
@@ -108,8 +130,8 @@ public:
                                                                  std::string_view key);
   /// Stores the record of a side effect, or erases it (nullopt). The start of an effect can be
   /// recorded once: if another run has already recorded it, the write fails with
-  /// saver_errc::conflict. Ordered with all other writes to the thread. The default throws
-  /// saver_error.
+  /// checkpoint_errc::conflict. Ordered with all other writes to the thread. The default throws
+  /// checkpoint_error.
   virtual void put_effect(std::string_view thread_id, std::string_view key,
                           std::optional<effect_record> record);
   /// Deletes a thread with its subgraphs and effect records; does nothing if there is none.
@@ -117,7 +139,7 @@ public:
   /// Deletes the checkpoints, in all threads, whose metadata contains one of these as `run_id`,
   /// with their task records and the subgraphs that belong to them.
   /// @return the number of deleted checkpoints
-  /// @throws saver_error{in_use} if a run holds one of the threads; nothing is deleted then
+  /// @throws checkpoint_error{in_use} if a run holds one of the threads; nothing is deleted then
   virtual std::size_t delete_runs(const std::vector<std::string>& run_ids) = 0;
 
   /// Calls `done` once all earlier writes to the thread are durable or have failed. The call comes
@@ -126,29 +148,53 @@ public:
   [[nodiscard]] virtual bool when_saved(const thread_key&, std::function<void()> /*done*/) {
     return false;
   }
-  /// Throws the saver_error of an earlier write to the thread that failed, if any.
+  /// Throws the checkpoint_error of an earlier write to the thread that failed, if any.
   virtual void check(const thread_key&) {}
 
   /// Returns a thread and its subgraphs as text, which every checkpointer in every process can
   /// import; see docs/checkpoint-format.md, "Exported threads". Effect records are not exported.
-  /// @throws saver_error if there is no such thread
+  /// @throws checkpoint_error if there is no such thread
   [[nodiscard]] virtual std::string export_thread(std::string_view thread_id) = 0;
   /// Adds an exported thread under a new name.
-  /// @throws saver_error if the name is in use, or the bytes are damaged, incomplete or of a newer
-  ///   format; nothing is imported then
+  /// @throws checkpoint_error if the name is in use, or the bytes are damaged, incomplete or of a
+  ///   newer format; nothing is imported then
   virtual void import_thread(std::string_view thread_id, std::string_view bytes) = 0;
 
   /// Acquires the lease on a thread and its subgraphs for one run.
   /// @param done receives the lease, null from implementations without leases, or the error
-  ///   saver_errc::in_use. Called before take() returns, or later by the thread that returns the
-  ///   lease
+  ///   checkpoint_errc::in_use. Called before take() returns, or later by the thread that returns
+  ///   the lease
   ///
   /// Leases do not protect against processes that do not use them: every put() also checks that the
   /// newest stored checkpoint is the one the run knows, and fails with conflict otherwise.
-  virtual void take(const std::string& /*thread_id*/, when_in_use,
+  virtual void take(const std::string& /*thread_id*/, busy_policy,
                     std::function<void(result<lease_ptr>)> done) {
     done(lease_ptr{});
   }
+
+  // Inspection and maintenance. The defaults throw checkpoint_error{failed}: not supported.
+
+  /// Returns threads sorted by id.
+  /// @param after only ids greater than this one; empty for all
+  /// @param limit maximum number
+  [[nodiscard]] virtual std::vector<thread_summary> threads(std::string_view after = {},
+                                                            std::size_t limit = 100);
+  /// Returns a checkpoint as JSON, without the graph that defines its types. Members: `thread`,
+  /// `ns`, `id`, `parent`, `source`, `step`, `graph`, `metadata`, `values`, `next` (node names) and
+  /// `tasks` (stored records, see docs/checkpoint-format.md).
+  /// @param id empty for the newest checkpoint
+  /// @return nullopt if there is no such checkpoint
+  [[nodiscard]] virtual std::optional<json::object> show(const thread_key&,
+                                                         std::string_view id = {});
+  /// Returns the selected checkpoints in the form of show() without `values` and `tasks`, newest
+  /// first.
+  [[nodiscard]] virtual std::vector<json::object> history(const thread_key&,
+                                                          const checkpoint_query&);
+  /// Deletes old checkpoints. All remaining ones can be resumed as before: pending interrupts
+  /// belong to the newest checkpoint, and rows based on a deleted one are first rewritten as whole
+  /// rows. An SQLite file does not shrink; SQLite reuses the space.
+  /// @return the number of deleted checkpoints
+  virtual std::size_t prune(const prune_options&);
 };
 
 } // namespace superstep

@@ -30,11 +30,11 @@ consteval std::uint32_t place_in() {
   return found;
 }
 
-template <class Part, class State>
-consteval bool is_part_of() {
-  if constexpr (described<Part> && described<State> && !std::is_same_v<Part, State>) {
+template <class Projection, class State>
+consteval bool is_projection_of() {
+  if constexpr (described<Projection> && described<State> && !std::is_same_v<Projection, State>) {
     auto all = true;
-    boost::mp11::mp_for_each<fields_of<Part>>(
+    boost::mp11::mp_for_each<fields_of<Projection>>(
         [&](auto d) { all = all && place_in<State, decltype(d)>() != no_field; });
     return all;
   } else {
@@ -46,18 +46,18 @@ consteval bool is_part_of() {
 
 /// A schema of a graph's input or output: a described struct, each field of which is a field of the
 /// state by name and type. A field of the state that neither has is private to the nodes.
-template <class Part, class State>
-concept part_of = detail::is_part_of<Part, State>();
+template <class Projection, class State>
+concept projection_of = detail::is_projection_of<Projection, State>();
 
 /// What a part's fields are in a state.
 ///
-///     auto answer = part<reply>(engine.invoke(graph, question{"…"}));
-template <class Part, class State>
-  requires part_of<Part, std::remove_cvref_t<State>>
-[[nodiscard]] Part part(State&& state) {
+///     auto answer = project<reply>(engine.invoke(graph, question{"…"}));
+template <class Projection, class State>
+  requires projection_of<Projection, std::remove_cvref_t<State>>
+[[nodiscard]] Projection project(State&& state) {
   using whole = std::remove_cvref_t<State>;
-  auto out = Part{};
-  boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
+  auto out = Projection{};
+  boost::mp11::mp_for_each<detail::fields_of<Projection>>([&](auto d) {
     constexpr auto place = detail::place_in<whole, decltype(d)>();
     constexpr auto from = boost::mp11::mp_at_c<detail::fields_of<whole>, place>::pointer;
     out.*d.pointer = std::forward<State>(state).*from;

@@ -9,8 +9,8 @@
 // (is_current).
 #include "exported_thread.hpp"
 #include "pinned_lease.hpp"
+#include "sqlite_file_checkpointer_impl.hpp"
 #include "sqlite_maintenance.hpp"
-#include "sqlite_saver_impl.hpp"
 
 #include <superstep/base/assert.hpp>
 
@@ -47,12 +47,12 @@ void keep_branch_base(namespace_head& head, loaded_checkpoint base_candidate) {
 }
 
 bool is_at(const loaded_checkpoint& p, std::string_view id) noexcept {
-  return p.saved.point && p.saved.point->id == id;
+  return p.saved.checkpoint && p.saved.checkpoint->id == id;
 }
 
 } // namespace
 
-thread_state_ptr& sqlite_saver::impl::state_of(std::string_view thread_id) {
+thread_state_ptr& sqlite_file_checkpointer::impl::state_of(std::string_view thread_id) {
   auto found = threads_.find(thread_id);
   if (found == threads_.end()) {
     if (threads_.size() >= options_.threads_max)
@@ -65,7 +65,7 @@ thread_state_ptr& sqlite_saver::impl::state_of(std::string_view thread_id) {
 }
 
 /// Removes the less recently used half of the threads from the cache, except those in use.
-void sqlite_saver::impl::evict() {
+void sqlite_file_checkpointer::impl::evict() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(threads_, [&](const auto& b) {
     return b.second->last_used < limit && !b.second->failed && is_idle(b.second);
@@ -74,7 +74,7 @@ void sqlite_saver::impl::evict() {
 
 /// Removes the less recently used half of a thread's subgraphs from the cache, except those in use.
 /// They are read from the database when needed again; their next checkpoint is then a whole row.
-void sqlite_saver::impl::evict(thread_state& thread) {
+void sqlite_file_checkpointer::impl::evict(thread_state& thread) {
   auto used = std::vector<std::uint64_t>{};
   for (const auto& [ns, head] : thread.namespaces)
     used.push_back(head->last_used);
@@ -86,7 +86,8 @@ void sqlite_saver::impl::evict(thread_state& thread) {
   });
 }
 
-namespace_head_ptr sqlite_saver::impl::namespace_of(thread_state& thread, const thread_key& key) {
+namespace_head_ptr sqlite_file_checkpointer::impl::namespace_of(thread_state& thread,
+                                                                const thread_key& key) {
   auto found = thread.namespaces.find(key.ns);
   if (found == thread.namespaces.end()) {
     if (thread.namespaces.size() >= namespaces_max)
@@ -100,14 +101,14 @@ namespace_head_ptr sqlite_saver::impl::namespace_of(thread_state& thread, const 
 
 /// Removes the state of a thread with a failed write once no run holds the thread, so that the next
 /// run starts from what the database contains.
-void sqlite_saver::impl::drop_failed_state(const thread_key& key) {
+void sqlite_file_checkpointer::impl::drop_failed_state(const thread_key& key) {
   if (const auto found = threads_.find(key.thread_id); key.ns.empty() && found != threads_.end() &&
                                                        found->second->failed &&
                                                        found->second->leases == 0)
     threads_.erase(found);
 }
 
-lease_ptr sqlite_saver::impl::pin(const std::string& thread_id, lease_ptr own) {
+lease_ptr sqlite_file_checkpointer::impl::pin(const std::string& thread_id, lease_ptr own) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end() && found->second->failed)
     threads_.erase(found); // the failure concerned an earlier run
@@ -120,13 +121,14 @@ lease_ptr sqlite_saver::impl::pin(const std::string& thread_id, lease_ptr own) {
 
 /// Whether the cached newest checkpoint is also the newest in the database. Another process may
 /// have written one.
-bool sqlite_saver::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
-                                    namespace_head& head) {
+bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
+                                                namespace_head& head) {
   if (!head.is_known)
     return false;
   if (thread->saved != thread->enqueued || !head.tasks.empty())
     return true; // writes are pending: the writer will compare with the database
-  const auto known = head.newest.saved.point ? head.newest.saved.point->id : std::string{};
+  const auto known =
+      head.newest.saved.checkpoint ? head.newest.saved.checkpoint->id : std::string{};
   lock.unlock();
   const auto found = reading([&](sqlite_reader& r) { return r.head(head.key); });
   lock.lock();
@@ -136,8 +138,8 @@ bool sqlite_saver::impl::is_current(lock_type& lock, const thread_state_ptr& thr
 /// Caches the newest checkpoint as read from the database. Not if a run of this process has written
 /// or is about to write: its state is newer, and the writer detects a conflict with other
 /// processes.
-void sqlite_saver::impl::adopt_newest(const thread_state& thread, namespace_head& head,
-                                      loaded_checkpoint newest) {
+void sqlite_file_checkpointer::impl::adopt_newest(const thread_state& thread, namespace_head& head,
+                                                  loaded_checkpoint newest) {
   if ((thread.leases > 0 && head.is_written) || thread.saved != thread.enqueued ||
       !head.tasks.empty())
     return;
@@ -145,17 +147,18 @@ void sqlite_saver::impl::adopt_newest(const thread_state& thread, namespace_head
   head.newest = std::move(newest);
 }
 
-std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, std::string_view id,
-                                                         const layout_ptr& as) {
+std::optional<saved_checkpoint> sqlite_file_checkpointer::impl::load(const thread_key& key,
+                                                                     std::string_view id,
+                                                                     const layout_ptr& as) {
   auto lock = std::unique_lock{writer_->mutex()};
   drop_failed_state(key);
   const auto thread = state_of(key.thread_id);
   const auto head = namespace_of(*thread, key);
   if (is_current(lock, thread, *head)) {
-    if (!head->newest.saved.point)
+    if (!head->newest.saved.checkpoint)
       return std::nullopt;
     if (id.empty() || is_at(head->newest, id))
-      if (head->newest.saved.point->layout == as)
+      if (head->newest.saved.checkpoint->layout == as)
         return head->newest.saved;
   }
   writer_->wait_for(lock, thread);
@@ -169,7 +172,7 @@ std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, 
       adopt_newest(*thread, *head, {});
     return std::nullopt;
   }
-  if (found->saved.point->id != newest.id) {
+  if (found->saved.checkpoint->id != newest.id) {
     keep_branch_base(*head, *found);
   } else if (thread->enqueued == enqueued) {
     adopt_newest(*thread, *head, *found);
@@ -177,9 +180,9 @@ std::optional<saved_checkpoint> sqlite_saver::impl::load(const thread_key& key, 
   return std::move(found->saved);
 }
 
-std::vector<saved_checkpoint> sqlite_saver::impl::list(const thread_key& key,
-                                                       const checkpoint_query& query,
-                                                       const layout_ptr& as) {
+std::vector<saved_checkpoint> sqlite_file_checkpointer::impl::list(const thread_key& key,
+                                                                   const checkpoint_query& query,
+                                                                   const layout_ptr& as) {
   wait_for_writes(key.thread_id);
   auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
   if (query.limit == 1 && !out.empty()) { // probably the start of a branch
@@ -190,13 +193,13 @@ std::vector<saved_checkpoint> sqlite_saver::impl::list(const thread_key& key,
   return out;
 }
 
-std::string sqlite_saver::impl::head(const thread_key& key) {
+std::string sqlite_file_checkpointer::impl::head(const thread_key& key) {
   auto lock = std::unique_lock{writer_->mutex()};
   drop_failed_state(key);
   const auto thread = state_of(key.thread_id);
   const auto head = namespace_of(*thread, key);
   if (is_current(lock, thread, *head))
-    return head->newest.saved.point ? head->newest.saved.point->id : std::string{};
+    return head->newest.saved.checkpoint ? head->newest.saved.checkpoint->id : std::string{};
   writer_->wait_for(lock, thread);
   const auto enqueued = thread->enqueued;
   lock.unlock();
@@ -208,23 +211,23 @@ std::string sqlite_saver::impl::head(const thread_key& key) {
 }
 
 /// Returns the checkpoint to which a new one is written as a delta; null if it is written whole.
-const loaded_checkpoint* sqlite_saver::impl::base_for(const namespace_head& head,
-                                                      const checkpoint& point) {
+const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespace_head& head,
+                                                                  const checkpoint& point) {
   const auto* base = static_cast<const loaded_checkpoint*>(nullptr);
   if (is_at(head.newest, point.parent))
     base = &head.newest;
   for (const auto& base_candidate : head.branch_bases)
     if (base == nullptr && is_at(base_candidate, point.parent))
       base = &base_candidate;
-  if (base == nullptr || !base->is_same_layout || base->saved.point->layout != point.layout)
+  if (base == nullptr || !base->is_same_layout || base->saved.checkpoint->layout != point.layout)
     return nullptr;
   return base;
 }
 
 /// Writes the row of a checkpoint: a delta, or a whole row if there is no base or the chain of
 /// deltas is too long.
-void sqlite_saver::impl::write(pending_write& j, const checkpoint& point,
-                               const loaded_checkpoint* base) const {
+void sqlite_file_checkpointer::impl::write(pending_write& j, const checkpoint& point,
+                                           const loaded_checkpoint* base) const {
   const auto is_too_long = [&](std::int64_t whole) {
     return base->chain > chain_factor * whole + chain_min;
   };
@@ -238,22 +241,22 @@ void sqlite_saver::impl::write(pending_write& j, const checkpoint& point,
   if (base == nullptr || is_too_long(base->whole))
     j.whole = j.chain = write_row(nullptr);
   if (base != nullptr && !is_too_long(j.whole)) {
-    j.chain = base->chain + write_row(base->saved.point.get());
-    j.base = base->saved.point->id;
+    j.chain = base->chain + write_row(base->saved.checkpoint.get());
+    j.base = base->saved.checkpoint->id;
   }
   j.header = {point.id, point.parent, point.source, point.step};
   j.is_checkpoint = true;
 }
 
-void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point, bool now) {
+void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr point, bool now) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty() && point->layout);
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
   const auto thread = state_of(key.thread_id);
   const auto head = namespace_of(*thread, key);
   if (thread->failed)
-    throw saver_error{*thread->failed};
-  auto newest = head->newest.saved.point ? head->newest.saved.point->id : std::string{};
+    throw checkpoint_error{*thread->failed};
+  auto newest = head->newest.saved.checkpoint ? head->newest.saved.checkpoint->id : std::string{};
   if (!head->is_known) { // the run has not loaded the thread: compare with the database
     lock.unlock();
     newest = this->head(key);
@@ -269,10 +272,12 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point, bool n
   lock.unlock();
   write(j, *point, base ? &*base : nullptr);
   lock.lock();
-  if (newest >= point->id || (head->newest.saved.point && head->newest.saved.point->id != newest))
-    throw saver_error{make_error_code(saver_errc::conflict),
-                      "thread '" + key.thread_id + "' already has checkpoint " + point->id +
-                          " or a newer one: another run is writing to it; nothing was overwritten"};
+  if (newest >= point->id ||
+      (head->newest.saved.checkpoint && head->newest.saved.checkpoint->id != newest))
+    throw checkpoint_error{
+        make_error_code(checkpoint_errc::conflict),
+        "thread '" + key.thread_id + "' already has checkpoint " + point->id +
+            " or a newer one: another run is writing to it; nothing was overwritten"};
   j.before = newest;
   j.layout = writer_->layout_text(point->layout);
   j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);
@@ -292,11 +297,11 @@ void sqlite_saver::impl::put(const thread_key& key, checkpoint_ptr point, bool n
   }
   now ? writer_->write_or_enqueue(lock, std::move(j)) : writer_->enqueue(std::move(j));
   if (now && thread->failed)
-    throw saver_error{*thread->failed};
+    throw checkpoint_error{*thread->failed};
 }
 
-void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point,
-                                  task_record&& record) {
+void sqlite_file_checkpointer::impl::put_task(const thread_key& key, const checkpoint& point,
+                                              task_record&& record) {
   auto text = std::string{};
   write_task(text, record, *point.layout, &key);
   check_row_limits(text, key);
@@ -304,8 +309,8 @@ void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point
   const auto thread = state_of(key.thread_id);
   const auto head = namespace_of(*thread, key);
   if (thread->failed)
-    throw saver_error{*thread->failed};
-  if (!is_at(head->newest, point.id) || head->newest.saved.point->layout != point.layout) {
+    throw checkpoint_error{*thread->failed};
+  if (!is_at(head->newest, point.id) || head->newest.saved.checkpoint->layout != point.layout) {
     // A record for an older checkpoint, or for one that is not cached: write it separately.
     writer_->flush(thread);
     if (is_at(head->newest, point.id)) { // cached with another layout, to which it cannot be added
@@ -328,12 +333,12 @@ void sqlite_saver::impl::put_task(const thread_key& key, const checkpoint& point
   head->newest.index.add(head->newest.saved.tasks, std::move(record));
 }
 
-void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_write&& effect) {
+void sqlite_file_checkpointer::impl::put_effect(std::string_view thread_id, effect_write&& effect) {
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
   const auto thread = state_of(thread_id);
   if (thread->failed)
-    throw saver_error{*thread->failed};
+    throw checkpoint_error{*thread->failed};
   writer_->flush(thread); // earlier task records must be written before the effect
   thread->may_have_effects = true;
   auto j = pending_write{};
@@ -347,7 +352,8 @@ void sqlite_saver::impl::put_effect(std::string_view thread_id, effect_write&& e
 
 /// Waits until the record of one effect is written. It does not wait for records of other effects,
 /// because this is called before each tool call, on the thread that runs it.
-void sqlite_saver::impl::wait_for_effect(std::string_view thread_id, std::string_view key) {
+void sqlite_file_checkpointer::impl::wait_for_effect(std::string_view thread_id,
+                                                     std::string_view key) {
   auto lock = std::unique_lock{writer_->mutex()};
   const auto found = threads_.find(thread_id);
   if (found == threads_.end())
@@ -359,7 +365,7 @@ void sqlite_saver::impl::wait_for_effect(std::string_view thread_id, std::string
     writer_->wait_for(lock, thread);
 }
 
-bool sqlite_saver::impl::when_saved(const thread_key& key, std::function<void()> done) {
+bool sqlite_file_checkpointer::impl::when_saved(const thread_key& key, std::function<void()> done) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   const auto found = threads_.find(key.thread_id);
   if (found == threads_.end())
@@ -372,15 +378,15 @@ bool sqlite_saver::impl::when_saved(const thread_key& key, std::function<void()>
   return true;
 }
 
-void sqlite_saver::impl::check(const thread_key& key) {
+void sqlite_file_checkpointer::impl::check(const thread_key& key) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(key.thread_id);
       found != threads_.end() && found->second->failed)
-    throw saver_error{*found->second->failed};
+    throw checkpoint_error{*found->second->failed};
 }
 
 /// Waits until all enqueued writes of a thread are done.
-void sqlite_saver::impl::wait_for_writes(std::string_view thread_id) {
+void sqlite_file_checkpointer::impl::wait_for_writes(std::string_view thread_id) {
   auto lock = std::unique_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end()) {
     const auto thread = found->second;
@@ -388,14 +394,14 @@ void sqlite_saver::impl::wait_for_writes(std::string_view thread_id) {
   }
 }
 
-void sqlite_saver::impl::wait_for_all_writes() {
+void sqlite_file_checkpointer::impl::wait_for_all_writes() {
   auto lock = std::unique_lock{writer_->mutex()};
   const auto all = threads_; // a copy: the map changes while the lock is released
   for (const auto& [id, thread] : all)
     writer_->wait_for(lock, thread);
 }
 
-void sqlite_saver::impl::forget(std::string_view thread_id) {
+void sqlite_file_checkpointer::impl::forget(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end())
     threads_.erase(found);
@@ -404,7 +410,7 @@ void sqlite_saver::impl::forget(std::string_view thread_id) {
 /// Updates the cache after checkpoints were deleted, in one thread or, if empty, in all. Older
 /// checkpoints may no longer exist. The newest ones of threads in use do, because pruning keeps
 /// them.
-void sqlite_saver::impl::forget_branch_bases(std::string_view thread_id) {
+void sqlite_file_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   std::erase_if(threads_, [&](const auto& b) {
     if (!thread_id.empty() && b.first != thread_id)
@@ -415,74 +421,78 @@ void sqlite_saver::impl::forget_branch_bases(std::string_view thread_id) {
   });
 }
 
-sqlite_saver::sqlite_saver(std::string path, sqlite_saver_options options)
+sqlite_file_checkpointer::sqlite_file_checkpointer(std::string path,
+                                                   sqlite_checkpointer_options options)
     : impl_{std::make_shared<impl>(checked_file_path(path), options)} {}
 
-sqlite_saver::~sqlite_saver() = default;
+sqlite_file_checkpointer::~sqlite_file_checkpointer() = default;
 
-std::optional<saved_checkpoint> sqlite_saver::load(const thread_key& key, std::string_view id,
-                                                   const layout_ptr& as) {
+std::optional<saved_checkpoint>
+sqlite_file_checkpointer::load(const thread_key& key, std::string_view id, const layout_ptr& as) {
   return impl_->load(key, id, as);
 }
 
-std::vector<saved_checkpoint>
-sqlite_saver::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
+std::vector<saved_checkpoint> sqlite_file_checkpointer::list(const thread_key& key,
+                                                             const checkpoint_query& query,
+                                                             const layout_ptr& as) {
   return impl_->list(key, query, as);
 }
 
-std::string sqlite_saver::head(const thread_key& key) {
+std::string sqlite_file_checkpointer::head(const thread_key& key) {
   return impl_->head(key);
 }
 
-void sqlite_saver::put(const thread_key& key, checkpoint_ptr point) {
+void sqlite_file_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   impl_->put(key, std::move(point), false);
 }
 
-void sqlite_saver::put_now(const thread_key& key, checkpoint_ptr point) {
+void sqlite_file_checkpointer::put_now(const thread_key& key, checkpoint_ptr point) {
   impl_->put(key, std::move(point), true);
 }
 
-void sqlite_saver::put_task(const thread_key& key, const checkpoint& parent, task_record record) {
+void sqlite_file_checkpointer::put_task(const thread_key& key, const checkpoint& parent,
+                                        task_record record) {
   impl_->put_task(key, parent, std::move(record));
 }
 
-bool sqlite_saver::when_saved(const thread_key& key, std::function<void()> done) {
+bool sqlite_file_checkpointer::when_saved(const thread_key& key, std::function<void()> done) {
   return impl_->when_saved(key, std::move(done));
 }
 
-void sqlite_saver::check(const thread_key& key) {
+void sqlite_file_checkpointer::check(const thread_key& key) {
   impl_->check(key);
 }
 
-void sqlite_saver::take(const std::string& thread_id, when_in_use choice,
-                        std::function<void(result<lease_ptr>)> done) {
+void sqlite_file_checkpointer::take(const std::string& thread_id, busy_policy choice,
+                                    std::function<void(result<lease_ptr>)> done) {
   // A waiting run may outlive this object; sqlite_lease_manager then calls back with an error.
-  impl_->leases().take(
-      thread_id, choice,
-      [thread_id, saver = std::weak_ptr{impl_}, done = std::move(done)](result<lease_ptr> got) {
-        const auto alive = saver.lock();
-        done(got && alive ? alive->pin(thread_id, std::move(*got)) : std::move(got));
-      });
+  impl_->leases().take(thread_id, choice,
+                       [thread_id, checkpointer = std::weak_ptr{impl_},
+                        done = std::move(done)](result<lease_ptr> got) {
+                         const auto alive = checkpointer.lock();
+                         done(got && alive ? alive->pin(thread_id, std::move(*got))
+                                           : std::move(got));
+                       });
 }
 
-std::optional<effect_record> sqlite_saver::find_effect(std::string_view thread_id,
-                                                       std::string_view key) {
+std::optional<effect_record> sqlite_file_checkpointer::find_effect(std::string_view thread_id,
+                                                                   std::string_view key) {
   impl_->wait_for_effect(thread_id, key);
   return impl_->reading([&](sqlite_reader& r) { return r.find_effect(thread_id, key); });
 }
 
-void sqlite_saver::put_effect(std::string_view thread_id, std::string_view key,
-                              std::optional<effect_record> record) {
+void sqlite_file_checkpointer::put_effect(std::string_view thread_id, std::string_view key,
+                                          std::optional<effect_record> record) {
   impl_->put_effect(thread_id, {std::string{key}, std::move(record)});
 }
 
-void sqlite_saver::delete_thread(std::string_view thread_id) {
+void sqlite_file_checkpointer::delete_thread(std::string_view thread_id) {
   impl_->wait_for_writes(thread_id);
   impl_->writer().run([&](database& db) { remove_thread(db, thread_id); });
   impl_->forget(thread_id);
 }
 
-std::size_t sqlite_saver::delete_runs(const std::vector<std::string>& run_ids) {
+std::size_t sqlite_file_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
   impl_->wait_for_all_writes();
   const auto threads = impl_->reading([&](sqlite_reader& r) { return r.threads_of_runs(run_ids); });
   const auto leases = acquire_all(impl_->leases(), threads);
@@ -493,39 +503,41 @@ std::size_t sqlite_saver::delete_runs(const std::vector<std::string>& run_ids) {
   return gone;
 }
 
-std::string sqlite_saver::export_thread(std::string_view thread_id) {
+std::string sqlite_file_checkpointer::export_thread(std::string_view thread_id) {
   impl_->wait_for_writes(thread_id);
   const auto rows = impl_->reading([&](sqlite_reader& r) { return r.export_rows(thread_id); });
   if (rows.points.empty())
-    throw saver_error{make_error_code(saver_errc::failed),
-                      "thread '" + std::string{thread_id} +
-                          "' does not exist, so it cannot be exported"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "thread '" + std::string{thread_id} +
+                               "' does not exist, so it cannot be exported"};
   return write_thread(thread_id, rows);
 }
 
-void sqlite_saver::import_thread(std::string_view thread_id, std::string_view bytes) {
+void sqlite_file_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
   const auto thread = read_thread(bytes);
   impl_->wait_for_writes(thread_id);
   impl_->writer().run([&](database& db) { import_rows(db, thread_id, thread); });
   impl_->forget(thread_id);
 }
 
-std::vector<thread_summary> sqlite_saver::threads(std::string_view after, std::size_t limit) {
+std::vector<thread_summary> sqlite_file_checkpointer::threads(std::string_view after,
+                                                              std::size_t limit) {
   return impl_->reading([&](sqlite_reader& r) { return r.threads(after, limit); });
 }
 
-std::optional<json::object> sqlite_saver::show(const thread_key& key, std::string_view id) {
+std::optional<json::object> sqlite_file_checkpointer::show(const thread_key& key,
+                                                           std::string_view id) {
   impl_->wait_for_writes(key.thread_id);
   return impl_->reading([&](sqlite_reader& r) { return r.show(key, id); });
 }
 
-std::vector<json::object> sqlite_saver::history(const thread_key& key,
-                                                const checkpoint_query& query) {
+std::vector<json::object> sqlite_file_checkpointer::history(const thread_key& key,
+                                                            const checkpoint_query& query) {
   impl_->wait_for_writes(key.thread_id);
   return impl_->reading([&](sqlite_reader& r) { return r.history(key, query); });
 }
 
-std::size_t sqlite_saver::prune(const prune_options& what) {
+std::size_t sqlite_file_checkpointer::prune(const prune_options& what) {
   impl_->wait_for_writes(what.thread_id);
   auto gone = std::size_t{0};
   impl_->writer().run([&](database& db) {
@@ -535,8 +547,13 @@ std::size_t sqlite_saver::prune(const prune_options& what) {
   return gone;
 }
 
-sqlite_saver::counts sqlite_saver::written() const noexcept {
+sqlite_file_checkpointer::counts sqlite_file_checkpointer::written() const noexcept {
   return impl_->writer().counts();
+}
+
+std::shared_ptr<checkpointer> sqlite_checkpointer(std::string path,
+                                                  sqlite_checkpointer_options options) {
+  return std::make_shared<sqlite_file_checkpointer>(std::move(path), std::move(options));
 }
 
 } // namespace superstep

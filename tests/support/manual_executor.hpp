@@ -13,9 +13,9 @@
 namespace superstep::test {
 
 /// Runs coroutines on the thread of the test, with a time that moves only when the test says so.
-class manual_execution final : public execution {
+class manual_executor final : public executor {
 public:
-  manual_execution() { add_ref_for_the_stack(); }
+  manual_executor() { add_ref_for_the_stack(); }
 
   void resume_soon(wait_ptr w) noexcept override {
     const auto lock = std::scoped_lock{mutex_};
@@ -25,8 +25,10 @@ public:
     alarms_.emplace(when, std::move(w));
   }
   [[nodiscard]] time_point now() const noexcept override { return now_; }
-  void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) override {
-    forks_.emplace_back(home{parent.where, nullptr}, std::move(body), std::move(join), false);
+  void fork(execution_context& parent, task<void> body,
+            boost::intrusive_ptr<fork_join> join) override {
+    forks_.emplace_back(execution_context{parent.where, nullptr}, std::move(body), std::move(join),
+                        false);
     auto& f = forks_.back();
     f.body.start_in(f.at);
     f.body.handle().resume();
@@ -79,9 +81,9 @@ public:
 
 private:
   struct forked {
-    forked(home h, task<void> b, boost::intrusive_ptr<fork_join> j, bool r)
+    forked(execution_context h, task<void> b, boost::intrusive_ptr<fork_join> j, bool r)
         : at{h}, body{std::move(b)}, join{std::move(j)}, reported{r} {}
-    home at;
+    execution_context at;
     task<void> body;
     boost::intrusive_ptr<fork_join> join;
     bool reported;
@@ -94,14 +96,14 @@ private:
       }
   }
   // Lives on the stack of a test: the waits' references must never reach zero.
-  void add_ref_for_the_stack() noexcept { intrusive_ptr_add_ref(static_cast<execution*>(this)); }
+  void add_ref_for_the_stack() noexcept { intrusive_ptr_add_ref(static_cast<executor*>(this)); }
 
   std::mutex mutex_;
   std::deque<wait_ptr> ready_;
   std::multimap<time_point, wait_ptr> alarms_;
   std::list<forked> forks_;
   time_point now_{std::chrono::hours{1}};
-  home at_{this, nullptr};
+  execution_context at_{this, nullptr};
 };
 
 } // namespace superstep::test

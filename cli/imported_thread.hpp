@@ -9,13 +9,13 @@
 
 namespace superstep::cli {
 
-/// Returns a checkpoint of sqlite_saver::show() in LangGraph's JSON form:
+/// Returns a checkpoint of sqlite_checkpointer::show() in LangGraph's JSON form:
 /// `channel_values`, `channel_versions`, `metadata`, and `values` and `next` besides, as its
 /// snapshots have them.
-[[nodiscard]] json::object to_reference_form(const json::object& shown);
+[[nodiscard]] json::object to_langgraph_form(const json::object& shown);
 
 /// A thread of LangGraph as superstep exports threads.
-struct foreign_thread {
+struct imported_thread {
   std::string text;
   /// Values that came as placeholders, because JSON does not have them (datetime, bytes, sets,
   /// objects of Python classes): where each is, and its class. Bounded; the last entry counts
@@ -27,6 +27,6 @@ struct foreign_thread {
 /// `values`, or a list of these, newest first, of which it takes the first. Messages may be in any
 /// form in which LangGraph writes them. Its internal channels are left out. Throws
 /// std::runtime_error if the text is not a thread.
-[[nodiscard]] foreign_thread from_reference_form(std::string_view text);
+[[nodiscard]] imported_thread from_langgraph_form(std::string_view text);
 
 } // namespace superstep::cli

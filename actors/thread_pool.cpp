@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "crew.hpp"
+#include "thread_pool.hpp"
 
 #include "engine_core.hpp"
 
@@ -45,7 +45,7 @@ char thread_state(int kernel_id) {
 
 } // namespace
 
-bool crew_member::is_blocked() {
+bool worker::is_blocked() {
   if (!has_clock_.load(std::memory_order_acquire))
     return false;
   auto used = timespec{};
@@ -58,11 +58,11 @@ bool crew_member::is_blocked() {
   return state != 'R' && state != '?';
 }
 
-crew::crew(engine_core& core, std::size_t threads_max, std::size_t burners_max,
-           std::chrono::milliseconds idle_time)
+thread_pool::thread_pool(engine_core& core, std::size_t threads_max, std::size_t burners_max,
+                         std::chrono::milliseconds idle_time)
     : core_{core}, threads_max_{threads_max}, burners_max_{burners_max}, idle_time_{idle_time} {}
 
-bool crew::can_serve() {
+bool thread_pool::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
   surplus_ = 0; // no thread may end before serve() is called for the one found here
   return idle_ > orders_.size() || (may_grow() && start_member());
@@ -70,17 +70,17 @@ bool crew::can_serve() {
 
 /// A lane that is held up in a body at the bound gets a thread all the same while the engine shuts
 /// down: otherwise its runs would end without an answer.
-bool crew::may_grow() const noexcept {
+bool thread_pool::may_grow() const noexcept {
   return members_.size() < threads_max_ || (stopping_ && !is_over_);
 }
 
-void crew::serve(lane& l, bool took_over) {
+void thread_pool::serve(lane& l, bool took_over) {
   const auto lock = std::scoped_lock{mutex_};
   give({&l, took_over});
 }
 
 /// One more thread for jobs. False when none is free and none can be started.
-bool crew::give_jobs_order() {
+bool thread_pool::give_jobs_order() {
   if (idle_ <= orders_.size() && (members_.size() >= threads_max_ || !start_member()))
     return false;
   ++at_jobs_;
@@ -88,7 +88,7 @@ bool crew::give_jobs_order() {
   return true;
 }
 
-void crew::give(order o) {
+void thread_pool::give(order o) {
   // Lanes first: a lane without a thread holds everything back.
   if (o.to_serve != nullptr)
     orders_.push_front(o);
@@ -102,11 +102,11 @@ void crew::give(order o) {
 
 /// Counts the new thread as idle at once, so that the next order finds it. False when the system
 /// refuses; the engine then keeps working with the threads that it has.
-bool crew::start_member() {
+bool thread_pool::start_member() {
   const auto now = std::chrono::steady_clock::now();
   if (now < retry_at_)
     return false;
-  auto made = std::make_unique<crew_member>();
+  auto made = std::make_unique<worker>();
   try {
     made->thread_ =
         std::thread{[this, self = made.get(), keep = core_.shared_from_this()] { work(*self); }};
@@ -119,7 +119,7 @@ bool crew::start_member() {
   return true;
 }
 
-void crew::work(crew_member& self) {
+void thread_pool::work(worker& self) {
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
                         std::memory_order_release);
@@ -153,17 +153,17 @@ void crew::work(crew_member& self) {
     lock.lock();
   }
   self.has_clock_.store(false, std::memory_order_release);
-  ++home_;
+  ++ended_;
   changed_.notify_all();
 }
 
 /// Whether a thread without an order ends. Each pending order keeps one idle thread.
-bool crew::is_surplus() const noexcept {
+bool thread_pool::is_surplus() const noexcept {
   return surplus_ > 0 && idle_ > orders_.size();
 }
 
 /// Removes the calling thread from the pool. `self` is destroyed.
-void crew::retire(crew_member& self, std::unique_lock<std::mutex>& lock) {
+void thread_pool::retire(worker& self, std::unique_lock<std::mutex>& lock) {
   SUPERSTEP_ASSERT(surplus_ > 0 && !stopping_);
   --surplus_;
   auto before = std::exchange(retired_, std::move(self.thread_));
@@ -174,7 +174,7 @@ void crew::retire(crew_member& self, std::unique_lock<std::mutex>& lock) {
 }
 
 /// Threads that stayed idle during the whole of the last period end, but one.
-void crew::find_surplus() {
+void thread_pool::find_surplus() {
   const auto now = std::chrono::steady_clock::now();
   if (now - idle_since_ < idle_time_)
     return;
@@ -186,7 +186,7 @@ void crew::find_surplus() {
     changed_.notify_all();
 }
 
-void crew::refuse(run_request&& request) noexcept {
+void thread_pool::refuse(run_request&& request) noexcept {
   {
     const auto lock = std::scoped_lock{mutex_};
     if (is_over_) // the engine is gone; no caller is left to notify
@@ -210,7 +210,7 @@ void call_back_refused(run_request& request) {
 
 /// Calls back for one refused run. A callback may submit another: each is taken from the queue, so
 /// that no chain of them grows the stack.
-void crew::answer_refused(std::unique_lock<std::mutex>& lock) {
+void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
   auto request = std::move(refused_.front());
   refused_.pop_front();
   lock.unlock();
@@ -219,7 +219,7 @@ void crew::answer_refused(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-bool crew::add_job(call& c) {
+bool thread_pool::add_job(call& c) {
   const auto lock = std::scoped_lock{mutex_};
   if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
     // A thread that is held up in a body takes the order when it comes back. Where all threads
@@ -236,7 +236,7 @@ bool crew::add_job(call& c) {
   return true;
 }
 
-call* crew::next_job() {
+call* thread_pool::next_job() {
   const auto lock = std::scoped_lock{mutex_};
   if (jobs_.empty()) {
     --at_jobs_;
@@ -247,7 +247,7 @@ call* crew::next_job() {
   return c;
 }
 
-void crew::run_jobs(crew_member& self) {
+void thread_pool::run_jobs(worker& self) {
   while (auto* const c = next_job()) {
     self.at.store(duty::body, std::memory_order_relaxed);
     if (c->claim()) {
@@ -255,13 +255,13 @@ void crew::run_jobs(crew_member& self) {
       c->advance({});
       c->was_short = std::chrono::steady_clock::now() - begin < short_body;
     }
-    c->come_home();
+    c->return_to_lane();
     const auto lock = std::scoped_lock{mutex_};
     ++jobs_done_;
   }
 }
 
-void crew::pace() {
+void thread_pool::pace() {
   const auto lock = std::scoped_lock{mutex_};
   find_surplus();
   auto burning = std::size_t{0};
@@ -292,16 +292,17 @@ void crew::pace() {
     --more;
 }
 
-bool crew::is_busy() {
+bool thread_pool::is_busy() {
   const auto lock = std::scoped_lock{mutex_};
   return at_jobs_ > 0 || !jobs_.empty() || !orders_.empty();
 }
 
-void crew::stop(std::chrono::milliseconds grace) {
+void thread_pool::stop(std::chrono::milliseconds grace) {
   auto lock = std::unique_lock{mutex_};
   stopping_ = true;
   changed_.notify_all();
-  const auto all_home = changed_.wait_for(lock, grace, [this] { return home_ == members_.size(); });
+  const auto all_ended =
+      changed_.wait_for(lock, grace, [this] { return ended_ == members_.size(); });
   auto members = std::vector<std::thread>{};
   for (auto& m : members_)
     members.push_back(std::move(m->thread_));
@@ -309,7 +310,7 @@ void crew::stop(std::chrono::milliseconds grace) {
   lock.unlock();
   if (retired.joinable())
     retired.join();
-  core_.close_lanes(); // of threads that did not come home
+  core_.close_lanes(); // of threads that did not return
   lock.lock();
   is_over_ = true;
   auto unanswered = std::exchange(refused_, {});
@@ -318,7 +319,7 @@ void crew::stop(std::chrono::milliseconds grace) {
     call_back_refused(request);
   for (auto& t : members) {
     // A body that never returns keeps its thread; the program ends without it.
-    if (all_home)
+    if (all_ended)
       t.join();
     else
       t.detach();

@@ -2,7 +2,7 @@
 // The state machine of a wait, and the join counter of forked calls. Executors are implemented by
 // actors/lane.cpp (production), sync_wait.cpp and tests/support.
 #include <superstep/base/await.hpp>
-#include <superstep/base/execution.hpp>
+#include <superstep/base/executor.hpp>
 
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace superstep {
 // Claiming and publishing are separate steps because the result is stored in between. If the frame
 // was destroyed in the meantime, publish() finds `abandoned` and does nothing.
 
-wait::wait(std::coroutine_handle<> frame, home& at)
+wait::wait(std::coroutine_handle<> frame, execution_context& at)
     : frame_{frame}, where_{at.where}, owner_{at.owner} {
   SUPERSTEP_ASSERT(at.where != nullptr);
 }
@@ -57,7 +57,7 @@ bool wait::abandoned() const noexcept {
   return state_.load(std::memory_order_acquire) == state::abandoned;
 }
 
-execution::~execution() = default;
+executor::~executor() = default;
 
 void fork_join::arm(wait_ptr parent) noexcept {
   // The parent counts as one of the pending calls. Its count ends here, so that calls that finish
@@ -71,7 +71,7 @@ void fork_join::one_done() noexcept {
     std::exchange(parent_, nullptr)->end();
 }
 
-void sleep_until::begin(std::coroutine_handle<> frame, home& at) {
+void sleep_until::begin(std::coroutine_handle<> frame, execution_context& at) {
   wait_ = new wait{frame, at};
   at.where->wake_at(when_, wait_);
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/saver_contract.hpp"
+#include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <tuple>
 
-BOOST_AUTO_TEST_SUITE(every_saver)
+BOOST_AUTO_TEST_SUITE(every_checkpointer)
 
 namespace {
 
-namespace contract = saver_contract;
+namespace contract = checkpointer_contract;
 
 struct in_memory {
-  superstep::memory_saver saver;
-  superstep::saver& get() { return saver; }
+  std::shared_ptr<superstep::checkpointer> checkpointer = superstep::memory_checkpointer();
+  superstep::checkpointer& get() { return *checkpointer; }
   void reopen() {}
 };
 
@@ -51,7 +51,7 @@ CONTRACT(effect_start_is_recorded_once)
 
 #undef CONTRACT
 
-BOOST_AUTO_TEST_CASE(export_can_be_imported_by_every_saver) {
+BOOST_AUTO_TEST_CASE(export_can_be_imported_by_every_checkpointer) {
   const auto move = [](auto from, auto to) {
     contract::import_restores_exported_thread(*from, *to);
   };

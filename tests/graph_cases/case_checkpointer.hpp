@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace superstep::graph_cases {
 
-/// Where the threads of one case are kept: in memory, or with SUPERSTEP_SAVER=sqlite in a database
-/// of its own that is closed and opened again between any two calls.
-class case_saver : public saver {
+/// Where the threads of one case are kept: in memory, or with SUPERSTEP_CHECKPOINTER=sqlite in a
+/// database of its own that is closed and opened again between any two calls.
+class case_checkpointer : public checkpointer {
 public:
-  [[nodiscard]] static std::shared_ptr<case_saver> make();
+  [[nodiscard]] static std::shared_ptr<case_checkpointer> make();
   virtual void reopen() = 0;
 
   /// From now on the process dies with the n-th checkpoint of the outermost graph that is saved: it
@@ -24,9 +24,9 @@ public:
   void revive() noexcept { is_dead_ = false; }
 
 protected:
-  /// A checkpoint was saved. Throws saver_error: it was the last thing that this process did.
+  /// A checkpoint was saved. Throws checkpoint_error: it was the last thing that this process did.
   void note_saved(const thread_key&);
-  /// Throws saver_error when the process is dead.
+  /// Throws checkpoint_error when the process is dead.
   void check_alive() const;
 
 private:

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "checkpoint_codec.hpp"
+#include "sqlite_file_checkpointer.hpp"
 #include "sqlite_lease_manager.hpp"
 #include "sqlite_reader.hpp"
 #include "sqlite_writer.hpp"
-
-#include <superstep/checkpoint/sqlite_saver.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -20,12 +19,12 @@
 
 namespace superstep {
 
-/// The implementation of an sqlite_saver: the cache of thread states, and the reader and writer of
-/// the database. Functions may be called from any thread. The writer's mutex protects the cache;
-/// the reader has a mutex of its own, and the two are never held together.
-class sqlite_saver::impl {
+/// The implementation of an sqlite_file_checkpointer: the cache of thread states, and the reader
+/// and writer of the database. Functions may be called from any thread. The writer's mutex protects
+/// the cache; the reader has a mutex of its own, and the two are never held together.
+class sqlite_file_checkpointer::impl {
 public:
-  impl(const std::string& path, const sqlite_saver_options& options)
+  impl(const std::string& path, const sqlite_checkpointer_options& options)
       : options_{options}, writer_{detail::sqlite_writer::start(path, options)},
         leases_{path, writer_},
         reader_{path, options.busy_timeout, detail::row_cipher{options.encryption_key}} {}
@@ -73,7 +72,7 @@ private:
   void write(detail::pending_write&, const checkpoint&,
              const detail::loaded_checkpoint* base) const;
 
-  const sqlite_saver_options options_;
+  const sqlite_checkpointer_options options_;
   std::shared_ptr<detail::sqlite_writer> writer_;
   detail::sqlite_lease_manager leases_;
   std::mutex read_mutex_;

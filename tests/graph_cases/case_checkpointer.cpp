@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph_cases/case_saver.hpp"
+#include "graph_cases/case_checkpointer.hpp"
 
-#include <superstep/checkpoint/memory_saver.hpp>
-#include <superstep/checkpoint/sqlite_saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite_checkpointer.hpp>
 
 #include <atomic>
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace superstep::graph_cases {
 namespace {
 
 /// Forwards all calls to a checkpointer that can be opened again.
-class forwarding_saver : public case_saver {
+class forwarding_checkpointer : public case_checkpointer {
 public:
   std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,
                                        const layout_ptr& as) override {
@@ -57,22 +57,22 @@ public:
     to_->import_thread(thread_id, bytes);
   }
 
-  void take(const std::string& thread_id, when_in_use choice,
+  void take(const std::string& thread_id, busy_policy choice,
             std::function<void(result<lease_ptr>)> done) override {
     to_->take(thread_id, choice, std::move(done));
   }
 
 protected:
-  std::unique_ptr<saver> to_;
+  std::shared_ptr<superstep::checkpointer> to_;
 };
 
-class kept_in_memory final : public forwarding_saver {
+class kept_in_memory final : public forwarding_checkpointer {
 public:
-  kept_in_memory() { to_ = std::make_unique<memory_saver>(); }
+  kept_in_memory() { to_ = memory_checkpointer(); }
   void reopen() override {}
 };
 
-class kept_in_file final : public forwarding_saver {
+class kept_in_file final : public forwarding_checkpointer {
 public:
   kept_in_file() : path_{fresh_path()} { open(); }
   ~kept_in_file() override {
@@ -92,9 +92,9 @@ private:
            ("superstep-case-" + std::to_string(::getpid()) + '-' + std::to_string(++number));
   }
   void open() {
-    auto options = sqlite_saver_options{};
+    auto options = sqlite_checkpointer_options{};
     options.survives_power_loss = false;
-    to_ = std::make_unique<sqlite_saver>(path_.string(), options);
+    to_ = sqlite_checkpointer(path_.string(), options);
   }
 
   std::filesystem::path path_;
@@ -102,20 +102,20 @@ private:
 
 } // namespace
 
-void case_saver::note_saved(const thread_key& key) {
+void case_checkpointer::note_saved(const thread_key& key) {
   if (left_ == 0 || !key.ns.empty() || --left_ > 0)
     return;
   is_dead_ = true;
   check_alive();
 }
 
-void case_saver::check_alive() const {
+void case_checkpointer::check_alive() const {
   if (is_dead_)
-    throw saver_error{saver_errc::failed, "the process was killed"};
+    throw checkpoint_error{checkpoint_errc::failed, "the process was killed"};
 }
 
-std::shared_ptr<case_saver> case_saver::make() {
-  const auto* kind = std::getenv("SUPERSTEP_SAVER");
+std::shared_ptr<case_checkpointer> case_checkpointer::make() {
+  const auto* kind = std::getenv("SUPERSTEP_CHECKPOINTER");
   if (kind != nullptr && std::string_view{kind} == "sqlite")
     return std::make_shared<kept_in_file>();
   return std::make_shared<kept_in_memory>();

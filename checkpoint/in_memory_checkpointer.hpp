@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/saver.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <functional>
 #include <map>
@@ -14,13 +14,13 @@ namespace detail {
 class lease_queue;
 } // namespace detail
 
-/// A checkpointer in memory, for tests and short-lived threads. Checkpoints live as long as the
-/// object. Values are shared with the runs that made them, not copied, so they need no stored form;
-/// see saver for the contract of each function.
-class memory_saver final : public saver {
+/// The checkpointer that memory_checkpointer() returns. Values are shared with the runs that made
+/// them, not copied, so they need no stored form. See checkpointer for the contract of each
+/// function.
+class in_memory_checkpointer final : public checkpointer {
 public:
-  memory_saver();
-  ~memory_saver() override;
+  in_memory_checkpointer();
+  ~in_memory_checkpointer() override;
   bool needs_stored_forms() const noexcept override { return false; }
   std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                        const layout_ptr& as) override;
@@ -37,7 +37,7 @@ public:
   std::size_t delete_runs(const std::vector<std::string>& run_ids) override;
   std::string export_thread(std::string_view thread_id) override;
   void import_thread(std::string_view thread_id, std::string_view bytes) override;
-  void take(const std::string& thread_id, when_in_use,
+  void take(const std::string& thread_id, busy_policy,
             std::function<void(result<lease_ptr>)> done) override;
 
 private:
@@ -56,10 +56,5 @@ private:
   std::map<thread_key, line> threads_;
   std::map<std::string, std::map<std::string, effect_record, std::less<>>, std::less<>> effects_;
 };
-
-/// A compile_options::checkpointer that keeps threads for as long as it lives.
-[[nodiscard]] inline std::shared_ptr<saver> memory_checkpointer() {
-  return std::make_shared<memory_saver>();
-}
 
 } // namespace superstep

@@ -16,13 +16,13 @@ namespace superstep {
 
 template <class T>
 class task;
-class execution;
+class executor;
 class fork_join;
 
 /// Where a coroutine runs: its executor, and a pointer that the executor uses to identify the call.
 /// Must outlive the coroutine's frame. Coroutines that it awaits share it.
-struct home {
-  execution* where = nullptr;
+struct execution_context {
+  executor* where = nullptr;
   void* owner = nullptr;
 };
 
@@ -35,7 +35,7 @@ struct home {
 /// coroutine's executor.
 class wait : public boost::intrusive_ref_counter<wait, boost::thread_safe_counter> {
 public:
-  wait(std::coroutine_handle<> frame, home& at);
+  wait(std::coroutine_handle<> frame, execution_context& at);
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
   virtual ~wait();
@@ -61,7 +61,7 @@ public:
 
   /// The suspended coroutine. Valid only while resumable().
   [[nodiscard]] std::coroutine_handle<> frame() const noexcept { return frame_; }
-  /// The coroutine's home::owner. Valid only while resumable().
+  /// The coroutine's execution_context::owner. Valid only while resumable().
   [[nodiscard]] void* owner() const noexcept { return owner_; }
 
   // For the executor's intrusive queues. A wait is in at most one queue at a time.
@@ -72,7 +72,7 @@ private:
   enum class state : std::uint8_t { waiting, claimed, ended, abandoned };
   std::atomic<state> state_{state::waiting};
   std::coroutine_handle<> frame_;
-  boost::intrusive_ptr<execution> where_;
+  boost::intrusive_ptr<executor> where_;
   void* owner_;
 };
 
@@ -81,14 +81,14 @@ using wait_ptr = boost::intrusive_ptr<wait>;
 /// Resumes coroutines: a lane of the engine in production, a simple queue in tests. A coroutine is
 /// resumed only by its executor, never by the thread that ended its wait. A body is therefore never
 /// run by two threads at the same time and needs no lock.
-class execution : public boost::intrusive_ref_counter<execution, boost::thread_safe_counter> {
+class executor : public boost::intrusive_ref_counter<executor, boost::thread_safe_counter> {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  execution() = default;
-  execution(const execution&) = delete;
-  execution& operator=(const execution&) = delete;
-  virtual ~execution();
+  executor() = default;
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+  virtual ~executor();
 
   /// Schedules the coroutine of an ended wait for resumption; never resumes it inside this call.
   /// May be called from any thread.
@@ -100,12 +100,13 @@ public:
 
   /// Starts `body` as a call of its own, in parallel with its parent and its siblings, even if it
   /// blocks. Calls join->one_done() exactly once, whatever the outcome.
-  virtual void fork(home& parent, task<void> body, boost::intrusive_ptr<fork_join> join) = 0;
+  virtual void fork(execution_context& parent, task<void> body,
+                    boost::intrusive_ptr<fork_join> join) = 0;
 
   /// Called by a coroutine that is suspended and will never be resumed. Its call ends when control
   /// returns to the executor, which then destroys the frame. Must be called from the coroutine's
   /// thread. Does nothing in executors without calls.
-  virtual void give_up(home& /*at*/) noexcept {}
+  virtual void give_up(execution_context& /*at*/) noexcept {}
 };
 
 /// Counts forked calls and ends the parent's wait when all have ended. The parent itself counts as

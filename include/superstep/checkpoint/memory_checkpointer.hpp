@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/checkpoint/checkpointer.hpp>
+
+#include <memory>
+
+namespace superstep {
+
+/// Returns a checkpointer in memory, for tests and short-lived threads. Checkpoints live as long as
+/// the object. Values are shared with the runs that made them, not copied, so they need no stored
+/// form. threads(), show(), history() and prune() are not implemented.
+[[nodiscard]] std::shared_ptr<checkpointer> memory_checkpointer();
+
+} // namespace superstep
