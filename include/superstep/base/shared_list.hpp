@@ -230,6 +230,7 @@ private:
   std::size_t size_ = 0;
 };
 
+/// Random-access iterator over the elements; invalidated when the list is modified.
 template <class T, class Tag>
   requires std::is_nothrow_move_assignable_v<T> && std::is_default_constructible_v<T> &&
            std::is_trivially_copyable_v<Tag>

@@ -141,10 +141,12 @@ task<T> ready(T value) {
   co_return value;
 }
 
+/// Whether T is a task. `value_type` is the type of its result, or T itself.
 template <class T>
 struct is_task : std::false_type {
   using value_type = T;
 };
+/// The case of a task.
 template <class T>
 struct is_task<task<T>> : std::true_type {
   using value_type = T;

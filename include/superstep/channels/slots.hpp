@@ -13,11 +13,13 @@ namespace superstep {
 /// a state struct (channel handles, JSON) use.
 class slot_block final : public state_block {
 public:
+  /// The object of one channel, with its type erased.
   class slot {
   public:
     virtual ~slot() = default;
     [[nodiscard]] virtual std::unique_ptr<slot> clone() const = 0;
   };
+  /// A slot with an object of type T.
   template <class T>
   class slot_of final : public slot {
   public:
@@ -91,6 +93,7 @@ template <class State>
 /// The place of a channel that is a field; see kinds.hpp.
 template <auto Member>
 struct field_place;
+/// The place of a channel that is a field of a described struct.
 template <class State, class T, T State::*Member>
 struct field_place<Member> {
   using value_type = T;

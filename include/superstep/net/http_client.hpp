@@ -43,6 +43,7 @@ struct http_client_options {
   std::optional<std::string> proxy;
 };
 
+/// A request of an http_client.
 struct http_request {
   std::string method = "GET";
   std::string url;      ///< http or https; a redirect is answered to the caller, not followed
@@ -55,6 +56,7 @@ struct http_request {
   std::function<bool()> may_go_out;
 };
 
+/// The response to a request: of any status.
 struct http_response {
   int status = 0;
   http_headers headers;

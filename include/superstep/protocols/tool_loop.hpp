@@ -12,6 +12,7 @@ namespace superstep {
 /// Runs one call and returns the text of its tool message. An error is reported to the model.
 using call_function = std::function<task<result<std::string>>(tool_call)>;
 
+/// Options of run_tool_loop().
 struct tool_loop_options {
   std::size_t steps_max = 5; ///< answers of the model; at least 1
 };
@@ -21,6 +22,7 @@ enum class tool_loop_end {
   step_limit, ///< the last answer contains calls, and no step was left to read their results
 };
 
+/// The result of run_tool_loop().
 struct tool_loop_result {
   tool_loop_end end = tool_loop_end::answered;
   std::size_t steps = 0; ///< answers of the model

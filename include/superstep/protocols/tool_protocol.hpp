@@ -29,6 +29,7 @@ struct protocol_error {
 };
 using protocol_error_handler = std::function<void(protocol_error)>;
 
+/// A text in an answer.
 struct parsed_text {
   std::string text;
   friend bool operator==(const parsed_text&, const parsed_text&) = default;
@@ -44,20 +45,25 @@ using parsed_part = std::variant<parsed_text, parsed_call>;
 // Events of an answer that is still being written. `call` numbers the calls of one stream from 0.
 // The concatenated deltas of a call are the arguments of its `parsed_call`.
 
+/// A piece of the text of an answer.
 struct stream_text {
   std::string text;
 };
+/// A call begins.
 struct tool_input_start {
   std::size_t call;
   std::string name;
 };
+/// A piece of the arguments of a call.
 struct tool_input_delta {
   std::size_t call;
   std::string text;
 };
+/// The arguments of a call are complete.
 struct tool_input_end {
   std::size_t call;
 };
+/// A whole call, after its arguments are complete.
 struct stream_call {
   std::size_t call;
   parsed_call parsed;
@@ -66,6 +72,7 @@ using protocol_event =
     std::variant<stream_text, tool_input_start, tool_input_delta, tool_input_end, stream_call>;
 using protocol_event_handler = std::function<void(protocol_event)>;
 
+/// Options of a protocol_stream.
 struct stream_options {
   bool emit_raw_on_error = false; ///< report unparsable calls as text
 };

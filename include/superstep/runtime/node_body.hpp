@@ -110,6 +110,7 @@ struct body_input {
 /// A node's code, erased. Immutable; run by many runs at once.
 class node_body {
 public:
+  /// The result of one call of a body.
   struct outcome {
     node_output output;
     task<node_output> rest; ///< set when the body is a coroutine; `output` is empty then
