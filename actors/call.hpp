@@ -3,12 +3,12 @@
 
 #include "lane_message.hpp"
 #include "pooled_actor.hpp"
+#include "runtime/step.hpp"
+#include "runtime/thread_run.hpp"
 
 #include <superstep/actors/debug.hpp>
-#include <superstep/actors/event_stream.hpp>
-#include <superstep/runtime/node_body.hpp>
-#include <superstep/runtime/step.hpp>
-#include <superstep/runtime/thread_run.hpp>
+#include <superstep/actors/detail/event_stream.hpp>
+#include <superstep/runtime/detail/node_body.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/actors/debug_line.hpp>
+#include "actors/debug_line.hpp"
 
 #include <set>
 #include <utility>

@@ -5,7 +5,7 @@
 #include "thread_pool.hpp"
 #include "watcher.hpp"
 
-#include <superstep/actors/engine_options.hpp>
+#include <superstep/actors/engine.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

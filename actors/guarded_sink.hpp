@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/actors/event_stream.hpp>
+#include <superstep/actors/detail/event_stream.hpp>
 
 #include <atomic>
 #include <exception>

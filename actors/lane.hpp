@@ -5,8 +5,8 @@
 #include "inbox.hpp"
 #include "run.hpp"
 
-#include <superstep/actors/engine_options.hpp>
-#include <superstep/base/executor.hpp>
+#include <superstep/actors/engine.hpp>
+#include <superstep/base/detail/executor.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 

@@ -3,7 +3,7 @@
 // that take too long.
 #include "lane.hpp"
 
-#include <superstep/runtime/retry_policy.hpp>
+#include <superstep/runtime/node_options.hpp>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "printing_sink.hpp"
 
-#include <superstep/actors/debug_line.hpp>
+#include "actors/debug_line.hpp"
 
 #include <iostream>
 #include <utility>

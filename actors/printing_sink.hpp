@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/actors/event_stream.hpp>
-#include <superstep/actors/run_event.hpp>
+#include <superstep/actors/detail/event_stream.hpp>
+#include <superstep/actors/detail/run_event.hpp>
 
 #include <functional>
 #include <memory>

@@ -3,12 +3,12 @@
 
 #include "guarded_sink.hpp"
 #include "pooled_actor.hpp"
+#include "runtime/step.hpp"
+#include "runtime/thread_run.hpp"
 
-#include <superstep/actors/event_stream.hpp>
-#include <superstep/actors/run_event.hpp>
-#include <superstep/runtime/run_input.hpp>
-#include <superstep/runtime/step.hpp>
-#include <superstep/runtime/thread_run.hpp>
+#include <superstep/actors/detail/event_stream.hpp>
+#include <superstep/actors/detail/run_event.hpp>
+#include <superstep/runtime/detail/run_input.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_graph.hpp"
 
-#include <superstep/agents/agent.hpp>
+#include <superstep/agents/agent_file.hpp>
 
 #include <utility>
 

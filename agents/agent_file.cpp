@@ -5,9 +5,9 @@
 #include "agents/review_fields.hpp"
 #include "agents/tool_fields.hpp"
 #include "agents/yaml_fields.hpp"
+#include "base/visible_text.hpp"
 
 #include <superstep/agents/agent_file.hpp>
-#include <superstep/base/visible_text.hpp>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>

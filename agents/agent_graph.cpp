@@ -4,7 +4,7 @@
 #include "agents/history_hooks.hpp"
 
 #include <superstep/agents/create_agent.hpp>
-#include <superstep/agents/review_calls.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <utility>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent_spec.hpp>
-#include <superstep/agents/agent_state.hpp>
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/agents/agent_options.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/graph.hpp>

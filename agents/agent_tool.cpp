@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_tool.hpp"
 
+#include <superstep/runtime/detail/nested_run.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
-#include <superstep/runtime/nested_run.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/agents/agent_options.hpp>
-#include <superstep/agents/agent_spec.hpp>
 #include <superstep/tools/tool.hpp>
 
 namespace superstep::detail {

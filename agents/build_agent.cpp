@@ -3,11 +3,10 @@
 #include "agents/agent_tool.hpp"
 #include "agents/limited_model.hpp"
 
-#include <superstep/agents/agent.hpp>
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
-#include <superstep/tools/effects.hpp>
-#include <superstep/tools/time_limit.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

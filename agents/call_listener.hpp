@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <cstddef>
 #include <cstdint>

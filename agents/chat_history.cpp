@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
 
-#include <superstep/messages/python_text.hpp>
+#include "messages/python_text.hpp"
 
 #include <boost/container/small_vector.hpp>
 

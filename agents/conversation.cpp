@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_graph.hpp"
 
-#include <superstep/agents/conversation.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <utility>
 

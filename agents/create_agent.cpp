@@ -6,7 +6,7 @@
 
 namespace superstep {
 
-void add_usage::operator()(token_usage& into, token_usage&& more) const {
+void add_token_usage::operator()(token_usage& into, token_usage&& more) const {
   into.input_tokens += more.input_tokens;
   into.output_tokens += more.output_tokens;
   into.total_tokens += more.total_tokens;

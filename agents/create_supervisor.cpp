@@ -2,8 +2,7 @@
 #include "agents/team.hpp"
 
 #include <superstep/agents/create_agent.hpp>
-#include <superstep/agents/create_supervisor.hpp>
-#include <superstep/agents/handoff.hpp>
+#include <superstep/agents/multi_agent.hpp>
 
 #include <set>
 #include <utility>

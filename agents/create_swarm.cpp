@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/team.hpp"
 
-#include <superstep/agents/create_swarm.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/multi_agent.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/runtime.hpp>
 
 #include <cstddef>

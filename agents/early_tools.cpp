@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/early_tools.hpp"
 
-#include <superstep/base/limiter.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/base/detail/limiter.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <exception>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/handoff.hpp>
-#include <superstep/base/assert.hpp>
+#include <superstep/agents/multi_agent.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <memory>
 #include <stdexcept>

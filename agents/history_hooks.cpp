@@ -2,8 +2,7 @@
 #include "agents/history_hooks.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
-#include <superstep/messages/buffer_string.hpp>
-#include <superstep/messages/token_counter.hpp>
+#include <superstep/messages/history.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/agents/agent_options.hpp>
-#include <superstep/agents/agent_spec.hpp>
 
 // What the hooks of agent files do with a long conversation. A turn (what a person says and all
 // that follows) is never cut: calls would lose their answers.

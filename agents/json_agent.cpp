@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front of agents for states of JSON channels.
 #include <superstep/agents/json_agent.hpp>
-#include <superstep/agents/json_tools.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <algorithm>

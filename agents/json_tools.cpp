@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/agents/detail/middleware_parts.hpp>
+#include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
-#include <superstep/agents/json_tools.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <memory>

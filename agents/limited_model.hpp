@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/models/chat_model.hpp>
-#include <superstep/models/model_limits.hpp>
+#include <superstep/models/provider_model.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
+#include "tools/failed_call.hpp"
 
 #include <superstep/agents/detail/middleware_parts.hpp>
-#include <superstep/models/make_model.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
-#include <superstep/tools/argument_schema.hpp>
-#include <superstep/tools/failed_call.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 
 #include "agents/overrides.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/failed_call.hpp"
+
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/open_calls.hpp>
-#include <superstep/runtime/thread_state.hpp>
-#include <superstep/tools/failed_call.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/models/bind_tools.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/structured_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 

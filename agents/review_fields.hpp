@@ -3,7 +3,7 @@
 
 #include "agents/yaml_fields.hpp"
 
-#include <superstep/agents/agent_spec.hpp>
+#include <superstep/agents/agent_file.hpp>
 
 namespace superstep::detail {
 

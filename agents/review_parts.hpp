@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/review_calls.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 /// What all reviews of calls have in common.
 namespace superstep::reviews {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent_state.hpp>
+#include <superstep/agents/agent_options.hpp>
 #include <superstep/runtime/graph.hpp>
 
 #include <string>

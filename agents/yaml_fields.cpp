@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/yaml_fields.hpp"
 
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

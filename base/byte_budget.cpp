@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/await.hpp>
-#include <superstep/base/byte_budget.hpp>
+#include <superstep/base/detail/byte_budget.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread-local free lists of cache-line-sized blocks; see cache_lines.hpp for why runs use them.
-#include <superstep/base/cache_lines.hpp>
+#include <superstep/base/detail/cache_lines.hpp>
 
 #include <array>
 #include <cstdint>

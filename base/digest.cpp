@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-256 with OpenSSL's EVP interface.
-#include <superstep/base/digest.hpp>
+#include "base/digest.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects paths that lead to the same file, before a program overwrites its own input.
-#include <superstep/base/distinct_files.hpp>
+#include <superstep/base/detail/distinct_files.hpp>
 
 #include <filesystem>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error codes of superstep's base library, and the mapping from result<T> to exceptions.
-#include <superstep/base/assert.hpp>
-#include <superstep/base/result.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/base/error.hpp>
 
 #include <cerrno>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // The state machine of a wait, and the join counter of forked calls. Executors are implemented by
 // actors/lane.cpp (production), sync_wait.cpp and tests/support.
 #include <superstep/base/await.hpp>
-#include <superstep/base/executor.hpp>
+#include <superstep/base/detail/executor.hpp>
 
 #include <utility>
 

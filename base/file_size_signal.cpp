@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns SIGXFSZ into EFBIG for the calling thread by blocking the signal.
-#include <superstep/base/file_size_signal.hpp>
+#include "base/file_size_signal.hpp"
 
 #include <csignal>
 #include <ctime>

@@ -2,10 +2,10 @@
 // JSON parsing with simdjson and writing with a hand-written serializer. simdjson parses into its
 // own tree, which is copied to boost::json::value; if it rejects a text, a second pass with
 // Boost.JSON finds the location of the error.
+#include "base/malloc_arenas.hpp"
 #include "base/padded_json.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/malloc_arenas.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <simdjson.h>

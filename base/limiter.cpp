@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/await.hpp>
-#include <superstep/base/limiter.hpp>
+#include <superstep/base/detail/limiter.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits glibc's malloc arenas; see malloc_arenas.hpp. The setting must precede the first thread.
-#include <superstep/base/malloc_arenas.hpp>
+#include "base/malloc_arenas.hpp"
 
 #include <cstdlib>
 #include <memory>

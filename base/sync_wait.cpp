@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A single-threaded executor for programs and tests without an engine. Production code uses lanes
 // (actors/lane.hpp), which implement the same interface.
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 
 #include <condition_variable>
 #include <list>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // UTF-8 validation and repair. The fast path uses simdjson; the byte-wise scan runs only for
 // invalid text.
-#include <superstep/base/utf8.hpp>
+#include "base/utf8.hpp"
 
 #include <simdjson.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes invisible characters visible in text that comes from models, tools and servers.
-#include <superstep/base/utf8.hpp>
-#include <superstep/base/visible_text.hpp>
+#include "base/visible_text.hpp"
+
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exception of typed accessors. Out of line, to keep demangling out of the callers.
-#include <superstep/base/wrong_type.hpp>
+#include <superstep/base/detail/wrong_type.hpp>
 
 #include <boost/core/demangle.hpp>
 

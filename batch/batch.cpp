@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/digest.hpp"
+#include "base/file_size_signal.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
 #include "row_writer.hpp"
 #include "scan.hpp"
 #include "shortage_control.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/digest.hpp>
-#include <superstep/base/file_size_signal.hpp>
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>

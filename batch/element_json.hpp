@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/base/result.hpp>
-#include <superstep/messages/message.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/batch/histogram.hpp>
+#include <superstep/batch/batch.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "batch/input_row.hpp"
+
 #include "element_json.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/batch/input_row.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <simdjson.h>
 

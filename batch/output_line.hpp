@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/batch/input_row.hpp>
+#include "batch/input_row.hpp"
+
 #include <superstep/batch/row_runner.hpp>
 
 #include <chrono>

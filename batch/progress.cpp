@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/json.hpp>
-#include <superstep/batch/progress.hpp>
+#include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
 

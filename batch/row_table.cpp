@@ -3,7 +3,7 @@
 
 #include "journal.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <utility>
 

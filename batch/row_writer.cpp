@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "row_writer.hpp"
 
+#include "base/file_size_signal.hpp"
 #include "journal.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/file_size_signal.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <system_error>

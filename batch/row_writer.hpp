@@ -5,7 +5,6 @@
 #include "row_table.hpp"
 
 #include <superstep/batch/batch.hpp>
-#include <superstep/batch/histogram.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan.hpp"
 
+#include "base/digest.hpp"
 #include "element_json.hpp"
-
-#include <superstep/base/digest.hpp>
 
 #include <cerrno>
 

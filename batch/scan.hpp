@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "batch/input_row.hpp"
 #include "file.hpp"
 #include "key_digest.hpp"
 #include "line_reader.hpp"
 
 #include <superstep/batch/batch.hpp>
-#include <superstep/batch/input_row.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 

@@ -3,7 +3,7 @@
 #include "series.hpp"
 #include "workloads.hpp"
 
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/describe/class.hpp>
 

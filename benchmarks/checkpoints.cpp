@@ -6,7 +6,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/runtime/graph.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "digest.hpp"
 
-#include <superstep/base/digest.hpp>
+#include "base/digest.hpp"
 
 namespace superstep::bench {
 

@@ -7,7 +7,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <chrono>
 #include <memory>

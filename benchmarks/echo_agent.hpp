@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 
 #include <atomic>
 #include <chrono>

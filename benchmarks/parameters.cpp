@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parameters.hpp"
 
-#include <superstep/base/malloc_arenas.hpp>
+#include "base/malloc_arenas.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/actors/engine_options.hpp>
+#include <superstep/actors/engine.hpp>
 #include <superstep/base/json.hpp>
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //   protocol_parsers --texts FILE   writes the texts as JSON, for other implementations to read
 #include "benchmarks/protocol_texts.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/protocol_texts.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 namespace superstep::bench {
 

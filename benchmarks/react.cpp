@@ -6,7 +6,7 @@
 #include "series.hpp"
 #include "workloads.hpp"
 
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 
 #include <concepts>
 #include <string>

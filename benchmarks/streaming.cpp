@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens of a model on their way through a graph to whoever reads its messages (W10).
+#include "actors/engine_access.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/base/assert.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <cstddef>

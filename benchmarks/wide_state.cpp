@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // W5k: a state of M integers, all of them written in every step. The table is filled by hand: M is
 // only known now, and no struct could be described for it.
+#include "actors/engine_access.hpp"
 #include "workloads.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
+#include <superstep/channels/detail/slots.hpp>
 #include <superstep/channels/kinds.hpp>
-#include <superstep/channels/slots.hpp>
 
 #include <memory>
 #include <numeric>

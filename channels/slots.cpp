@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/channels/slots.hpp>
+#include <superstep/channels/detail/slots.hpp>
 
 namespace superstep {
 

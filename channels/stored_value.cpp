@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/channels/stored_value.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
 
 #include <iterator>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error category "checkpoint". Its messages are general; the exception's what() has the
 // details.
-#include <superstep/checkpoint/checkpoint_error.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 namespace superstep {
 

@@ -6,8 +6,8 @@
 #include "error_codec.hpp"
 #include "untyped.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/channels/stored_value.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
 
 #include <algorithm>
 

@@ -3,12 +3,12 @@
 // member names are explained in docs/checkpoint-format.md. The text is appended to a string
 // directly, without a JSON document in between, because this runs for every super-step of every
 // run.
+#include "base/utf8.hpp"
 #include "checkpoint_codec.hpp"
 #include "error_codec.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/utf8.hpp>
-#include <superstep/channels/stored_value.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
 
 #include <algorithm>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes exceptions of tasks as JSON and restores them; used by checkpoint_writer.cpp and
 // checkpoint_reader.cpp. The original class cannot be constructed again from its name, so a
-// restored exception has one of the classes in restored_error.hpp.
+// restored exception has one of the classes in checkpointer.hpp.
 #include "error_codec.hpp"
 
+#include "base/utf8.hpp"
+
 #include <superstep/base/error.hpp>
-#include <superstep/base/utf8.hpp>
 #include <superstep/channels/channel.hpp>
-#include <superstep/channels/stored_value.hpp>
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/checkpoint/restored_error.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <boost/core/demangle.hpp>
 

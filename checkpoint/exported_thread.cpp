@@ -3,13 +3,13 @@
 // in_memory_checkpointer.cpp and sqlite_maintenance.cpp import the result.
 #include "exported_thread.hpp"
 
+#include "base/utf8.hpp"
+#include "checkpoint/thread_import.hpp"
 #include "row_bytes.hpp"
 #include "untyped.hpp"
 
 #include <superstep/base/stored_form.hpp>
-#include <superstep/base/utf8.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
-#include <superstep/checkpoint/thread_import.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <algorithm>
 #include <set>

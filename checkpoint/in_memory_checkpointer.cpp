@@ -10,7 +10,7 @@
 #include "lease_queue.hpp"
 #include "ownership.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <set>

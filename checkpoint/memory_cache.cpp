@@ -4,7 +4,7 @@
 #include "checkpoint_codec.hpp"
 #include "store_labels.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <utility>

@@ -3,8 +3,8 @@
 // SP 800-38D: 96-bit random nonce, 128-bit tag, the row's place as additional authenticated data.
 #include "row_cipher.hpp"
 
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/checkpoint/encryption.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <openssl/evp.h>
 #include <openssl/rand.h>

@@ -7,7 +7,7 @@
 #include "sqlite_db.hpp"
 #include "store_labels.hpp"
 
-#include <superstep/checkpoint/sqlite_cache.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <algorithm>
 #include <mutex>

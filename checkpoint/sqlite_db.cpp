@@ -4,10 +4,10 @@
 // what to do.
 #include "sqlite_db.hpp"
 
+#include "base/file_size_signal.hpp"
 #include "row_bytes.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/file_size_signal.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <cerrno>
 #include <thread>

@@ -3,7 +3,7 @@
 
 #include "row_cipher.hpp"
 
-#include <superstep/checkpoint/checkpoint_error.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <chrono>
 #include <cstdint>

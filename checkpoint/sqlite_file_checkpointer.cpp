@@ -12,7 +12,7 @@
 #include "sqlite_file_checkpointer_impl.hpp"
 #include "sqlite_maintenance.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
 
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <chrono>
 #include <set>

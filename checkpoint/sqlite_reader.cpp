@@ -5,10 +5,9 @@
 // tables.
 #include "sqlite_reader.hpp"
 
+#include "base/utf8.hpp"
 #include "ownership.hpp"
 #include "row_bytes.hpp"
-
-#include <superstep/base/utf8.hpp>
 
 #include <algorithm>
 #include <utility>

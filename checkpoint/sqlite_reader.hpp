@@ -6,7 +6,7 @@
 #include "sqlite_db.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <map>
 #include <mutex>

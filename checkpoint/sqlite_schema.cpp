@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens database files: creates and migrates the tables, checks format version, encryption key and
 // owner, and sets file permissions. The tables are explained in docs/checkpoint-format.md.
+#include "base/file_size_signal.hpp"
 #include "sqlite_db.hpp"
 
-#include <superstep/base/file_size_signal.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <array>
 #include <filesystem>

@@ -7,7 +7,7 @@
 #include "store_index.hpp"
 #include "store_labels.hpp"
 
-#include <superstep/checkpoint/sqlite_store.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -5,12 +5,12 @@
 // with the one that the run knows (check_heads): this detects writes of other processes.
 #include "sqlite_writer.hpp"
 
+#include "base/file_size_signal.hpp"
 #include "lease_queue.hpp"
 #include "row_bytes.hpp"
 #include "sqlite_maintenance.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/file_size_signal.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <set>

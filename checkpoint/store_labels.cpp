@@ -2,9 +2,8 @@
 // Checks namespaces and items before they are stored, and selects namespaces for listings.
 #include "store_labels.hpp"
 
+#include "base/utf8.hpp"
 #include "checkpoint_codec.hpp"
-
-#include <superstep/base/utf8.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -4,7 +4,7 @@
 // within the process was granted.
 #include "thread_locks.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent.hpp>
-#include <superstep/base/distinct_files.hpp>
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/base/detail/distinct_files.hpp>
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent.hpp>
-#include <superstep/runtime/program.hpp>
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 namespace superstep::cli {
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent_runner.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/base/digest.hpp>
-#include <superstep/checkpoint/checkpoint_error.hpp>
+#include "actors/engine_access.hpp"
+#include "base/digest.hpp"
+
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 #include <chrono>

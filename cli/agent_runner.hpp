@@ -4,7 +4,7 @@
 #include "cli/event_log.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/agent.hpp>
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/batch/row_runner.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 

@@ -6,9 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 
-#include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
-#include <superstep/checkpoint/sqlite_store.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <csignal>
 #include <cstdlib>

@@ -3,7 +3,7 @@
 
 #include "cli/wake_up.hpp"
 
-#include <superstep/actors/event_stream.hpp>
+#include <superstep/actors/detail/event_stream.hpp>
 
 #include <memory>
 #include <mutex>

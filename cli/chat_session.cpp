@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/chat_session.hpp"
 
+#include "actors/engine_access.hpp"
 #include "cli/chat_events.hpp"
 #include "cli/chat_words.hpp"
-
-#include <superstep/actors/detail/engine_access.hpp>
 
 #include <utility>
 

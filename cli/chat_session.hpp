@@ -6,7 +6,7 @@
 #include "cli/retry_notes.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/conversation.hpp>
+#include <superstep/agents/agent_file.hpp>
 
 #include <cstdint>
 #include <map>

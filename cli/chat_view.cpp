@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/chat_view.hpp"
 
+#include "base/visible_text.hpp"
 #include "cli/chat_words.hpp"
 
 #include <superstep/agents/agent_options.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
-#include <superstep/base/visible_text.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/messages.hpp>
 
 namespace superstep::cli {
 

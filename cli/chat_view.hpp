@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/actors/run_event.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/actors/detail/run_event.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/tools/human_review.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
+#include <superstep/base/error.hpp>
 #include <superstep/tools/human_review.hpp>
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/net/child_process.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/net/detail/child_process.hpp>
 #include <superstep/runtime/drawing.hpp>
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/imported_thread.hpp"
 
-#include <superstep/checkpoint/thread_import.hpp>
-#include <superstep/messages/message_dict.hpp>
+#include "checkpoint/thread_import.hpp"
+
 #include <superstep/messages/message_json.hpp>
 
 #include <algorithm>

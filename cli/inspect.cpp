@@ -4,7 +4,7 @@
 
 #include "cli/commands.hpp"
 
-#include <superstep/agents/agent_setup.hpp>
+#include <superstep/agents/agent_file.hpp>
 
 #include <iostream>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent.hpp>
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <CLI/CLI.hpp>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_checkpoints.hpp"
 
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <filesystem>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/line_editor.hpp"
 
-#include <superstep/base/utf8.hpp>
+#include "base/utf8.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep run AGENT --input in.jsonl --output out.jsonl
+#include "base/malloc_arenas.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
 
-#include <superstep/base/malloc_arenas.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <boost/system/system_error.hpp>

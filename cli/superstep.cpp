@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: parses arguments, calls the library, prints.
 #include "cli/commands.hpp"
-
-#include <superstep/net/descriptor_limit.hpp>
+#include "net/descriptor_limit.hpp"
 
 #include <csignal>
 #include <exception>

@@ -3,8 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
 
-#include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <chrono>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reducer of message channels. Ids are assigned by message_list::complete() and looked up in
 // message_index.hpp; this file applies additions, replacements and deletions in order.
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <set>

@@ -3,10 +3,10 @@
 // message_reader.cpp) with a different type name and the pieces of tool calls.
 #include "fault_at.hpp"
 #include "kwargs_calls.hpp"
+#include "messages/spaced_json.hpp"
 
-#include <superstep/messages/message_chunk.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/spaced_json.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <array>

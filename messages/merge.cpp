@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges JSON of stream chunks (metadata, additional_kwargs, content blocks). Used by
 // message_chunk.cpp. Follows langchain-core 1.7.2, utils/_merge.py.
-#include <superstep/messages/merge.hpp>
+#include "messages/merge.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factory functions of messages, and their text.
-#include <superstep/messages/message.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <utility>
 

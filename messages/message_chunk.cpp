@@ -2,14 +2,13 @@
 // Appends pieces of a streamed answer, and builds the message when the stream ends. The JSON form
 // of chunks is in chunk_json.cpp, the merging of metadata and blocks in merge.cpp.
 #include "argument_json.hpp"
+#include "messages/merge.hpp"
+#include "messages/openai_json.hpp"
+#include "messages/partial_json.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/messages/merge.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/messages/partial_json.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <utility>

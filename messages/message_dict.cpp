@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `{type, data}` form of langchain-core: the JSON form of message_json.cpp with all members
 // present.
-#include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <string>

@@ -2,7 +2,7 @@
 // Writes messages as JSON, as a tree and directly as text. The lenient reader is
 // message_reader.cpp, the strict one for checkpoints message_stored.cpp.
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 namespace superstep {
 

@@ -3,8 +3,8 @@
 // ids. The reducer is add_messages.cpp.
 #include "message_index.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -5,11 +5,11 @@
 #include "blocks/block_parts.hpp"
 #include "fault_at.hpp"
 #include "kwargs_calls.hpp"
+#include "messages/openai_json.hpp"
+#include "messages/python_text.hpp"
 
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/messages/python_text.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <cmath>
 #include <optional>

@@ -3,8 +3,7 @@
 // strict reader of their own. The lenient message_reader.cpp rejects some valid messages, moves
 // unknown members and parses calls, whereas a checkpoint must return exactly what was saved.
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/message_list.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <array>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text and messages as the input of graphs whose state has a conversation.
-#include <superstep/messages/messages_input.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <string>
 #include <utility>

@@ -3,9 +3,9 @@
 // export and for token counters. Requests to servers are written by
 // models/providers/openai_chat_request.cpp.
 #include "blocks/block_parts.hpp"
+#include "messages/spaced_json.hpp"
 
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/spaced_json.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
 #include <string>

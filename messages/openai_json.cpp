@@ -2,10 +2,11 @@
 // Reads and writes messages in the plain chat-completions form, and parses finished tool calls.
 // Used by protocols and by models without a provider of their own; requests of provider models are
 // written by models/providers/openai_chat_request.cpp.
+#include "messages/openai_json.hpp"
+
 #include "argument_json.hpp"
 
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/openai_json.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
 #include <array>

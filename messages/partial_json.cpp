@@ -3,9 +3,9 @@
 // if that is not valid JSON, the longest prefix that becomes valid with the same brackets is used.
 // This gives the same results as langchain-core's parser, which removes one character at a time and
 // takes quadratic time.
-#include "argument_json.hpp"
+#include "messages/partial_json.hpp"
 
-#include <superstep/messages/partial_json.hpp>
+#include "argument_json.hpp"
 
 #include <algorithm>
 #include <optional>

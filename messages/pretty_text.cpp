@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats messages for terminals.
+#include <superstep/messages/history.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/pretty_text.hpp>
 
 #include <cctype>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes JSON values in two other notations: Python's repr(), and JSON with spaces. Both share the
 // traversal append_nested().
-#include <superstep/messages/python_text.hpp>
-#include <superstep/messages/spaced_json.hpp>
+#include "messages/python_text.hpp"
+
+#include "messages/spaced_json.hpp"
 
 #include <algorithm>
 #include <array>

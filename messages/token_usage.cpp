@@ -2,8 +2,8 @@
 // Arithmetic and JSON form of token usage.
 #include "fault_at.hpp"
 
-#include <superstep/base/result.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <algorithm>
 #include <string>

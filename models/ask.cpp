@@ -2,9 +2,9 @@
 // Requests to a model outside of graphs.
 #include "models/whole_chunk.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/ask.hpp>
+#include <superstep/models/chat_model.hpp>
 
 namespace superstep {
 

@@ -2,9 +2,8 @@
 // A model wrapper that adds tools and parameters to every request.
 #include "models/providers/json_parts.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/models/bind_tools.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the provider of a model by its name.
-#include <superstep/models/init_chat_model.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/models/provider_model.hpp>
 
 #include <array>
 #include <optional>

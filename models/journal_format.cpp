@@ -3,13 +3,13 @@
 // record_model.cpp, replayed_model.cpp and recording_file.cpp.
 #include "models/journal_format.hpp"
 
+#include "messages/openai_json.hpp"
 #include "models/hash.hpp"
 #include "models/http/faults.hpp"
 #include "models/mask_secrets.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_json.hpp>
 
 #include <array>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <superstep/models/chat_model.hpp>
-#include <superstep/models/model_error.hpp>
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/models/init_chat_model.hpp>
-#include <superstep/models/make_model.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>
 
 #include <string>

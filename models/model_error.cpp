@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error category of models.
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <string>
 

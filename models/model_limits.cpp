@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/http/concurrency_control.hpp"
 
-#include <superstep/models/model_limits.hpp>
+#include <superstep/models/provider_model.hpp>
 
 namespace superstep {
 

@@ -3,9 +3,9 @@
 // own, more precise retries (provider_model.cpp).
 #include "models/retry.hpp"
 
-#include <superstep/base/assert.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/model_retry.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // Converts answers and streams to standard content blocks (output version v1).
 #include "models/providers/json_parts.hpp"
 
-#include <superstep/messages/content_blocks.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/output_version.hpp>
+#include <superstep/messages/message_json.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/models/provider_model.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,12 +6,12 @@
 #include "models/http/http_caller.hpp"
 #include "models/http/provider_traits.hpp"
 #include "models/retry.hpp"
+#include "net/url.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/net/http_client.hpp>
-#include <superstep/net/url.hpp>
 
 #include <algorithm>
 #include <cstdlib>

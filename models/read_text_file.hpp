@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <cstddef>
 #include <filesystem>

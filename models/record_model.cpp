@@ -4,9 +4,9 @@
 #include "models/journal_format.hpp"
 #include "models/recording_file.hpp"
 
-#include <superstep/base/assert.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/models/model_journal.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/models/recorded_model.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model that reads its answers from a file of chat-completions messages. The file is scanned with
 // simdjson and kept as text.
+#include "messages/openai_json.hpp"
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 
 #include <simdjson.h>

@@ -3,10 +3,10 @@
 // append, and only a process that gets the exclusive lock may repair the file.
 #include "models/recording_file.hpp"
 
+#include "base/file_size_signal.hpp"
 #include "models/journal_format.hpp"
 
-#include <superstep/base/file_size_signal.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <algorithm>
 #include <cerrno>

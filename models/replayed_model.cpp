@@ -5,7 +5,7 @@
 #include "models/read_text_file.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/models/model_journal.hpp>
+#include <superstep/models/recorded_model.hpp>
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "models/script_rule.hpp"
 
-#include <superstep/base/result.hpp>
+#include <superstep/base/error.hpp>
 
 #include <string>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/messages/message.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/messages/messages.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <re2/re2.h>
 

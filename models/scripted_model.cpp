@@ -7,7 +7,7 @@
 #include "models/script_reader.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/scripted_model.hpp>
 
 #include <utility>

@@ -4,8 +4,8 @@
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/structured_model.hpp>
 
 #include <utility>

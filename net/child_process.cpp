@@ -3,7 +3,7 @@
 #include "net/io_runtime_impl.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/net/child_process.hpp>
+#include <superstep/net/detail/child_process.hpp>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>

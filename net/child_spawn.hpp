@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/net/child_process.hpp>
+#include <superstep/net/detail/child_process.hpp>
 
 #include <string>
 #include <utility>

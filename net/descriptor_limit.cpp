@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/descriptor_limit.hpp"
 
-#include <superstep/net/descriptor_limit.hpp>
-
 #include <algorithm>
 #include <atomic>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/exchange.hpp"
 
-#include <superstep/base/malloc_arenas.hpp>
+#include "base/malloc_arenas.hpp"
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/error.hpp>

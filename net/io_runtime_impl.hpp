@@ -4,7 +4,7 @@
 #include "net/program_guard.hpp"
 #include "net/start_queue.hpp"
 
-#include <superstep/net/io_context.hpp>
+#include <superstep/net/io_runtime.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

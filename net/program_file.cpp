@@ -2,7 +2,7 @@
 // Where a program is, and whether it could be started.
 #include "net/child_spawn.hpp"
 
-#include <superstep/net/child_process.hpp>
+#include <superstep/net/detail/child_process.hpp>
 
 #include <algorithm>
 #include <array>

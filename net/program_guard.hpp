@@ -3,7 +3,7 @@
 
 #include "net/child_spawn.hpp"
 
-#include <superstep/base/result.hpp>
+#include <superstep/base/error.hpp>
 
 #include <set>
 

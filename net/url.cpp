@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/net/url.hpp>
+#include "net/url.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -4,9 +4,8 @@
 #include "protocols/argument_progress.hpp"
 
 #include "models/json_schema.hpp"
+#include "protocols/protocol_parts.hpp"
 #include "protocols/text.hpp"
-
-#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <utility>

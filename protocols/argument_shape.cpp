@@ -5,7 +5,7 @@
 
 #include "protocols/text.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,11 @@
 // Coerces arguments to their JSON Schema. Follows the coercion of @ai-sdk-tool/parser 4.1.26; the
 // recorded cases of kind proto.coerce check it.
 #include "models/json_schema.hpp"
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 #include "protocols/text.hpp"
 
 #include <superstep/base/json.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protocols by name, and tool declarations as protocols use them.
-#include <superstep/protocols/make_protocol.hpp>
-
 #include "protocols/text.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <array>
 #include <string>

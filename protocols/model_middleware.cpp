@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chain of middleware around a model, and the middleware that is independent of text protocols:
 // defaults, logging, caching, repair. The one for text protocols is in protocol_middleware.cpp.
-#include <superstep/protocols/model_middleware.hpp>
-
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 #include "protocols/stream_output.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
 
 #include <algorithm>
 #include <list>

@@ -2,17 +2,16 @@
 // Tool calls as text: asks the model through a protocol, retries, and turns the text of whole and
 // streamed answers into calls. Requests are written by protocol_request.cpp, complete answers are
 // parsed by parse_answer.cpp, forced calls by tool_choice.cpp.
-#include <superstep/protocols/protocol_middleware.hpp>
-
+#include "protocols/protocol_parts.hpp"
 #include "protocols/protocol_request.hpp"
 #include "protocols/relaxed_json.hpp"
 #include "protocols/stream_output.hpp"
 #include "protocols/text.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/messages/message.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/messages/messages.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/protocols/protocol_middleware.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,10 @@
 // The conversion of AI SDK conversations, which programs can call directly, is in transform.cpp.
 #include "protocols/protocol_request.hpp"
 
+#include "protocols/protocol_parts.hpp"
 #include "protocols/text.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/messages/tool_definition.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/protocols/tool_protocol.hpp>
 

@@ -3,7 +3,7 @@
 // stream_output keeps the order of the events.
 #include "protocols/stream_output.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -3,10 +3,9 @@
 // @ai-sdk-tool/parser 4.1.26. Declared in protocol_parts.hpp.
 #include "models/json_schema.hpp"
 #include "protocols/answer_parts.hpp"
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 #include "protocols/text.hpp"
-
-#include <superstep/protocols/protocol_parts.hpp>
 
 #include <string>
 #include <utility>

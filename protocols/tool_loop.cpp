@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A minimal loop of model and tools for programs without graphs.
-#include <superstep/protocols/tool_loop.hpp>
+#include "protocols/tool_loop.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <utility>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts AI SDK conversations to text. Follows transformParams of @ai-sdk-tool/parser 4.1.26
 // (recorded cases of kind proto.transform). Declared in protocol_parts.hpp.
+#include "protocols/protocol_parts.hpp"
 #include "protocols/text.hpp"
-
-#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <utility>

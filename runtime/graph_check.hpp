@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <vector>
 

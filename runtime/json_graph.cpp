@@ -3,8 +3,8 @@
 
 #include <superstep/channels/kinds.hpp>
 #include <superstep/runtime/detail/labels.hpp>
+#include <superstep/runtime/detail/nested_run.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/nested_run.hpp>
 
 #include <algorithm>
 #include <array>

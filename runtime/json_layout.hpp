@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
-#include <superstep/channels/slots.hpp>
+#include <superstep/channels/detail/slots.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/json_shape.hpp>
+#include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
 #include <array>

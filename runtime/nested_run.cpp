@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/nested_run.hpp>
+#include <superstep/runtime/detail/nested_run.hpp>
 
 #include <stdexcept>
 #include <utility>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/step.hpp"
+
 #include <superstep/runtime/detail/labels.hpp>
+#include <superstep/runtime/detail/node_body.hpp>
+#include <superstep/runtime/detail/program.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
-#include <superstep/runtime/node_body.hpp>
-#include <superstep/runtime/program.hpp>
-#include <superstep/runtime/step.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -49,7 +50,7 @@ void throw_wrong_input(const body_input& given) {
 
 namespace detail {
 
-void throw_bad_field(std::string_view name, std::string_view why) {
+[[noreturn]] void throw_bad_field(std::string_view name, std::string_view why) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "a tool writes '" + std::string{name} + "': " + std::string{why},
                               {},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_check.hpp"
 
-#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <algorithm>
 #include <numeric>

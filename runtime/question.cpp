@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/runtime.hpp>
 
 #include <stdexcept>

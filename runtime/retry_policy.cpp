@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/retry_policy.hpp>
-#include <superstep/runtime/timeout_policy.hpp>
+#include <superstep/runtime/node_options.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/thread_run.hpp"
 #include "thread_access.hpp"
 
-#include <superstep/runtime/thread_run.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <algorithm>
 #include <future>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/step.hpp"
+
 #include <superstep/runtime/graph_error.hpp>
-#include <superstep/runtime/step.hpp>
 
 #include <algorithm>
 #include <limits>

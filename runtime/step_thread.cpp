@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run needs beyond its steps when it belongs to a thread: to stand still as data, to go on
 // from there, and to take what a caller says in between.
-#include <superstep/runtime/step.hpp>
+#include "runtime/step.hpp"
 
 #include <algorithm>
 #include <utility>

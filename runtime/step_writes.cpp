@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writes of one step: which channel takes them when, and how a step that fails is undone.
+#include "runtime/step.hpp"
+
 #include <superstep/runtime/graph_error.hpp>
-#include <superstep/runtime/step.hpp>
 
 #include <boost/container/small_vector.hpp>
 

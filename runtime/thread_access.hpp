@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/step.hpp"
+
 #include <superstep/checkpoint/checkpointer.hpp>
-#include <superstep/runtime/step.hpp>
 
 #include <string>
 #include <string_view>

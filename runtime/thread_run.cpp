@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/utf8.hpp>
-#include <superstep/runtime/thread_run.hpp>
+#include "runtime/thread_run.hpp"
+
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <array>

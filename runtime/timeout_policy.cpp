@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/timeout_policy.hpp>
+#include <superstep/runtime/node_options.hpp>
 
 #include <array>
 #include <cstdio>

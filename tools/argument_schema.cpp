@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "messages/python_text.hpp"
 #include "schema_check.hpp"
 
-#include <superstep/messages/python_text.hpp>
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <re2/re2.h>
 

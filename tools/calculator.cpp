@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calculator_tokens.hpp"
 
-#include <superstep/tools/calculator.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/limiter.hpp>
+#include <superstep/base/detail/limiter.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <map>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/assert.hpp>
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/net/child_process.hpp>
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/net/detail/child_process.hpp>
 #include <superstep/tools/command.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/tools/current_time.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <fmt/format.h>

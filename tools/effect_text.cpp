@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "effect_text.hpp"
 
-#include <superstep/base/utf8.hpp>
+#include "base/utf8.hpp"
+
 #include <superstep/messages/message_json.hpp>
 
 #include <stdexcept>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/digest.hpp"
+#include "base/utf8.hpp"
 #include "effect_text.hpp"
 
-#include <superstep/base/assert.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/base/digest.hpp>
-#include <superstep/base/utf8.hpp>
-#include <superstep/checkpoint/checkpoint_error.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
-#include <superstep/runtime/node_body.hpp>
-#include <superstep/tools/effects.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/tools/failed_call.hpp>
+#include "tools/failed_call.hpp"
 
 #include <utility>
 

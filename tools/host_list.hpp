@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
-#include <superstep/net/url.hpp>
+#include "net/url.hpp"
+
+#include <superstep/base/error.hpp>
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 #include "host_list.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/tools/http_get.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <array>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/messages/message_json.hpp>
-#include <superstep/tools/injection.hpp>
 #include <superstep/tools/tool.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 

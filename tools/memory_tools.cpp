@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/tools/injected.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
-#include <superstep/tools/memory_tools.hpp>
+#include <superstep/tools/tool.hpp>
 
 #include <boost/describe/class.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
-#include <superstep/tools/read_file.hpp>
 
 #include <algorithm>
 #include <array>

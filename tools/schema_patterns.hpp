@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/await.hpp>
-#include <superstep/tools/argument_schema.hpp>
-#include <superstep/tools/simulated.hpp>
+#include <superstep/tools/built_in_tools.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <chrono>
 #include <string_view>

@@ -2,8 +2,8 @@
 #include "sqlite_guard.hpp"
 #include "sqlite_like.hpp"
 
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
-#include <superstep/tools/sqlite_query.hpp>
 
 #include <algorithm>
 #include <array>

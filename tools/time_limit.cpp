@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/assert.hpp>
+#include "tools/failed_call.hpp"
+
 #include <superstep/base/await.hpp>
-#include <superstep/tools/failed_call.hpp>
-#include <superstep/tools/time_limit.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <atomic>
 #include <functional>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/messages/python_text.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include "messages/python_text.hpp"
+
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 #include <exception>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/utf8.hpp"
 #include "tool_result.hpp"
 #include "tool_table.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/base/utf8.hpp>
-#include <superstep/tools/argument_schema.hpp>
-#include <superstep/tools/call_observer.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
+#include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // A node of tools as a whole: which calls it runs, and all of them at once.
 #include "tool_result.hpp"
 #include "tool_table.hpp"
+#include "tools/failed_call.hpp"
 
-#include <superstep/base/limiter.hpp>
-#include <superstep/tools/failed_call.hpp>
+#include <superstep/base/detail/limiter.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool_result.hpp"
 
+#include "messages/python_text.hpp"
+#include "messages/spaced_json.hpp"
+
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/python_text.hpp>
-#include <superstep/messages/spaced_json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/runtime/program.hpp>
-#include <superstep/tools/tools_condition.hpp>
+#include <superstep/runtime/detail/program.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/tools/validation_node.hpp>
 
 #include <map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
+#include "tools/failed_call.hpp"
 
-#include <superstep/agents/middleware/call_limits.hpp>
-#include <superstep/tools/failed_call.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <set>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/middleware/context_editing.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
 #include "agents/review_parts.hpp"
+#include "tools/failed_call.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
-#include <superstep/agents/middleware/human_in_the_loop.hpp>
-#include <superstep/tools/failed_call.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>
 #include <memory>

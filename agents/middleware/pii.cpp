@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
+#include "base/digest.hpp"
 
-#include <superstep/agents/middleware/pii.hpp>
-#include <superstep/base/digest.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>
 #include <memory>

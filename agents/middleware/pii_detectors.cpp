@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/middleware/pii.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <re2/re2.h>
 

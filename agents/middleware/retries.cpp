@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/middleware/retries.hpp>
+#include "tools/failed_call.hpp"
+
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/models/model_retry.hpp>
-#include <superstep/tools/failed_call.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 #include <functional>

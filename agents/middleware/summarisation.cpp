@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/middleware/summarisation.hpp>
-#include <superstep/messages/buffer_string.hpp>
-#include <superstep/messages/trim_messages.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
+#include <superstep/messages/history.hpp>
 
 #include <memory>
 #include <stdexcept>

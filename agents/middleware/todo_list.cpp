@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/chat_history.hpp"
+#include "messages/python_text.hpp"
+#include "tools/failed_call.hpp"
 
-#include <superstep/agents/middleware/todo_list.hpp>
-#include <superstep/messages/python_text.hpp>
-#include <superstep/tools/failed_call.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -6,15 +6,12 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/agents/create_supervisor.hpp>
-#include <superstep/agents/create_swarm.hpp>
-#include <superstep/agents/handoff.hpp>
+#include <superstep/agents/multi_agent.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/checkpoint/store.hpp>
-#include <superstep/models/init_chat_model.hpp>
-#include <superstep/models/make_model.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 #include <superstep/runtime/graph.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/messages/messages.hpp>
 
 namespace superstep::blocks {
 

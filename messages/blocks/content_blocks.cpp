@@ -5,7 +5,7 @@
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
-#include <superstep/messages/content_blocks.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // openai_form.cpp and models/providers/openai_content.cpp.
 #include "block_parts.hpp"
 
-#include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <string>
 #include <utility>

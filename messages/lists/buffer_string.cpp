@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renders a conversation as plain text; the XML form is in buffer_xml.cpp.
 
-#include <superstep/messages/buffer_string.hpp>
+#include "messages/python_text.hpp"
+
+#include <superstep/messages/history.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/python_text.hpp>
 
 namespace superstep {
 

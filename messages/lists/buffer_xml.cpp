@@ -2,10 +2,10 @@
 // Renders a conversation as XML; the plain form is in buffer_string.cpp. Escaping follows Python's
 // xml.sax.saxutils, which langchain-core uses.
 #include "../blocks/block_parts.hpp"
+#include "messages/spaced_json.hpp"
 
-#include <superstep/messages/buffer_string.hpp>
+#include <superstep/messages/history.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/spaced_json.hpp>
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters a conversation by name, id, type and tool call.
-#include <superstep/messages/filter_messages.hpp>
+#include <superstep/messages/history.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges adjacent messages of one type. Each message is appended as if it were the next chunk of a
 // stream, so that content, usage and metadata follow the rules of message_chunk.cpp.
-#include <superstep/messages/merge_runs.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/history.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <iterator>
 #include <optional>

@@ -2,9 +2,10 @@
 // Estimates tokens by counting characters, as langchain-core does, so that trimming gives the same
 // results.
 
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/python_text.hpp>
-#include <superstep/messages/token_counter.hpp>
+#include "messages/python_text.hpp"
+
+#include <superstep/messages/history.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
 #include <cmath>

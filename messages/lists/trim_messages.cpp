@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trims a conversation to a token budget. Messages are kept whole from one end; the first one that
 // does not fit may be kept in part.
-#include <superstep/base/assert.hpp>
-#include <superstep/messages/trim_messages.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/messages/history.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -4,15 +4,15 @@
 #include "models/http/answer_json.hpp"
 #include "models/http/call_count.hpp"
 #include "models/providers/answer_end.hpp"
+#include "models/providers/anthropic.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_chat.hpp"
+#include "models/providers/openai_responses.hpp"
 
-#include <superstep/base/assert.hpp>
-#include <superstep/messages/message_chunk.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/messages/messages.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <simdjson.h>
 

@@ -4,10 +4,10 @@
 #include "models/http/faults.hpp"
 #include "models/http/wire_request.hpp"
 #include "models/providers/line_parser.hpp"
+#include "models/providers/provider_format.hpp"
 #include "models/sse_parser.hpp"
 
-#include <superstep/models/output_version.hpp>
-#include <superstep/models/providers/provider_format.hpp>
+#include <superstep/models/provider_model.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -5,7 +5,7 @@
 #include "models/whole_chunk.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <fmt/format.h>
 

@@ -2,13 +2,13 @@
 #include "models/http/wire_request.hpp"
 
 #include "models/http/provider_traits.hpp"
+#include "models/providers/anthropic.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_responses.hpp"
 #include "models/providers/request_parts.hpp"
 
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include "models/providers/json_parts.hpp"
 
-#include <superstep/messages/openai_form.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/models/providers/provider_format.hpp>
+#include "models/providers/provider_format.hpp"
 
 namespace superstep::providers {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds requests for Anthropic's Messages API. Turns must alternate between user and assistant, so
 // adjacent human and tool messages are merged.
+#include "models/providers/anthropic.hpp"
 #include "models/providers/anthropic_content.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/providers/anthropic.hpp>
 
 #include <utility>
 

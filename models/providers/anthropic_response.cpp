@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads answers of Anthropic's Messages API, complete or streamed.
+#include "messages/openai_json.hpp"
+#include "messages/spaced_json.hpp"
 #include "models/providers/answer_end.hpp"
+#include "models/providers/anthropic.hpp"
 #include "models/providers/json_parts.hpp"
 
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/messages/spaced_json.hpp>
-#include <superstep/messages/token_usage.hpp>
-#include <superstep/models/providers/anthropic.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <utility>
 

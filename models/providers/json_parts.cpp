@@ -2,7 +2,7 @@
 // JSON accessors and small builders that all providers share.
 #include "models/providers/json_parts.hpp"
 
-#include <superstep/messages/openai_json.hpp>
+#include "messages/openai_json.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/providers/provider_format.hpp"
+
 #include <superstep/base/json.hpp>
-#include <superstep/messages/message.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/providers/provider_format.hpp>
+#include <superstep/messages/messages.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <cstdint>
 #include <initializer_list>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests and answers of Ollama's chat API.
+#include "models/providers/ollama.hpp"
+
+#include "messages/python_text.hpp"
+#include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
 
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/python_text.hpp>
-#include <superstep/messages/spaced_json.hpp>
-#include <superstep/models/providers/ollama.hpp>
 
 #include <string_view>
 #include <unordered_map>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds requests for chat completions. Messages and tools are written as text directly, which
 // avoids a JSON tree for the largest part of the request; see request_parts.hpp.
+#include "messages/openai_json.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/providers/openai_chat.hpp"
 #include "models/providers/openai_content.hpp"
 #include "models/providers/request_parts.hpp"
-
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
 
 #include <utility>
 

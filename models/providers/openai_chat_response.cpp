@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads answers of chat completions, complete or streamed, including the deviations of compatible
 // servers.
+#include "messages/openai_json.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
-
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
+#include "models/providers/openai_chat.hpp"
 
 #include <algorithm>
 #include <utility>

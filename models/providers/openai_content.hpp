@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/messages/message.hpp>
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/models/providers/provider_format.hpp>
+#include "models/providers/provider_format.hpp"
+
+#include <superstep/messages/message_json.hpp>
+#include <superstep/messages/messages.hpp>
 
 namespace superstep::providers {
 

@@ -2,12 +2,11 @@
 // Builds requests for OpenAI's Responses API, whose input is a list of items: messages, tool calls,
 // tool results, reasoning. Answers that were read as blocks are converted back to the items they
 // came from (responses_items.cpp).
+#include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
+#include "models/providers/openai_responses.hpp"
 #include "models/providers/responses_items.hpp"
-
-#include <superstep/messages/spaced_json.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
 
 #include <algorithm>
 #include <utility>

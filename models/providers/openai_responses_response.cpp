@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads complete answers of OpenAI's Responses API; streams are read by
 // openai_responses_stream.cpp, which uses this file for the last event.
+#include "messages/openai_json.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/providers/openai_responses.hpp"
 #include "models/providers/responses_items.hpp"
-
-#include <superstep/messages/openai_json.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
 
 #include <utility>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads streams of OpenAI's Responses API. Every item and part of an answer becomes a block with an
 // index; the index advances when an event belongs to a new item or part.
+#include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/providers/openai_responses.hpp"
 #include "models/providers/responses_items.hpp"
-
-#include <superstep/messages/spaced_json.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
 
 #include <utility>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/providers/provider_format.hpp"
+
+#include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/base/result.hpp>
-#include <superstep/models/providers/provider_format.hpp>
 
 #include <string>
 #include <string_view>

@@ -6,7 +6,7 @@
 #include "protocols/answer_parts.hpp"
 #include "protocols/elements/xml_scanner.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <utility>
 

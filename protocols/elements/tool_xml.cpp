@@ -5,8 +5,7 @@
 
 #include "models/json_schema.hpp"
 #include "protocols/elements/xml_scanner.hpp"
-
-#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/protocol_parts.hpp"
 
 #include <algorithm>
 #include <charconv>

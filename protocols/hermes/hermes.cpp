@@ -8,7 +8,6 @@
 #include "protocols/relaxed_json.hpp"
 #include "protocols/text.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
 #include <superstep/protocols/tool_protocol.hpp>
 
 #include <cstdint>

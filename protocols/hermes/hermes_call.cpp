@@ -5,11 +5,11 @@
 
 #include "models/json_schema.hpp"
 #include "protocols/answer_parts.hpp"
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 #include "protocols/text.hpp"
 
 #include <superstep/base/json.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
 
 #include <algorithm>
 #include <optional>

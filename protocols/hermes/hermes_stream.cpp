@@ -6,7 +6,7 @@
 #include "protocols/hermes/hermes_call.hpp"
 #include "protocols/text.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <utility>

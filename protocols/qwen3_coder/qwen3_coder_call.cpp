@@ -5,9 +5,8 @@
 
 #include "protocols/answer_parts.hpp"
 #include "protocols/elements/xml_scanner.hpp"
+#include "protocols/protocol_parts.hpp"
 #include "protocols/text.hpp"
-
-#include <superstep/protocols/protocol_parts.hpp>
 
 #include <array>
 #include <utility>

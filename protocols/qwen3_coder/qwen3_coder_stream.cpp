@@ -10,7 +10,7 @@
 #include "protocols/qwen3_coder/qwen3_coder_tag.hpp"
 #include "protocols/text.hpp"
 
-#include <superstep/base/assert.hpp>
+#include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -8,12 +8,12 @@
 #include "protocols/elements/xml_calls.hpp"
 #include "protocols/elements/xml_layout.hpp"
 #include "protocols/elements/xml_scanner.hpp"
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 #include "protocols/text.hpp"
 #include "protocols/yaml_xml/yaml.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <algorithm>
 #include <utility>

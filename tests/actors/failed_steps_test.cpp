@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step whose updates fail leaves the state of the step before, whatever user code has done.
-#include <superstep/actors/detail/engine_access.hpp>
+#include "actors/engine_access.hpp"
+
 #include <superstep/actors/engine.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/describe/class.hpp>
 #include <boost/test/unit_test.hpp>

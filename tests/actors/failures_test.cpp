@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time-outs, error handlers, Commands to the parent, streamed messages.
+#include "actors/engine_access.hpp"
 #include "graphs.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -7,9 +7,9 @@
 // engines that are destroyed while all of this is under way. Each run must end once, its callback
 // be called once, no lease outlive its run, and no record of a run or a call stay behind. Prints the
 // seed of the round that fails.
+#include "actors/engine_access.hpp"
 #include "storm_bodies.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actors/engine_access.hpp"
 #include "graphs.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 
 #include <boost/test/unit_test.hpp>
 

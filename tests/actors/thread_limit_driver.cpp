@@ -6,9 +6,9 @@
 // Needs root to become another user; exits with 77 otherwise.
 #include "graphs.hpp"
 
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
-#include <superstep/net/io_context.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
+#include <superstep/net/io_runtime.hpp>
 
 #include <cstdio>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code of the application outside bodies throws: the run ends with an error that names the code,
 // and the engine continues.
+#include "actors/engine_access.hpp"
 #include "graphs.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 

@@ -5,8 +5,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
-#include <superstep/agents/middleware/call_limits.hpp>
-#include <superstep/agents/middleware/todo_list.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/tools/make_tool.hpp>
 
 #include <functional>

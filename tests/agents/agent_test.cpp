@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/agents/agent.hpp>
+#include <superstep/agents/agent_file.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools that ask whoever called the agent.
+#include "actors/debug_line.hpp"
+#include "actors/engine_access.hpp"
 #include "agents/fake_model.hpp"
 
-#include <superstep/actors/debug_line.hpp>
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/tools/make_tool.hpp>
 

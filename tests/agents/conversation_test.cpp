@@ -2,12 +2,10 @@
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/conversation.hpp>
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
-#include <superstep/tools/calculator.hpp>
-#include <superstep/tools/memory_tools.hpp>
-#include <superstep/tools/simulated.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_desk.hpp"
 
-#include <superstep/agents/review_calls.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -2,9 +2,9 @@
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
-#include <superstep/agents/review_calls.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/tools/make_tool.hpp>
 

@@ -4,8 +4,8 @@
 #include "models/http/answer_stream.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

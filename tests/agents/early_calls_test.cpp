@@ -2,10 +2,10 @@
 #include "agents/call_listener.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <boost/test/data/test_case.hpp>

@@ -5,7 +5,7 @@
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/make_model.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/make_tool.hpp>

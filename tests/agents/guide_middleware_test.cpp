@@ -5,13 +5,7 @@
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
-#include <superstep/agents/middleware/call_limits.hpp>
-#include <superstep/agents/middleware/context_editing.hpp>
-#include <superstep/agents/middleware/human_in_the_loop.hpp>
-#include <superstep/agents/middleware/pii.hpp>
-#include <superstep/agents/middleware/retries.hpp>
-#include <superstep/agents/middleware/summarisation.hpp>
-#include <superstep/agents/middleware/todo_list.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 //! [includes]
 
 #include <boost/test/unit_test.hpp>

@@ -5,13 +5,11 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/agents/handoff.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
+#include <superstep/agents/multi_agent.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/tools/effects.hpp>
-#include <superstep/tools/time_limit.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agents/fake_model.hpp"
 #include "agents/limited_model.hpp"
 
+#include "agents/fake_model.hpp"
+
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
 
 #include <boost/test/unit_test.hpp>
 

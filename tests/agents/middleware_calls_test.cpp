@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actors/engine_access.hpp"
 #include "agents/agent_desk.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/agents/middleware/human_in_the_loop.hpp>
-#include <superstep/agents/middleware/retries.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <boost/test/unit_test.hpp>
 

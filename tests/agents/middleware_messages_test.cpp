@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/agent_desk.hpp"
 
-#include <superstep/agents/middleware/context_editing.hpp>
-#include <superstep/agents/middleware/pii.hpp>
-#include <superstep/agents/middleware/summarisation.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

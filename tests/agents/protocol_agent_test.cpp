@@ -3,11 +3,11 @@
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/agent.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

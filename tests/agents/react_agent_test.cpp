@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actors/engine_access.hpp"
 #include "agents/fake_model.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

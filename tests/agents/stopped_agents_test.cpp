@@ -3,15 +3,15 @@
 // if nobody had asked; and by cancelling, which leaves a history with an answer to every call.
 #include "agents/agent_desk.hpp"
 
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
 #include <superstep/agents/open_calls.hpp>
-#include <superstep/agents/review_calls.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/runtime/thread_state.hpp>
-#include <superstep/tools/time_limit.hpp>
+#include <superstep/runtime/snapshot.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agent files that name other agent files as tools.
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/agent.hpp>
-#include <superstep/agents/conversation.hpp>
+#include <superstep/agents/agent_file.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents over described structs that hand over to each other.
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/agents/create_supervisor.hpp>
-#include <superstep/agents/create_swarm.hpp>
-#include <superstep/agents/handoff.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/multi_agent.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/graph_error.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coroutines without an engine: tasks, callbacks from other threads, when_all, and cancellation.
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
 
 #include <boost/test/unit_test.hpp>
 

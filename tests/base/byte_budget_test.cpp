@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/manual_executor.hpp"
 
-#include <superstep/base/byte_budget.hpp>
+#include <superstep/base/detail/byte_budget.hpp>
 
 #include <boost/test/unit_test.hpp>
 

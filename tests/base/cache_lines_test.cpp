@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocation of cache lines, within one thread and across threads.
-#include <superstep/base/cache_lines.hpp>
+#include <superstep/base/detail/cache_lines.hpp>
 
 #include <boost/test/unit_test.hpp>
 

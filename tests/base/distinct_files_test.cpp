@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batch/files.hpp"
 
-#include <superstep/base/distinct_files.hpp>
+#include <superstep/base/detail/distinct_files.hpp>
 
 #include <boost/test/unit_test.hpp>
 

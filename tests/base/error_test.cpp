@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error codes, and results that throw.
-#include <superstep/base/result.hpp>
+#include <superstep/base/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heap-allocated optional.
-#include <superstep/base/optional_box.hpp>
+#include <superstep/base/detail/optional_box.hpp>
 
 #include <boost/test/unit_test.hpp>
 

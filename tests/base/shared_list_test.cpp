@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The persistent list: sharing, forks, comparison, and random operations against a vector.
-#include <superstep/base/shared_list.hpp>
+#include <superstep/base/detail/shared_list.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

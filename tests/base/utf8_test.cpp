@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation and repair of UTF-8.
-#include <superstep/base/utf8.hpp>
+#include "base/utf8.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/base/json.hpp>
-#include <superstep/batch/progress.hpp>
-#include <superstep/batch/summary.hpp>
+#include <superstep/batch/batch.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <superstep/channels/detail/slots.hpp>
 #include <superstep/channels/kinds.hpp>
-#include <superstep/channels/slots.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/channels/value.hpp>
+#include <superstep/channels/detail/value.hpp>
 
 #include <boost/test/unit_test.hpp>
 

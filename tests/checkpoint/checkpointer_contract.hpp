@@ -2,10 +2,9 @@
 #pragma once
 
 #include "checkpoint/test_checkpoints.hpp"
+#include "checkpoint/thread_import.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
-#include <superstep/checkpoint/restored_error.hpp>
-#include <superstep/checkpoint/thread_import.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,9 +4,7 @@
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
-#include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_cache.hpp>
-#include <superstep/checkpoint/sqlite_store.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <filesystem>
 #include <fstream>

@@ -2,8 +2,8 @@
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/checkpoint/sqlite_store.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/checkpoint/store.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/channels/detail/slots.hpp>
 #include <superstep/channels/kinds.hpp>
-#include <superstep/channels/slots.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 
 #include <boost/describe/class.hpp>

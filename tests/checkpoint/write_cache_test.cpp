@@ -2,7 +2,7 @@
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
-#include <superstep/checkpoint/sqlite_cache.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -5,10 +5,10 @@
 #include "case_tools.hpp"
 #include "cases.hpp"
 
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/bind_tools.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>

@@ -6,10 +6,10 @@
 #include "cases.hpp"
 #include "validation_case.hpp"
 
+#include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
-#include <superstep/agents/json_tools.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/tools/tools_condition.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <stdexcept>
 #include <string>

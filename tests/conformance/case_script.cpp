@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of a case on its graph, and what they gave.
+#include "actors/engine_access.hpp"
 #include "agent_form.hpp"
 #include "case_agent.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <algorithm>
 #include <atomic>

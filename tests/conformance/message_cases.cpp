@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message_form.hpp"
+#include "messages/merge.hpp"
+#include "messages/partial_json.hpp"
 
-#include <superstep/messages/content_blocks.hpp>
-#include <superstep/messages/merge.hpp>
-#include <superstep/messages/message_dict.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/partial_json.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 namespace superstep::conformance {
 

@@ -3,8 +3,7 @@
 
 #include "cases.hpp"
 
-#include <superstep/messages/message_chunk.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <utility>
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message_form.hpp"
 
-#include <superstep/messages/buffer_string.hpp>
-#include <superstep/messages/filter_messages.hpp>
-#include <superstep/messages/merge_runs.hpp>
+#include <superstep/messages/history.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/trim_messages.hpp>
 
 #include <array>
 #include <sstream>

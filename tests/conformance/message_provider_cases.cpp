@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message_form.hpp"
+#include "models/providers/anthropic.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_chat.hpp"
+#include "models/providers/openai_responses.hpp"
 
-#include <superstep/messages/content_blocks.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <utility>
 

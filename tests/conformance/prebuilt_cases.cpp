@@ -8,7 +8,7 @@
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/human_review.hpp>
-#include <superstep/tools/tools_condition.hpp>
+#include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/validation_node.hpp>
 
 #include <stdexcept>

@@ -3,10 +3,10 @@
 // streamed. Skipped without the data of SUPERSTEP_SHARED.
 #include "conformance/protocol_stream_cases.hpp"
 #include "conformance/written_call.hpp"
-
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.hpp"
 #include "protocol_stream_cases.hpp"
-
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
-#include "protocols/relaxed_json.hpp"
 #include "protocols/elements/tool_xml.hpp"
+#include "protocols/protocol_parts.hpp"
+#include "protocols/relaxed_json.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <stdexcept>
 #include <utility>

@@ -4,7 +4,7 @@
 #include "cases.hpp"
 #include "message_form.hpp"
 
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
 

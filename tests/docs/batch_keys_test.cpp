@@ -4,8 +4,7 @@
 #include "batch/output_line.hpp"
 #include "docs/tree.hpp"
 
-#include <superstep/batch/progress.hpp>
-#include <superstep/batch/summary.hpp>
+#include <superstep/batch/batch.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <boost/test/unit_test.hpp>

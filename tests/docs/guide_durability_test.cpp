@@ -2,10 +2,9 @@
 // The code of docs/durability.md.
 //! [includes]
 #include <superstep/actors/engine.hpp>
-#include <superstep/checkpoint/encryption.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
-#include <superstep/tools/effects.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 //! [includes]
 
 #include <boost/test/unit_test.hpp>

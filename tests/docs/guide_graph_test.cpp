@@ -4,8 +4,7 @@
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
-#include <superstep/messages/message.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/graph.hpp>
 //! [includes]
 

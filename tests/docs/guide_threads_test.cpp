@@ -5,11 +5,11 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/drawing.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 //! [includes]
 
 #include <boost/describe/class.hpp>

@@ -3,7 +3,7 @@
 // error.
 #include "fuzz_input.hpp"
 
-#include <superstep/tools/calculator.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 
 #include <cmath>
 

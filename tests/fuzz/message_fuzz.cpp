@@ -2,18 +2,13 @@
 // A conversation in any form is read, or refused; what was read can be written and read again, and
 // put into every provider's form, or refused.
 #include "fuzz_input.hpp"
+#include "models/providers/anthropic.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_chat.hpp"
+#include "models/providers/openai_responses.hpp"
 
-#include <superstep/messages/buffer_string.hpp>
-#include <superstep/messages/content_blocks.hpp>
-#include <superstep/messages/merge_runs.hpp>
-#include <superstep/messages/message_dict.hpp>
+#include <superstep/messages/history.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/trim_messages.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is read of JSON that goes on is JSON; text that is whole says what it says.
 #include "fuzz_input.hpp"
-
-#include <superstep/messages/partial_json.hpp>
+#include "messages/partial_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

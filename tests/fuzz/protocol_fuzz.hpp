@@ -2,9 +2,9 @@
 #pragma once
 
 #include "fuzz_input.hpp"
+#include "protocols/protocol_parts.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <algorithm>
 #include <map>

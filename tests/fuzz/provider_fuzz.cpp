@@ -2,14 +2,13 @@
 // JSON lines as the events of a stream, and each as a whole answer, of every provider: read or
 // refused, and what was read adds up to a message. The first byte chooses the cut of the lines.
 #include "fuzz_input.hpp"
+#include "models/providers/anthropic.hpp"
 #include "models/providers/line_parser.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_chat.hpp"
+#include "models/providers/openai_responses.hpp"
 
-#include <superstep/messages/content_blocks.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of a batch's input: a row that is taken has a key, and lines do not disturb one another.
+#include "batch/input_row.hpp"
 #include "fuzz_input.hpp"
-
-#include <superstep/batch/input_row.hpp>
 
 #include <algorithm>
 

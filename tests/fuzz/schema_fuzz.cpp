@@ -3,7 +3,7 @@
 #include "fuzz_input.hpp"
 
 #include <superstep/base/json.hpp>
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

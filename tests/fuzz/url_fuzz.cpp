@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An address that is taken has a host, a port and a target that fits into a request line.
 #include "fuzz_input.hpp"
-
-#include <superstep/net/url.hpp>
+#include "net/url.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

@@ -4,7 +4,7 @@
 #include "graph_api/threads.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -3,9 +3,9 @@
 // they show.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
+#include "runtime/thread_run.hpp"
 
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
-#include <superstep/runtime/thread_run.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,7 +4,7 @@
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <boost/test/unit_test.hpp>
 

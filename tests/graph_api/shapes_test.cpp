@@ -2,7 +2,7 @@
 // What a node reads is held against the shapes of channels, if that is asked for.
 #include "graph_api/json_runs.hpp"
 
-#include <superstep/runtime/json_shape.hpp>
+#include <superstep/runtime/json_graph.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

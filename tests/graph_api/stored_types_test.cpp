@@ -2,8 +2,8 @@
 // Fields of types without operator==, and types that no checkpoint can keep.
 #include "graph_api/threads.hpp"
 
-#include <superstep/base/shared_list.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/base/detail/shared_list.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed answers of typed graphs, and accessors that are asked for another type.
+#include "actors/engine_access.hpp"
 #include "graph_api/threads.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -2,7 +2,7 @@
 // The verbs of the engine on typed, channel and JSON graphs, and the inputs that they accept.
 #include "graph_api/json_runs.hpp"
 
-#include <superstep/messages/messages_input.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 
 #include <boost/describe/class.hpp>

@@ -2,7 +2,7 @@
 #include "graph_cases/case_checkpointer.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <atomic>
 #include <cstdlib>

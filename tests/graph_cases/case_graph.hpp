@@ -4,7 +4,7 @@
 #include "graph_cases/case_checkpointer.hpp"
 #include "graph_cases/node_program.hpp"
 
-#include <superstep/checkpoint/fwd.hpp>
+#include <superstep/checkpoint/detail/fwd.hpp>
 
 #include <map>
 #include <memory>

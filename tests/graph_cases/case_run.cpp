@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_cases/case_run.hpp"
 
+#include "actors/engine_access.hpp"
 #include "graph_cases/case_graph.hpp"
 #include "graph_cases/trace.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/checkpoint/store.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include "graph_cases/expression.hpp"
 
-#include <superstep/checkpoint/restored_error.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
 #include <map>

@@ -3,8 +3,8 @@
 
 #include "graph_cases/case_graph.hpp"
 
-#include <superstep/actors/run_event.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/actors/detail/run_event.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 // How traces write what superstep gives.
 namespace superstep::graph_cases {

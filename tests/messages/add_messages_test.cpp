@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reducer of message channels: merging by id, deletion, assigned ids, shared older states.
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion of provider content to standard blocks.
-#include <superstep/messages/content_blocks.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on conversations: trimming, filtering, merging, rendering, token counting.
-#include <superstep/messages/buffer_string.hpp>
-#include <superstep/messages/filter_messages.hpp>
-#include <superstep/messages/merge_runs.hpp>
-#include <superstep/messages/openai_form.hpp>
-#include <superstep/messages/trim_messages.hpp>
+#include <superstep/messages/history.hpp>
+#include <superstep/messages/message_json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Appending stream chunks, parsing their tool calls, and their JSON form.
-#include <superstep/messages/merge.hpp>
-#include <superstep/messages/message_chunk.hpp>
-#include <superstep/messages/message_dict.hpp>
+#include "messages/merge.hpp"
+
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
 

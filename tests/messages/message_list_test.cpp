@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of messages: sharing, replacement, iteration.
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
 

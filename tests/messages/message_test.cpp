@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Message factories, text, and formatting.
-#include <superstep/messages/message.hpp>
-#include <superstep/messages/pretty_text.hpp>
-#include <superstep/messages/python_text.hpp>
+#include "messages/python_text.hpp"
+
+#include <superstep/messages/history.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
 

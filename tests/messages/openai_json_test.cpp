@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chat-completions form of messages and tools, and parsing of tool arguments.
+#include "messages/openai_json.hpp"
+
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/openai_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parsing of incomplete JSON, compared with a slow reference implementation.
-#include <superstep/messages/partial_json.hpp>
+#include "messages/partial_json.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

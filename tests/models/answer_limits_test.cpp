@@ -2,7 +2,7 @@
 // Limits on the tool calls of one answer and on the bytes it holds while it is received.
 #include "fed_streams.hpp"
 
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

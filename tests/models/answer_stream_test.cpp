@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of all providers, complete and streamed: content, calls, usage, errors.
 #include "fed_streams.hpp"
+#include "models/providers/anthropic.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_responses.hpp"
 #include "models/retry.hpp"
 
-#include <superstep/messages/token_usage.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
+#include <superstep/messages/messages.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

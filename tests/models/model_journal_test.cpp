@@ -3,10 +3,9 @@
 #include "models/journal_format.hpp"
 #include "models/scripted_answers.hpp"
 
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/ask.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/model_journal.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/models/recorded_model.hpp>
 
 #include <boost/test/unit_test.hpp>
 

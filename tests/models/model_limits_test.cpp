@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What concurrency_control_test.cpp does not show: how the limits apply its result.
-#include <superstep/models/model_limits.hpp>
+#include <superstep/models/provider_model.hpp>
 
 #include <boost/test/unit_test.hpp>
 

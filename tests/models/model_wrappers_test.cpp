@@ -2,12 +2,10 @@
 // Wrappers: ask(), bound tools, structured answers, retries, fallbacks, choice of the provider.
 #include "models/scripted_answers.hpp"
 
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/ask.hpp>
-#include <superstep/models/bind_tools.hpp>
-#include <superstep/models/init_chat_model.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/model_retry.hpp>
+#include <superstep/models/provider_model.hpp>
 #include <superstep/models/structured_model.hpp>
 
 #include <boost/test/unit_test.hpp>

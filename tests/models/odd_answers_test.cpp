@@ -3,7 +3,7 @@
 #include "fed_streams.hpp"
 #include "models/retry.hpp"
 
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection of the output version, and conversion of answers and streams.
-#include <superstep/messages/content_blocks.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/output_version.hpp>
+#include <superstep/messages/message_json.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/models/provider_model.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 // The recorded model: lookup by row and turn, and errors in the file.
 #include "support/manual_executor.hpp"
 
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 
 #include <boost/test/data/test_case.hpp>

@@ -2,7 +2,7 @@
 // The scripted model: rules, substitution, timing, faults, streams, errors in scripts.
 #include "support/manual_executor.hpp"
 
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/scripted_model.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -2,7 +2,7 @@
 // Tools in strict mode, in the form of each provider.
 #include "models/http/wire_request.hpp"
 
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/models/structured_model.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -2,12 +2,13 @@
 // Requests as they are sent to each provider: parameters, tools, content, rejected input.
 #include "models/http/wire_request.hpp"
 
+#include "models/providers/anthropic.hpp"
+#include "models/providers/ollama.hpp"
+#include "models/providers/openai_chat.hpp"
+#include "models/providers/openai_responses.hpp"
+
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/models/providers/anthropic.hpp>
-#include <superstep/models/providers/ollama.hpp>
-#include <superstep/models/providers/openai_chat.hpp>
-#include <superstep/models/providers/openai_responses.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "net/url.hpp"
+
 #include <superstep/net/http_client.hpp>
-#include <superstep/net/url.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <set>
@@ -139,4 +140,38 @@ BOOST_AUTO_TEST_CASE(public_headers_include_no_private_ones) {
     return !file.path.starts_with("include/") || include.starts_with("superstep/") ||
            !arrows.contains(project::component_of(include));
   }));
+}
+
+BOOST_AUTO_TEST_CASE(installed_headers_are_for_users_or_in_detail) {
+  auto user_headers = std::size_t{0};
+  for (const auto& file : project::read_folder("include")) {
+    const auto component_end = file.path.find('/', std::string{"include/superstep/"}.size());
+    const auto inner = file.path.substr(component_end + 1);
+    const auto is_detail = inner.starts_with("detail/");
+    user_headers += is_detail ? 0U : 1U;
+    BOOST_TEST(file.path.ends_with(".hpp"), file.path << " is not a header");
+    const auto is_nested = inner.find('/', is_detail ? 7U : 0U) != std::string::npos;
+    BOOST_TEST((!is_nested || inner == file.path), file.path << " is in a folder that is not detail/");
+  }
+  BOOST_TEST(user_headers < 70U, "merge headers, or install fewer of them");
+}
+
+// A header in detail/ is installed for the sake of another one. Otherwise it belongs beside its
+// sources.
+BOOST_AUTO_TEST_CASE(detail_headers_are_included_by_installed_ones) {
+  auto included = std::set<std::string>{};
+  auto installed = project::read_folder("include");
+  for (const auto& file : installed)
+    for (const auto& include : project::includes_of(file))
+      included.insert("include/" + include.target);
+  for (const auto& file : installed)
+    if (file.path.find("/detail/") != std::string::npos)
+      BOOST_TEST(included.contains(file.path), file.path << " is needed by no installed header");
+}
+
+BOOST_AUTO_TEST_CASE(examples_include_user_headers_only) {
+  for (const auto& file : project::read_folder("examples"))
+    for (const auto& include : project::includes_of(file))
+      BOOST_TEST(include.target.find("/detail/") == std::string::npos,
+                 file.path << ":" << include.line << ": " << include.target);
 }

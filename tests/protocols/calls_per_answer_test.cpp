@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An answer with more calls than protocol_options::calls_max is an error, whole and streamed.
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -3,8 +3,9 @@
 // of CPU and 100 MB of memory, whole and as a stream, and four times the text costs at most ten
 // times the CPU time.
 // SUPERSTEP_HOSTILE_MB: their length in MB (otherwise short, so that all tests together are quick).
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/protocol_parts.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/unit_test.hpp>
 

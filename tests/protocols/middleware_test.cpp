@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/model_middleware.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

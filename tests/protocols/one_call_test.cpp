@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream parses most calls while they arrive and only the others as a whole. Both ways must
 // return the same call for any content.
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a history are read again as they were, whatever their texts hold.
-#include <superstep/protocols/make_protocol.hpp>
-#include <superstep/protocols/protocol_parts.hpp>
+#include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

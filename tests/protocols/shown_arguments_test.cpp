@@ -2,7 +2,7 @@
 // A stream shows arguments only as far as nothing that follows can change them, so that each call
 // is one input.
 #include <superstep/base/json.hpp>
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/model_error.hpp>
-#include <superstep/protocols/tool_loop.hpp>
+#include "protocols/tool_loop.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/unit_test.hpp>
 

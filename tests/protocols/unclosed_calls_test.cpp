@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call whose end is missing is not run if the server cut the answer, or if the options refuse it.
 // A call of a stream that cannot be read becomes an invalid call.
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

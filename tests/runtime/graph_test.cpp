@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pure_run.hpp"
 
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/runtime/graph.hpp>
 
 #include <boost/test/unit_test.hpp>

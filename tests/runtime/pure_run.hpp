@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/runtime/step.hpp>
+#include "runtime/step.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <superstep/runtime/graph_error.hpp>
-#include <superstep/runtime/retry_policy.hpp>
+#include <superstep/runtime/node_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 

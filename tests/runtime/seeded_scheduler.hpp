@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/runtime/program.hpp>
-#include <superstep/runtime/step.hpp>
+#include "runtime/step.hpp"
+
+#include <superstep/runtime/detail/program.hpp>
 
 #include <cstddef>
 #include <cstdint>

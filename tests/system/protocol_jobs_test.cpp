@@ -5,7 +5,7 @@
 #include "conformance/written_call.hpp"
 #include "process.hpp"
 
-#include <superstep/protocols/make_protocol.hpp>
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

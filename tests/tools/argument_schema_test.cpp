@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_tool.hpp"
 
-#include <superstep/tools/calculator.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

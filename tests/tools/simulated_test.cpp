@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_tool.hpp"
 
-#include <superstep/tools/simulated.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 
 #include <boost/test/unit_test.hpp>
 

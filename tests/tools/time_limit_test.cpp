@@ -3,8 +3,8 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/tools/make_tool.hpp>
-#include <superstep/tools/time_limit.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <boost/describe/class.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tools may hand back, what they are given beside their arguments, and nodes as a whole.
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/tools/make_tool.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/tools/tools_condition.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <boost/test/unit_test.hpp>
 

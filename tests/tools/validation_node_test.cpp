@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <superstep/tools/simulated.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/validation_node.hpp>
 
 #include <boost/test/unit_test.hpp>

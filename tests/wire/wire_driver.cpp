@@ -8,7 +8,7 @@
 
 #include <superstep/base/json.hpp>
 #include <superstep/messages/message_json.hpp>
-#include <superstep/messages/token_usage.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <iostream>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/actors/run_handle.hpp>
+#include <superstep/actors/run.hpp>
 
 #include <cstdint>
 #include <functional>

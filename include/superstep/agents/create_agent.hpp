@@ -4,7 +4,11 @@
 #include <superstep/agents/agent_options.hpp>
 #include <superstep/agents/detail/agent_builder.hpp>
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -28,5 +32,63 @@ template <class State = messages_state>
 }
 
 extern template class detail::agent_builder<messages_state>;
+
+/// The parameters of LangGraph 1.2.22's create_react_agent(), under their names. What is not
+/// described here is as in agent_options.
+template <class State = messages_state>
+struct react_agent_options {
+  agent_model<State> model{};
+  agent_tools tools{};
+  agent_prompt<State> prompt{};
+  /// Asked for in a call of its own after the loop.
+  std::optional<superstep::response_format> response_format{};
+  agent_hook<State> pre_model_hook{};
+  agent_hook<State> post_model_hook{};
+  agent_schema<State> state_schema{}; ///< channels of a JSON state
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
+  std::shared_ptr<superstep::store> store{};
+  std::vector<std::string> interrupt_before{};
+  std::vector<std::string> interrupt_after{};
+  bool debug = false;
+  react_version version = react_version::v2;
+  std::string name{};
+  std::vector<std::string> return_direct{}; ///< a property of the tool in LangGraph
+  std::vector<std::string> early_tools{};   ///< not in LangGraph
+  bool answer_invalid_calls = false;        ///< not in LangGraph
+};
+
+/// Returns the options of the same agent, with the rules of create_react_agent().
+template <class State>
+[[nodiscard]] agent_options<State> to_agent_options(react_agent_options<State> o) {
+  auto out = agent_options<State>{};
+  out.name = std::move(o.name);
+  out.model = std::move(o.model);
+  out.tools = std::move(o.tools);
+  out.prompt = std::move(o.prompt);
+  out.response = std::move(o.response_format);
+  out.pre_model_hook = std::move(o.pre_model_hook);
+  out.post_model_hook = std::move(o.post_model_hook);
+  out.return_direct = std::move(o.return_direct);
+  out.early_tools = std::move(o.early_tools);
+  out.version = o.version;
+  out.rules = agent_rules::create_react_agent;
+  out.answer_invalid_calls = o.answer_invalid_calls;
+  out.state = std::move(o.state_schema);
+  out.checkpointer = std::move(o.checkpointer);
+  out.store = std::move(o.store);
+  out.interrupt_before = std::move(o.interrupt_before);
+  out.interrupt_after = std::move(o.interrupt_after);
+  out.debug = o.debug;
+  return out;
+}
+
+/// Builds an agent with the parameters of LangGraph's create_react_agent(): create_agent() with
+/// agent_rules::create_react_agent. Its nodes are `agent`, `tools` and, as far as they are asked
+/// for, `pre_model_hook`, `post_model_hook` and `generate_structured_response`.
+/// @throws compile_error for options that are not valid
+template <class State = messages_state>
+[[nodiscard]] auto create_react_agent(react_agent_options<State> options) {
+  return create_agent(to_agent_options(std::move(options)));
+}
 
 } // namespace superstep

@@ -4,7 +4,7 @@
 #include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/tools/make_tool.hpp>
-#include <superstep/tools/tool_errors.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <concepts>
 #include <string>

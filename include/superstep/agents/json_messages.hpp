@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/id_source.hpp>
+#include <superstep/base/clock.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <string_view>
 

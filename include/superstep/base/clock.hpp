@@ -2,6 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace superstep {
 
@@ -16,5 +19,30 @@ public:
 
 /// Returns the system's clock; it lives until the program ends.
 [[nodiscard]] const clock& system_clock() noexcept;
+
+/// Generates ids `<key>-<step>-<n>`, where n counts the ids of one super-step. They depend on
+/// nothing but the run, so a replayed run gets the same ids.
+/// @par Threads
+/// Owned by a run; called only at its barrier.
+class id_source {
+public:
+  explicit id_source(std::string key) : key_{std::move(key)} {}
+
+  /// Starts a super-step; its ids count from 0.
+  void begin_step(std::int64_t step) noexcept {
+    step_ = step;
+    count_ = 0;
+  }
+  /// Returns the next id of the current super-step.
+  [[nodiscard]] std::string next() {
+    return key_ + '-' + std::to_string(step_) + '-' + std::to_string(count_++);
+  }
+  [[nodiscard]] std::string_view key() const noexcept { return key_; }
+
+private:
+  std::string key_;
+  std::int64_t step_ = 0;
+  std::uint32_t count_ = 0;
+};
 
 } // namespace superstep

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <boost/system/result.hpp>
+
 #include <exception>
 #include <string>
 #include <system_error>
@@ -58,3 +60,15 @@ struct error {
 
 template <>
 struct std::is_error_code_enum<superstep::errc> : std::true_type {};
+
+namespace superstep {
+
+/// A value or an `error`; the return type of functions that can fail. Exceptions are not thrown
+/// across components.
+template <class T = void>
+using result = boost::system::result<T, error>;
+
+/// Called by result<T>::value(): throws std::system_error with code and text of the error.
+[[noreturn]] void throw_exception_from_error(const error&, const boost::source_location&);
+
+} // namespace superstep

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/shared_list.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/base/shared_list.hpp>
 
 #include <boost/core/demangle.hpp>
 #include <boost/describe/class.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/executor.hpp>
+#include <superstep/base/detail/executor.hpp>
 
 #include <coroutine>
 #include <exception>

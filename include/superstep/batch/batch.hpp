@@ -2,22 +2,132 @@
 #pragma once
 
 #include <superstep/base/clock.hpp>
-#include <superstep/base/distinct_files.hpp>
-#include <superstep/base/result.hpp>
-#include <superstep/batch/progress.hpp>
+#include <superstep/base/detail/distinct_files.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/base/json.hpp>
 #include <superstep/batch/row_runner.hpp>
-#include <superstep/batch/summary.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace superstep {
+
+/// Counts durations in buckets that are at most 1/16 wide: percentiles in constant memory (8 KB),
+/// right within 6 %. Not synchronised.
+class histogram {
+public:
+  void add(std::chrono::nanoseconds duration) noexcept;
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  /// The duration that `share` (0 to 1) of all are not longer than; 0 when there are none.
+  [[nodiscard]] std::chrono::nanoseconds percentile(double share) const noexcept;
+
+private:
+  static constexpr std::size_t bits = 4; // buckets per power of two: 16
+  std::array<std::uint64_t, 64 << bits> buckets_{};
+  std::uint64_t count_ = 0;
+};
+
+/// What the process that ran a job ends with.
+enum class exit_code : int {
+  ok = 0,        ///< every row ended well, or there was nothing left to do
+  failed = 1,    ///< usage, disk or internal error
+  dead_rows = 2, ///< finished; some rows are in the dead letters
+  drained = 3,   ///< stopped on request; the same command goes on
+  shortage = 4,  ///< stopped by a shortage of the machine or a full disk; the same command resumes
+};
+
+/// How a job ended. Row counts are of the whole job over all its runs; so are calls and tokens.
+/// Times are of this run alone.
+struct batch_summary {
+  exit_code code = exit_code::ok;
+  bool already_finished = false; ///< there was nothing left to do
+  std::string job_id;
+  std::uint64_t rows = 0; ///< lines of the input that are not blank
+  std::uint64_t ok = 0;
+  std::uint64_t failed = 0; ///< rows in the dead letters, bad lines included
+  std::uint64_t bad_lines = 0;
+  std::uint64_t resumed = 0; ///< done before this run
+  std::uint64_t steps = 0;
+  std::uint64_t model_calls = 0;
+  std::uint64_t tool_calls = 0;
+  std::uint64_t rows_with_failed_calls = 0; ///< rows, ok or not, with a tool call that failed
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t total_tokens = 0;
+  double seconds = 0; ///< of this run
+  std::uint64_t rows_this_run = 0;
+  histogram row_times;
+  histogram tool_times;
+  histogram barrier_waits; ///< per row: time finished calls waited for their siblings
+  std::string output;      ///< paths, for the closing text
+  std::string dead;
+
+  [[nodiscard]] std::uint64_t left() const noexcept {
+    const auto done = ok + failed; // with --force, rows of another input may be among them
+    return rows > done ? rows - done : 0;
+  }
+  [[nodiscard]] double rows_per_second() const noexcept {
+    return seconds > 0 ? static_cast<double>(rows_this_run) / seconds : 0;
+  }
+};
+
+/// The closing text, several lines, without a trailing newline.
+[[nodiscard]] std::string to_text(const batch_summary&);
+/// The content of out.summary.json.
+[[nodiscard]] json::object to_json(const batch_summary&);
+
+/// Where a job stands. Counts are of the whole job, rates of this run.
+struct batch_progress {
+  std::uint64_t rows = 0;
+  std::uint64_t done = 0; ///< ok and failed
+  std::uint64_t failed = 0;
+  std::size_t in_flight = 0;
+  std::int64_t tokens = 0;
+  double rows_per_second = 0;
+  double elapsed_seconds = 0;
+  std::optional<double> eta_seconds; ///< unknown before the first row has ended
+  std::chrono::nanoseconds p50{0};   ///< of a row
+  std::chrono::nanoseconds p95{0};
+  bool draining = false;
+};
+
+/// Is told now and then how the job stands; called by the thread that called run_batch() only.
+class progress_sink {
+public:
+  virtual ~progress_sink() = default;
+  /// How often update() is wanted.
+  [[nodiscard]] virtual std::chrono::milliseconds interval() const noexcept = 0;
+  virtual void update(const batch_progress& now) = 0;
+  /// Something the user should read although the job goes on: "resumed: 400 of 1319 rows are done".
+  virtual void note(std::string_view text) = 0;
+  /// The last call; ends a line that is still open.
+  virtual void finish(const batch_progress& now) = 0;
+};
+
+enum class progress_mode : std::uint8_t {
+  bar,   ///< one line that rewrites itself, every 200 ms
+  plain, ///< a line every 5 s
+  json,  ///< a JSON object per line, every second
+  none,  ///< notes only
+};
+
+/// `auto|bar|plain|json|none`; auto is bar on a terminal, else plain. Empty for any other word.
+[[nodiscard]] std::optional<progress_mode> parse_progress_mode(std::string_view word,
+                                                               bool is_terminal);
+
+/// Writes to `out`, which outlives the sink: standard error in the command line.
+[[nodiscard]] std::unique_ptr<progress_sink> make_progress_sink(progress_mode mode,
+                                                                std::ostream& out);
 
 /// What a line that is no row does to the job.
 enum class on_bad_line : std::uint8_t {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/run_config.hpp>
 
 #include <chrono>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/cache_lines.hpp>
-#include <superstep/base/id_source.hpp>
-#include <superstep/base/result.hpp>
-#include <superstep/channels/stored_value.hpp>
-#include <superstep/channels/value.hpp>
+#include <superstep/base/clock.hpp>
+#include <superstep/base/detail/cache_lines.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
+#include <superstep/channels/detail/value.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>

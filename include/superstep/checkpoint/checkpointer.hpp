@@ -1,22 +1,250 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/checkpoint.hpp>
-#include <superstep/checkpoint/checkpoint_error.hpp>
-#include <superstep/checkpoint/fwd.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/base/json.hpp>
+#include <superstep/channels/channel.hpp>
+#include <superstep/channels/detail/named_barrier_value.hpp>
+#include <superstep/checkpoint/detail/fwd.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace superstep {
+
+/// Reasons why a thread cannot be saved or loaded. docs/errors.md lists what to do about each.
+enum class checkpoint_errc {
+  not_storable = 1, ///< a value's type has no stored form: describe it or specialize stored_form
+  type_changed,     ///< a channel's type differs from the stored one
+  node_gone,        ///< the thread's next node no longer exists in the graph
+  corrupt,          ///< stored data is damaged or not in the expected format
+  newer_format,     ///< written by a newer version of superstep
+  failed,           ///< the disk or the database reported an error
+  conflict,         ///< another run has written to the thread in the meantime
+  in_use,           ///< another run holds the lease on the thread
+  wrong_key,        ///< the encryption key is missing, wrong, or given for an unencrypted file
+  wrong_owner,      ///< the file belongs to another job, or to none; see
+                    ///< sqlite_checkpointer_options::owner
+};
+/// Returns a code of the category "checkpoint".
+[[nodiscard]] std::error_code make_error_code(checkpoint_errc) noexcept;
+
+/// The exception type of checkpointers, of the SQLite store and cache, and of the functions that
+/// read their formats. An operation that throws it has not overwritten any stored data. what()
+/// names the file or the thread, the reason, and what to do.
+class checkpoint_error : public std::system_error {
+public:
+  checkpoint_error(std::error_code code, std::string text)
+      : std::system_error{code}, text_{std::move(text)} {}
+  /// Converts the error of a result<> or of a failed run.
+  explicit checkpoint_error(error e) : checkpoint_error{e.code, std::move(e.text)} {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+  std::string text_;
+};
+
+} // namespace superstep
+
+template <>
+struct std::is_error_code_enum<superstep::checkpoint_errc> : std::true_type {};
+
+namespace superstep {
+
+/// A stored value whose channel has a different type in the current graph. The members are valid
+/// during the call of the converter only.
+struct outdated_value {
+  std::string_view channel;
+  std::string_view from_type; ///< name of the stored type
+  std::string_view to_type;   ///< name of the channel's current type
+  const json::value& held;    ///< the value in the stored type's JSON form
+};
+/// Converts a stored value to the JSON form of the channel's current type. Returns nullopt if it
+/// cannot; the thread is then refused with checkpoint_errc::type_changed. Set by
+/// compile_options::convert; called on the thread that loads the checkpoint.
+using value_converter = std::function<std::optional<json::value>(const outdated_value&)>;
+
+/// Maps the numbers in a checkpoint to the channels, nodes and joins of a compiled graph. Immutable
+/// and shared by all checkpoints of that graph. It must not own a checkpointer: a checkpointer owns
+/// checkpoints, which own their layout.
+struct graph_layout {
+  struct node {
+    std::string name;
+    const value_form* input = nullptr; ///< form of a Send's input; null if it cannot be stored
+  };
+  struct join {
+    std::vector<std::string> sources; ///< nodes that the join waits for
+    std::uint32_t target = 0;         ///< index of the node that it triggers
+  };
+
+  std::string graph; ///< name of the graph
+  std::vector<std::unique_ptr<const channel>> channels;
+  std::vector<node> nodes;
+  std::vector<join> joins;
+  std::function<state_ptr()> make_state; ///< returns a new state with initial values
+  value_converter convert;               ///< if empty, values of changed types are refused
+  /// Extra error categories whose codes are stored with task exceptions, besides the standard ones
+  /// and those of channels and checkpointers; codes of other categories are dropped.
+  std::vector<const std::error_category*> error_categories;
+};
+using layout_ptr = std::shared_ptr<const graph_layout>;
+
+/// A Send: an additional activation of a node in the next super-step, with its own input.
+struct send {
+  std::uint32_t node = 0;       ///< index into graph_layout::nodes
+  std::uint32_t timeout_ms = 0; ///< limit for the attempt in milliseconds; 0 uses the node's limit
+  value input;
+};
+
+/// A pending question of a task to a human. The id is derived from the task and the question, so it
+/// stays the same in every process until the question is answered.
+struct interrupt {
+  std::string id;
+  json::value value; ///< the question, as the task passed it
+};
+
+/// Reasons why a node is scheduled, combined as bits. A state edit clears only some of them.
+enum class trigger_cause : std::uint8_t { branch = 1, join = 2, held_back = 4 };
+
+/// A node that runs in the next super-step.
+struct trigger {
+  std::uint32_t node = 0;  ///< index into graph_layout::nodes
+  std::uint8_t causes = 0; ///< bits of trigger_cause
+};
+
+/// Version numbers of writes and of the reads that followed them. Each super-step's barrier draws
+/// one number. They identify the node that ran last, which is the author of a state edit that does
+/// not name one. Corresponds to `channel_versions` and `versions_seen` in LangGraph 1.2.22.
+struct seen_versions {
+  std::uint64_t last = 0;                 ///< the highest number drawn so far
+  std::uint64_t entry = 0;                ///< the latest input
+  std::uint64_t entry_seen = 0;           ///< the latest input that START has processed
+  std::vector<std::uint64_t> branch;      ///< by node: the latest trigger or run of the node
+  std::vector<std::uint64_t> branch_seen; ///< by node: `branch` at the time the node last ran
+  std::vector<std::uint64_t> join;        ///< by join: the latest arrival
+  std::vector<std::uint64_t> join_seen;   ///< by join: `join` at the time its target last ran
+};
+
+/// The scheduling state of a thread between two super-steps: everything but the channel values.
+struct position {
+  /// The input, or the command in its place, that the hidden START task writes next; empty if START
+  /// has run.
+  std::optional<write_list> input;
+  std::vector<std::uint32_t> input_targets; ///< additional nodes that the input triggers
+  std::vector<trigger> triggered;           ///< nodes of the next super-step
+  std::vector<trigger> deferred;            ///< nodes that wait until nothing else is left to run
+  std::vector<named_barrier_value> joins;   ///< by join: the sources that have arrived
+  std::vector<send> sends;                  ///< additional activations of the next super-step
+  seen_versions versions;
+};
+
+/// The operation that created a checkpoint.
+enum class checkpoint_source : std::uint8_t {
+  input,  ///< a new input
+  loop,   ///< a super-step
+  update, ///< a state edit
+  fork,   ///< a copy of an older checkpoint
+};
+/// Returns the enumerator's name, which is also its stored form.
+[[nodiscard]] std::string_view to_text(checkpoint_source) noexcept;
+
+/// A snapshot of a thread between two super-steps. Immutable once saved; values are shared, not
+/// copied.
+struct checkpoint {
+  std::string id;     ///< unique within its namespace; ids sort as text in order of creation
+  std::string parent; ///< id of the checkpoint it was made from; empty for the first
+  checkpoint_source source = checkpoint_source::input;
+  std::int64_t step = 0; ///< the super-step that it follows; -1 for the first input
+  layout_ptr layout;     ///< the graph that `state` and `where` refer to
+  state_view state;      ///< channel values
+  position where;        ///< pending nodes, joins and Sends
+  /// Texts, numbers and booleans of run_config's `metadata` and `configurable` for the run that
+  /// made the checkpoint; null if there were none.
+  std::shared_ptr<const json::object> metadata;
+  /// Names of pending nodes that no longer exist in the graph that the checkpoint was loaded for.
+  std::vector<std::string> lost_nodes;
+};
+using checkpoint_ptr = std::shared_ptr<const checkpoint>;
+
+/// Whether `metadata` contains every entry of `wanted` with an equal value.
+/// @param metadata may be null, which means empty
+[[nodiscard]] bool has_entries(const json::object* metadata, const json::object& wanted) noexcept;
+
+/// The result of one task, stored until its super-step is applied.
+struct task_output {
+  std::vector<write> writes;
+  std::vector<std::uint32_t> targets; ///< nodes that the task triggers
+  std::vector<send> sends;
+};
+
+/// The record of one task of the super-step that follows a checkpoint.
+struct task_record {
+  /// Path of the task: `agent`, or `tools#3` for the fourth Send; empty for the caller of the run.
+  std::string task;
+  std::optional<task_output> output; ///< set if the task has finished; it is not run again
+  std::optional<std::vector<interrupt>> interrupts; ///< its latest questions, answered or not
+  std::vector<json::value> answers;            ///< resume values, in the order of its questions
+  std::string error;                           ///< error text; empty if the task did not fail
+  std::exception_ptr cause;          ///< cause of the error; a restored_error if read from storage
+  std::optional<json::value> resume; ///< the caller's resume value for the first open question
+};
+
+/// Returns the part of a record that is stored: a copy without writes to channels that checkpoints
+/// do not contain.
+/// @param layout the layout that the record's channel numbers refer to
+[[nodiscard]] task_record storable_part(const task_record& of, const graph_layout& layout);
+
+/// An index over an append-only list of task records. Lookup is O(1) on average; lists of up to 16
+/// records are searched without an index. Not thread-safe.
+class record_index {
+public:
+  /// Adds a record to the list, or merges it into the record of the same task: questions, answers
+  /// and errors replace the earlier ones, an output is never replaced. The caller's outputs (empty
+  /// task path) are concatenated.
+  void add(std::vector<task_record>& known, task_record more);
+  /// Returns the record of a task, or null. The pointer is valid until the list changes.
+  /// @param known the same list as in every other call since clear()
+  [[nodiscard]] const task_record* find(const std::vector<task_record>& known,
+                                        std::string_view task) const;
+  /// Resets the index; call it when the list was cleared or replaced.
+  void clear() noexcept;
+
+private:
+  struct hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  static constexpr std::size_t unindexed_max = 16;
+  mutable boost::unordered_flat_map<std::string, std::size_t, hash, std::equal_to<>> by_task_;
+  mutable std::size_t indexed_ = 0; ///< records of the list that are in the map
+};
+
+/// A checkpoint together with the records of the tasks that follow it.
+struct saved_checkpoint {
+  checkpoint_ptr checkpoint;
+  std::vector<task_record> tasks; ///< one per task, in the order of their first record
+};
+
+/// Identifies a sequence of checkpoints: a thread, and within it the graph or one of its subgraphs.
+struct thread_key {
+  std::string thread_id;
+  /// Namespace: empty for the outermost graph, `node:task|node:task` for a subgraph.
+  std::string ns;
+  auto operator<=>(const thread_key&) const = default;
+};
 
 /// Selects checkpoints of a thread. Conditions are combined with "and"; results are newest first.
 struct checkpoint_query {
@@ -196,5 +424,49 @@ public:
   /// @return the number of deleted checkpoints
   virtual std::size_t prune(const prune_options&);
 };
+
+/// A mixin for exceptions that choose the class name stored with a thread. For exceptions without
+/// it, the demangled C++ type name is stored. Derive from it in addition to the exception class.
+class named_exception {
+public:
+  named_exception() = default;
+  named_exception(const named_exception&) = default;
+  named_exception& operator=(const named_exception&) = default;
+  virtual ~named_exception() = default;
+  /// Returns the name to store; it must stay valid as long as the exception.
+  /// Returns the name to store; it must stay valid as long as the exception.
+  [[nodiscard]] virtual std::string_view error_class() const noexcept = 0;
+};
+
+/// An exception that was read from storage in place of the one that a task threw. It has the
+/// original text and class name; a nested exception is restored as its nested exception.
+class restored_error : public std::runtime_error, public named_exception {
+public:
+  restored_error(std::string type, const std::string& text)
+      : runtime_error{text}, type_{std::move(type)} {}
+  [[nodiscard]] std::string_view error_class() const noexcept override { return type_; }
+
+private:
+  std::string type_;
+};
+
+/// A restored std::system_error. Used if the error category is one of
+/// graph_layout::error_categories, a standard one, or one of this library; otherwise the exception
+/// is restored as restored_error.
+class restored_system_error : public std::system_error, public named_exception {
+public:
+  restored_system_error(std::error_code code, std::string type, std::string text)
+      : system_error{code}, type_{std::move(type)}, text_{std::move(text)} {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+  [[nodiscard]] std::string_view error_class() const noexcept override { return type_; }
+
+private:
+  std::string type_;
+  std::string text_;
+};
+
+/// Returns the class name that is stored for an exception: error_class() of a named_exception, else
+/// the demangled C++ type name. Empty for null and for types not derived from std::exception.
+[[nodiscard]] std::string class_of(const std::exception_ptr&);
 
 } // namespace superstep

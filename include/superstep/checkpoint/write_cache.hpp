@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/checkpoint.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
 #include <chrono>
 #include <functional>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/base/result.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/messages/messages.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -42,5 +43,69 @@ void append_json(std::string& out, const message_list&);
 /// message_from_json().
 [[nodiscard]] result<message_list> messages_from_json(const json::value&,
                                                       std::string_view path = "messages");
+
+/// Returns the stored form of langchain-core, `{type, data}`. `data` contains every member of the
+/// message type; empty ones are null, [] or {}.
+///
+/// Source: `messages_to_dict` in langchain-core 1.7.2, messages/base.py.
+[[nodiscard]] json::object to_dict(const message&);
+[[nodiscard]] json::object to_dict(const message_chunk&);
+
+/// Reads the `{type, data}` form. A chunk is converted to the message it adds up to.
+///
+/// @param path the prefix of the location in error texts
+[[nodiscard]] result<message> message_from_dict(const json::value&,
+                                                std::string_view path = "message");
+
+/// Converts the content of a message to standard blocks, whichever provider produced it: text (with
+/// annotations), reasoning, image, audio, video, file, text-plain, tool_call, tool_call_chunk,
+/// invalid_tool_call, server_tool_call, server_tool_call_chunk, server_tool_result. A block without
+/// a standard form becomes `{type: "non_standard", value}`.
+///
+/// `response_metadata.model_provider` selects the conversion (anthropic, openai); for other
+/// providers it is chosen by the shape of the blocks. If `response_metadata.output_version` is
+/// "v1", the content is already standard. Reasoning in `additional_kwargs.reasoning_content`
+/// becomes the first block. Tool calls that have an id but no block are appended at the end. A
+/// block that needs an id and has none gets `lc_block_<position>`.
+///
+/// @return the blocks; an error if a block can be represented neither in a standard form nor as
+/// non_standard. The result is computed on each call and not cached.
+/// Source: `BaseMessage.content_blocks` in langchain-core 1.7.2, messages/block_translators.
+[[nodiscard]] result<json::array> content_blocks(const message&);
+/// Converts the content of a streamed piece. Unless the chunk is the last one, its pieces of tool
+/// calls become tool_call_chunk blocks, whose arguments are still text.
+[[nodiscard]] result<json::array> content_blocks(const message_chunk&);
+
+/// Returns a message with these standard blocks as content. For an ai message the tool_call blocks
+/// also become its `tool_calls`.
+[[nodiscard]] message message_of_blocks(message_type type, json::array blocks);
+
+/// The form of text content: one string, or a list of text blocks.
+enum class text_format : std::uint8_t { string, block };
+
+/// Converts messages to the chat-completions form, whichever provider's blocks they contain. Images
+/// become `image_url` (base64 data as a data URL), files `file`, audio `input_audio`. Anthropic's
+/// tool_use and tool_result blocks become tool calls and tool messages. Other blocks of ai messages
+/// are kept as they are.
+///
+/// @param format with `string`, lists of text blocks are joined by line breaks
+/// @return an error for a block that the form cannot represent: an image by id, a file by URL,
+/// video, a plain-text document
+/// Source: `convert_to_openai_messages` in langchain-core 1.7.2, messages/utils.py.
+[[nodiscard]] result<json::array> to_openai_messages(const message_list&, text_format format);
+
+/// Returns the chat-completions role of a message: user, assistant, system, developer, tool,
+/// function, or the role of a chat message.
+[[nodiscard]] std::string_view openai_role(const message&);
+
+/// The OpenAI API that a block is converted for.
+enum class openai_api : std::uint8_t { chat_completions, responses };
+
+/// Whether a block is an image, audio, video, file or text-plain block with its data, in the
+/// standard form or in the older form with `source_type`.
+[[nodiscard]] bool is_data_block(const json::object& block);
+/// Converts such a block to the form of an OpenAI API. Returns an error with the reason if the API
+/// does not accept it.
+[[nodiscard]] result<json::object> to_openai_data_block(const json::object& block, openai_api);
 
 } // namespace superstep

@@ -1,16 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/error.hpp>
 #include <superstep/base/task.hpp>
-#include <superstep/messages/message_chunk.hpp>
-#include <superstep/messages/message_list.hpp>
-#include <superstep/messages/tool_definition.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace superstep {
+
+/// Why a model gave no answer. Final: the model has already retried what is worth retrying.
+enum class model_errc {
+  bad_request = 1,   ///< the server rejects the request; repeating it would not help
+  unauthorized,      ///< the API key is missing, wrong or lacks permission
+  not_found,         ///< no such model or address
+  rate_limited,      ///< HTTP 429, more often than the options allow
+  quota_exhausted,   ///< the account has no quota left: pause the whole batch
+  server_error,      ///< the server failed (5xx) at every attempt
+  unreachable,       ///< no connection, or a broken one, at every attempt
+  timed_out,         ///< no answer in time at every attempt
+  bad_answer,        ///< an answer that cannot be parsed or used
+  missing_turn,      ///< the recording has no such row or turn
+  bad_configuration, ///< an option, environment variable or file is unusable
+};
+
+/// Makes model_errc convertible to std::error_code.
+[[nodiscard]] std::error_code make_error_code(model_errc) noexcept;
+
+} // namespace superstep
+
+template <>
+struct std::is_error_code_enum<superstep::model_errc> : std::true_type {};
 
 namespace superstep {
 
@@ -92,5 +121,74 @@ public:
 
 /// A shared, immutable model.
 using chat_model_ptr = std::shared_ptr<const chat_model>;
+
+/// Makes a model from a text:
+///
+/// - `openai:gpt-4o-mini`, `anthropic:…`, `ollama:…`, or a well-known name alone: init_chat_model()
+///   with its default options. Its connections are served by shared_io_runtime().
+/// - `scripted:rules.yaml`: make_scripted_model() with that file; or with the rules themselves, if
+///   the text after the colon contains a line break or starts with `{`.
+///
+/// @returns the model; model_errc::bad_configuration if the text names no provider, or what the
+/// functions above return. A missing API key is reported by the provider, with the first call.
+[[nodiscard]] result<chat_model_ptr> make_model(std::string_view spec);
+
+/// Options for binding tools to a model. The provider's default applies to unset members.
+struct tool_binding {
+  /// A tool's name, "auto", "any" or "none"; empty: the provider's default.
+  std::string choice;
+  std::optional<bool> parallel; ///< whether an answer may contain several calls
+  /// Whether arguments must match the schemas. OpenAI requires all parameters of strict tools to be
+  /// listed as required. Not sent to Ollama, whose API has no such member.
+  std::optional<bool> strict;
+};
+
+/// Returns a model that offers these tools in every request. Tools and parameters of a request take
+/// precedence over the binding.
+///
+/// @param model shared by the returned model; must not be null
+/// @param tools must not be null
+/// @return model_errc::bad_configuration if `binding.choice` is neither a keyword nor the name of a
+/// tool
+/// Source: `BaseChatModel.bind_tools` in langchain-core 1.7.2, language_models/chat_models.py.
+[[nodiscard]] result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
+                                                tool_binding binding = {});
+
+/// Returns the tools if `model` was returned by bind_tools(), else null. Does not look inside
+/// wrappers such as with_retry().
+[[nodiscard]] tool_definitions bound_tools(const chat_model& model) noexcept;
+
+/// Returns a model that adds these parameters to every request. Parameters of a request take
+/// precedence.
+[[nodiscard]] chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters);
+
+/// The input of a model outside of a graph, implicitly constructed from a text (a human message), a
+/// message, a list of messages, or JSON in any form that messages_from_json() reads.
+class model_input {
+public:
+  model_input(const char* text) : given_{std::string{text}} {}
+  model_input(std::string text) : given_{std::move(text)} {}
+  model_input(message one) : given_{message_list{std::move(one)}} {}
+  model_input(message_list messages) : given_{std::move(messages)} {}
+  model_input(json::value messages) : given_{std::move(messages)} {}
+
+  /// Returns the conversation; an error if the JSON is not a valid message or list of messages.
+  [[nodiscard]] result<message_list> messages() &&;
+
+private:
+  std::variant<std::string, message_list, json::value> given_;
+};
+
+/// Sends one request to a model, outside of any graph.
+///
+/// @param model kept alive by the task; must not be null
+/// @return the answer, or the error of the input or of the model; see chat_model::complete()
+[[nodiscard]] task<result<message>> ask(chat_model_ptr model, model_input input);
+/// Sends one request and streams the answer.
+///
+/// @param on_chunk called for each piece as it arrives; once with the whole answer if the model
+/// cannot stream. See chunk_handler for its constraints.
+[[nodiscard]] task<result<message>> ask(chat_model_ptr model, model_input input,
+                                        chunk_handler on_chunk);
 
 } // namespace superstep

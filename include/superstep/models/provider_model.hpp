@@ -2,22 +2,124 @@
 #pragma once
 
 #include <superstep/base/clock.hpp>
-#include <superstep/base/result.hpp>
+#include <superstep/base/detail/byte_budget.hpp>
+#include <superstep/base/detail/limiter.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
-#include <superstep/models/model_limits.hpp>
-#include <superstep/models/output_version.hpp>
 #include <superstep/net/http_client.hpp>
-#include <superstep/net/io_context.hpp>
+#include <superstep/net/io_runtime.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace superstep {
+
+/// The form of an answer's content: as the provider sent it (v0), or standard blocks (v1). See
+/// message_json.hpp for the latter.
+enum class output_version : std::uint8_t { v0, v1 };
+
+/// Parses "v0" or "v1"; other texts are errors.
+[[nodiscard]] result<output_version> read_output_version(std::string_view text);
+
+/// Returns the version in the environment variable SUPERSTEP_OUTPUT_VERSION or, if that is not set,
+/// LC_OUTPUT_VERSION; v0 if neither is set. Other values than v0 and v1 are errors.
+[[nodiscard]] result<output_version> default_output_version();
+
+/// Converts the content of an answer to standard blocks and sets `response_metadata.output_version`
+/// to "v1". An answer that is already standard is returned unchanged. Errors as for
+/// content_blocks().
+[[nodiscard]] result<message> standardized(message answer);
+
+/// Converts the pieces of one stream, in order, to standard blocks. Each block gets an index, so
+/// that the pieces add up block by block. Indexes of the provider are kept unless they collide: a
+/// chat completion counts its tool calls from 0, but not the text beside them.
+class chunk_standardizer {
+public:
+  /// Converts the next piece. Errors as for content_blocks().
+  [[nodiscard]] result<message_chunk> standardize(message_chunk piece);
+
+private:
+  void number(json::object& block);
+  std::int64_t free_index(std::int64_t wanted);
+
+  std::string last_type_;
+  std::int64_t index_ = -1;                    ///< of the last block without one
+  std::map<std::int64_t, std::int64_t> given_; ///< the provider's index → the assigned one
+  std::set<std::int64_t> taken_;
+  bool is_first_ = true;
+};
+
+namespace models {
+class concurrency_control;
+}
+
+/// Bounds on the use of one provider and key. 0 = no limit.
+struct model_limits_options {
+  std::size_t model_calls = 256; ///< calls in flight
+  std::int64_t requests_per_minute = 0;
+  std::int64_t tokens_per_minute = 0; ///< input and output together
+  /// Bytes of answers that are being received, beyond the first 64 KiB of each. When they are used
+  /// up, further answers are not read from their connections until others are done.
+  std::size_t answer_bytes = 64 * 1024 * 1024;
+  bool is_adaptive = true;         ///< lower the calls in flight while the provider is overloaded
+  std::size_t model_calls_min = 1; ///< never lower than this
+};
+
+/// What all calls to one provider and key share: calls in flight, requests and tokens per minute,
+/// and the time before which nothing may go out.
+///
+/// The number in flight adapts to what the provider accepts: once calls are refused (429, 503,
+/// 529), it follows the measured number of calls that the provider accepts at once, up to
+/// `model_calls` and down to `model_calls_min`. Refusals that do not depend on the load leave it
+/// as it is. Without a configured number it starts at the number in flight at the first refusal.
+///
+/// @par Threads
+/// Every member from any thread. Outlives the models that use it.
+class model_limits {
+public:
+  using time_point = rate_limiter::time_point;
+
+  explicit model_limits(model_limits_options options);
+  model_limits(const model_limits&) = delete;
+  model_limits& operator=(const model_limits&) = delete;
+  ~model_limits();
+
+  [[nodiscard]] const limiter& calls() const noexcept { return calls_; }
+  [[nodiscard]] const rate_limiter& rate() const noexcept { return rate_; }
+  [[nodiscard]] const byte_budget& answers() const noexcept { return answers_; }
+
+  /// A call was answered well. Called while it still counts as in flight.
+  void answered(time_point now);
+  /// A call that went out at `sent` was refused because the provider is overloaded or its limits
+  /// are used up; `until` is when the provider wants it again. Called while it still counts as in
+  /// flight.
+  ///
+  /// A refusal among good answers concerns its own call, which waits. When the latest answers are
+  /// all refusals, nothing goes out before `until`.
+  void overloaded(time_point sent, time_point now, std::optional<time_point> until = {});
+  /// Pauses all calls until `until`: the provider reported that no requests or tokens remain.
+  void pause_until(time_point until);
+
+private:
+  const model_limits_options options_;
+  limiter calls_;
+  rate_limiter rate_;
+  byte_budget answers_;
+  std::atomic<bool> was_refused_{false}; ///< until then answers take no lock
+  std::mutex mutex_;
+  std::unique_ptr<models::concurrency_control> control_; ///< guarded by mutex_
+};
 
 /// The supported wire formats; see models/providers.
 enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropic, ollama };
@@ -110,5 +212,20 @@ struct provider_model_options {
 [[nodiscard]] result<chat_model_ptr> make_provider_model(provider_model_options options,
                                                          io_runtime& io,
                                                          std::shared_ptr<model_limits> limits);
+
+/// Creates a provider model from a name `provider:model`, where provider is openai,
+/// openai-responses, anthropic or ollama. Without a provider, names that begin with gpt-, chatgpt-,
+/// o1, o3 or o4 select OpenAI, and those that begin with claude select Anthropic.
+///
+/// @param io must outlive the model
+/// @param options `api` and `model` are overwritten from the name
+/// @param limits shared with other models of the same provider and key; null: the model gets its
+/// own, with default options
+/// @return model_errc::bad_configuration for an unknown provider, or an error of
+/// make_provider_model()
+/// Source: `init_chat_model` in langchain 1.x, chat_models/base.py.
+[[nodiscard]] result<chat_model_ptr>
+init_chat_model(std::string_view name, io_runtime& io, provider_model_options options = {},
+                std::shared_ptr<model_limits> limits = nullptr);
 
 } // namespace superstep

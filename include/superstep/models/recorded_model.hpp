@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
+#include <superstep/base/error.hpp>
 #include <superstep/models/chat_model.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace superstep {
 
@@ -32,5 +33,51 @@ struct recorded_model_options {
 ///
 /// @return model_errc::bad_configuration with file and line if a line is invalid
 [[nodiscard]] result<chat_model_ptr> make_recorded_model(recorded_model_options options);
+
+/// Returns a model that records every answer of `model` in a journal: messages, errors and streamed
+/// pieces, with their timing. make_replayed_model() plays the journal back.
+///
+/// A journal contains one JSON object per answer, appended when the answer is complete:
+///
+///     {"run": "row-1", "turn": 0, "question": "8c1f…", "ms": 812.5,
+///      "chunks": [[95.1, {piece}], [97.0, {piece}], …], "message": {…}}
+///
+/// `question` is a hash of the request; the request itself is not recorded. Times are milliseconds
+/// since the request. A failed call has `error` {kind, text} instead of `message`. Only answers to
+/// requests that stream have `chunks`.
+///
+/// The file is created by the first answer, readable only by its owner. An existing journal is
+/// appended to, after an incomplete last line has been removed. If an answer cannot be recorded,
+/// its call fails: with errc::shortage if the file could not be created for lack of descriptors or
+/// memory, otherwise with errc::io_failed.
+///
+/// @param model must not be null
+/// @param note if not null, receives a description of a repair, or ""
+/// @param secrets texts to mask in the journal in case a server repeats them; see secrets_of()
+/// @return model_errc::bad_configuration if the path cannot be written, or is a file of another
+/// kind
+/// @par Threads
+/// The returned model may be used by any number of threads.
+[[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
+                                                  std::string* note = nullptr,
+                                                  std::vector<std::string> secrets = {});
+
+/// Options of make_replayed_model().
+struct replayed_model_options {
+  /// Path of the journal.
+  std::string path;
+  bool with_timing = false; ///< delay answers and pieces as in the recording
+  std::size_t file_bytes_max = std::size_t{1} << 30; ///< the file is kept in memory
+  std::string* note = nullptr; ///< if not null, receives a description of ignored content
+};
+
+/// Creates a model that replays a journal. A request is answered by the recorded answer for the
+/// same run, turn and request. If it is repeated, it gets the next recorded answer, and after the
+/// last one the first again. A request without a recorded answer fails with
+/// model_errc::missing_turn.
+///
+/// @return model_errc::bad_configuration with file and line if the journal cannot be read. An
+/// incomplete last line, left by a process that was killed, is ignored.
+[[nodiscard]] result<chat_model_ptr> make_replayed_model(replayed_model_options options);
 
 } // namespace superstep

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
+#include <superstep/base/error.hpp>
 #include <superstep/base/task.hpp>
-#include <superstep/net/io_context.hpp>
+#include <superstep/net/io_runtime.hpp>
 
 #include <cstddef>
 #include <cstdint>

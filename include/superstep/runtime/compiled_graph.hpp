@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/channels/slots.hpp>
+#include <superstep/channels/detail/slots.hpp>
 #include <superstep/runtime/detail/graph_access.hpp>
-#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <string>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include <superstep/base/json.hpp>
 #include <superstep/runtime/compiled_graph.hpp>
-#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <cstddef>
 #include <string>

@@ -4,11 +4,10 @@
 #include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/detail/named_fields.hpp>
+#include <superstep/runtime/detail/nested_run.hpp>
+#include <superstep/runtime/detail/program.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
 #include <superstep/runtime/inputs.hpp>
-#include <superstep/runtime/nested_run.hpp>
-#include <superstep/runtime/program.hpp>
-#include <superstep/runtime/projection.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <superstep/runtime/compiled_graph.hpp>
+#include <superstep/runtime/detail/run_input.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
-#include <superstep/runtime/projection.hpp>
-#include <superstep/runtime/resume.hpp>
-#include <superstep/runtime/run_input.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>

@@ -1,19 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/optional_box.hpp>
+#include <superstep/base/detail/wrong_type.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/base/optional_box.hpp>
-#include <superstep/checkpoint/fwd.hpp>
-#include <superstep/runtime/run_context.hpp>
+#include <superstep/checkpoint/detail/fwd.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 namespace superstep {
+
+/// The caller's context of a run: one object of any type, shared read-only by all nodes.
+///
+/// It is read as the type that the shared_ptr had when it was stored, without const. A base class
+/// of that type is another type.
+class run_context {
+public:
+  run_context() noexcept = default;
+  run_context(std::nullptr_t) noexcept {}
+  template <class T>
+    requires(!std::is_void_v<T>)
+  run_context(std::shared_ptr<T> object) noexcept
+      : object_{std::move(object)},
+        type_{object_ != nullptr ? &typeid(std::remove_cv_t<T>) : nullptr} {}
+
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// Whether there is an object of this type.
+  template <class T>
+  [[nodiscard]] bool holds() const noexcept {
+    return type_ != nullptr && *type_ == typeid(T);
+  }
+  /// The object, or null if there is none. Throws wrong_type if it is of another type.
+  template <class T>
+  [[nodiscard]] const T* get() const {
+    if (object_ != nullptr && !holds<T>())
+      detail::throw_wrong_type("the context of the run", type_, typeid(T));
+    return static_cast<const T*>(object_.get());
+  }
+  /// The object, or null if there is none of this type.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<const T> share_if() const noexcept {
+    return holds<T>() ? std::static_pointer_cast<const T>(object_) : nullptr;
+  }
+  /// The object, or null if there is none of this type.
+  template <class T>
+  [[nodiscard]] const T* get_if() const noexcept {
+    return holds<T>() ? static_cast<const T*>(object_.get()) : nullptr;
+  }
+
+private:
+  std::shared_ptr<const void> object_;
+  const std::type_info* type_ = nullptr;
+};
 
 /// When the checkpoints of a run are saved.
 enum class durability : std::uint8_t {

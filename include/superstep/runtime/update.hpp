@@ -1,21 +1,195 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/optional_box.hpp>
+#include <superstep/base/detail/optional_box.hpp>
+#include <superstep/base/json.hpp>
 #include <superstep/channels/channel.hpp>
-#include <superstep/runtime/destination.hpp>
+#include <superstep/channels/detail/value.hpp>
 #include <superstep/runtime/detail/exact.hpp>
 #include <superstep/runtime/detail/fields.hpp>
-#include <superstep/runtime/resume.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <ranges>
 #include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace superstep {
+
+/// The input that resumes an interrupted thread, as in LangGraph's `Command(resume=...)`.
+///
+///     engine.invoke(graph, resume("yes"), config);                  // one pending interrupt
+///     engine.invoke(graph, resume({{first_id, "yes"}, {second_id, 250}}), config);
+///     engine.invoke(graph, resume(), config);                       // continue without a value
+///
+/// The ids are those of run_result::interrupts. A value without an id answers the first body that
+/// asks. With several pending interrupts it is refused (graph_errc::ambiguous_resume), and so is an
+/// id that is not pending (graph_errc::unknown_interrupt).
+class resume {
+public:
+  /// Continues where the thread stopped, without a value.
+  resume() = default;
+  /// Resumes the pending interrupt with this value.
+  explicit resume(json::value value) : value_(std::move(value)) {}
+  /// Resumes pending interrupts by their ids.
+  resume(std::initializer_list<std::pair<std::string_view, json::value>> values) {
+    for (const auto& [id, value] : values)
+      by_id_.insert_or_assign(std::string{id}, value);
+  }
+  /// Resumes pending interrupts by their ids.
+  explicit resume(std::map<std::string, json::value> values) : by_id_{std::move(values)} {}
+
+  /// Ignores values for interrupts that are not pending, as LangGraph does, instead of failing.
+  [[nodiscard]] resume&& ignoring_unknown_ids() && noexcept {
+    ignores_unknown_ids_ = true;
+    return std::move(*this);
+  }
+
+  /// The value without an id; empty if there is none.
+  [[nodiscard]] const std::optional<json::value>& value() const noexcept { return value_; }
+  /// The values by interrupt id.
+  [[nodiscard]] const std::map<std::string, json::value>& by_id() const noexcept { return by_id_; }
+  /// Whether values for interrupts that are not pending are ignored.
+  [[nodiscard]] bool ignores_unknown_ids() const noexcept { return ignores_unknown_ids_; }
+
+private:
+  std::optional<json::value> value_;
+  std::map<std::string, json::value> by_id_;
+  bool ignores_unknown_ids_ = false;
+};
+
+/// A node's name and the type of its input, declared once as a constant:
+/// `constexpr node<chat> agent{"agent"};`. A node whose input is not the state is fed by Sends.
+template <class Input>
+struct node {
+  std::string_view name;
+
+  constexpr node(std::string_view text) noexcept : name{text} {}
+  constexpr node(const char* text) noexcept : name{text} {}
+  node(const std::string&&) = delete; // the name would dangle
+};
+
+inline constexpr auto start = start_node;
+inline constexpr auto end = end_node;
+
+/// A node to activate, or a Send, which is a node and an input of its own.
+/// Names are views: of node constants, or of text that outlives the graph's construction.
+class destination {
+public:
+  destination(std::string_view name) noexcept : name_{name} {}
+  destination(const char* name) noexcept : name_{name} {}
+  destination(const std::string&&) = delete; // the name would dangle
+  template <class Input>
+  destination(node<Input> to) noexcept : name_{to.name} {}
+  /// A Send; the payload's type is checked against the node's.
+  template <class Input>
+  destination(node<Input> to, detail::written_as<Input> input)
+      : name_{to.name}, input_{detail::unwrap<Input>(std::move(input))} {}
+
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }
+  /// Sets the timeout of an attempt of a Send, instead of its node's (at most 49 days).
+  [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
+    SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
+    timeout_ms_ = static_cast<std::uint32_t>(limit.count());
+    return std::move(*this);
+  }
+  /// Adds the destination to the output of a node. Throws graph_error{unknown_node}.
+  void add_to(node_output& out, const program& table) && {
+    if (!is_send()) {
+      table.go_to(out, name_);
+      return;
+    }
+    table.send_to(out, name_, std::move(input_));
+    if (timeout_ms_ > 0)
+      out.sends.back().timeout_ms = timeout_ms_;
+  }
+
+private:
+  std::string_view name_;
+  value input_;
+  std::uint32_t timeout_ms_ = 0;
+};
+
+using destinations = std::vector<destination>;
+
+/// One Send to a node for each item of a range, in its order: the `map` of a map-reduce.
+template <class Input, std::ranges::input_range Items>
+  requires std::convertible_to<std::ranges::range_reference_t<Items>, Input>
+[[nodiscard]] destinations send_each(node<Input> to, Items&& items) {
+  auto out = destinations{};
+  if constexpr (std::ranges::sized_range<Items>)
+    out.reserve(std::ranges::size(items));
+  for (auto&& item : items)
+    out.emplace_back(to, Input(std::forward<decltype(item)>(item)));
+  return out;
+}
+
+namespace detail {
+
+constexpr auto no_field = ~std::uint32_t{0};
+
+/// The position in State of the field that a part's field D stands for: same name, same type.
+template <class State, class D>
+consteval std::uint32_t place_in() {
+  auto index = std::uint32_t{0};
+  auto found = no_field;
+  boost::mp11::mp_for_each<fields_of<State>>([&](auto d) {
+    using mine = std::remove_cvref_t<decltype(std::declval<State&>().*d.pointer)>;
+    using of_part = typename field<D::pointer>::type;
+    if (std::string_view{d.name} == D::name && std::is_same_v<mine, of_part>)
+      found = index;
+    ++index;
+  });
+  return found;
+}
+
+template <class Projection, class State>
+consteval bool is_projection_of() {
+  if constexpr (described<Projection> && described<State> && !std::is_same_v<Projection, State>) {
+    auto all = true;
+    boost::mp11::mp_for_each<fields_of<Projection>>(
+        [&](auto d) { all = all && place_in<State, decltype(d)>() != no_field; });
+    return all;
+  } else {
+    return false;
+  }
+}
+
+} // namespace detail
+
+/// A schema of a graph's input or output: a described struct, each field of which is a field of the
+/// state by name and type. A field of the state that neither has is private to the nodes.
+template <class Projection, class State>
+concept projection_of = detail::is_projection_of<Projection, State>();
+
+/// What a part's fields are in a state.
+///
+///     auto answer = project<reply>(engine.invoke(graph, question{"…"}));
+template <class Projection, class State>
+  requires projection_of<Projection, std::remove_cvref_t<State>>
+[[nodiscard]] Projection project(State&& state) {
+  using whole = std::remove_cvref_t<State>;
+  auto out = Projection{};
+  boost::mp11::mp_for_each<detail::fields_of<Projection>>([&](auto d) {
+    constexpr auto place = detail::place_in<whole, decltype(d)>();
+    constexpr auto from = boost::mp11::mp_at_c<detail::fields_of<whole>, place>::pointer;
+    out.*d.pointer = std::forward<State>(state).*from;
+  });
+  return out;
+}
 
 /// One field and the value a node writes to it.
 template <auto Member>
@@ -112,7 +286,7 @@ struct named_command {
   std::vector<std::string> go_to{};
 };
 
-/// How one field combines the writes of a step; see channels/rules.hpp.
+/// How one field combines the writes of a step; see channels/kinds.hpp.
 template <auto Member, class Rule>
 struct by {};
 /// The rules of a state, as its member type `reducers`. Fields without a rule keep the last value.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/result.hpp>
-#include <superstep/net/child_process.hpp>
-#include <superstep/net/io_context.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/net/detail/child_process.hpp>
+#include <superstep/net/io_runtime.hpp>
 #include <superstep/tools/tool.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
-#include <superstep/base/result.hpp>
 
 #include <optional>
 #include <string>

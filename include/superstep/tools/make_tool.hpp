@@ -166,7 +166,7 @@ private:
 /// Makes a tool from a function and a struct described with BOOST_DESCRIBE_STRUCT, whose members
 /// are the arguments: strings, numbers, bools, std::vector, std::map<std::string, …>, described
 /// structs and enums, json values; a std::optional need not be given. Members of the types in
-/// injected.hpp are filled in by the node and unknown to the model. A static member
+/// tool.hpp are filled in by the node and unknown to the model. A static member
 /// `descriptions`, a range of pairs (name, text), describes them to the model.
 ///
 /// `fn` takes `(const Args&)` or `(const Args&, tool_context)` and returns text, a number, a bool,

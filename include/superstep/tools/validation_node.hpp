@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/messages/message_list.hpp>
-#include <superstep/tools/argument_schema.hpp>
+#include <superstep/messages/messages.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 #include <superstep/tools/tool.hpp>
 
 #include <functional>

@@ -6,11 +6,11 @@
 #include "versions.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/base/await.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/make_tool.hpp>
-#include <superstep/tools/simulated.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents whose model is a server in a process of its own: a streamed run with tool calls, in the
 // shape of each provider.
+#include "actors/engine_access.hpp"
 #include "system/models/server_process.hpp"
 #include "versions.hpp"
 
-#include <superstep/actors/detail/engine_access.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/agents/create_react_agent.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/tools/make_tool.hpp>
 

@@ -2,7 +2,7 @@
 #include "cli/chat_view.hpp"
 
 #include <superstep/agents/agent_options.hpp>
-#include <superstep/messages/message_chunk.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/chat_words.hpp"
 
+#include "base/visible_text.hpp"
+
 #include <superstep/base/json.hpp>
-#include <superstep/base/visible_text.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

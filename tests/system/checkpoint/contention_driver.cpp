@@ -7,7 +7,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <cstdlib>
 #include <iostream>

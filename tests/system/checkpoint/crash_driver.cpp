@@ -9,9 +9,9 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/checkpoint/sqlite_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/thread_state.hpp>
+#include <superstep/runtime/snapshot.hpp>
 
 #include <cstdlib>
 #include <filesystem>

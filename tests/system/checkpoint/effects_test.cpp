@@ -6,10 +6,10 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/thread_state.hpp>
-#include <superstep/tools/effects.hpp>
+#include <superstep/runtime/snapshot.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <boost/test/unit_test.hpp>
 

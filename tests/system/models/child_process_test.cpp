@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "net/descriptor_limit.hpp"
+
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/net/child_process.hpp>
-#include <superstep/net/descriptor_limit.hpp>
+#include <superstep/net/detail/child_process.hpp>
 
 #include <boost/test/unit_test.hpp>
 

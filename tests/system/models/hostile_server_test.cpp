@@ -2,9 +2,8 @@
 // Models behind servers that misbehave, each in a process of its own: a clear error, and no hang.
 #include "server_process.hpp"
 
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/ask.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 
 #include <boost/test/data/test_case.hpp>

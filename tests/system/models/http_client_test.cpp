@@ -2,7 +2,6 @@
 #include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
 #include <superstep/net/http_client.hpp>
 
 #include <boost/test/data/test_case.hpp>

@@ -2,7 +2,7 @@
 #include "loopback_server.hpp"
 #include "private_authority.hpp"
 
-#include <superstep/base/sync_wait.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/net/http_client.hpp>
 
 #include <boost/asio/ssl.hpp>

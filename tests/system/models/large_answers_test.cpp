@@ -3,8 +3,7 @@
 #include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/ask.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 
 #include <boost/test/data/test_case.hpp>

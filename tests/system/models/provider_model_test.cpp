@@ -4,9 +4,7 @@
 #include "server_process.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/ask.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/net/http_client.hpp>
 

@@ -4,9 +4,8 @@
 #include "private_authority.hpp"
 #include "server_process.hpp"
 
-#include <superstep/base/sync_wait.hpp>
-#include <superstep/models/ask.hpp>
-#include <superstep/models/model_error.hpp>
+#include <superstep/base/await.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 
 #include <boost/test/unit_test.hpp>

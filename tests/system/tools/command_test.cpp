@@ -2,7 +2,6 @@
 #include "tools/run_tool.hpp"
 
 #include <superstep/tools/command.hpp>
-#include <superstep/tools/tool_errors.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <boost/test/unit_test.hpp>

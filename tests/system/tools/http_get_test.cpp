@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/run_tool.hpp"
 
-#include <superstep/tools/http_get.hpp>
+#include <superstep/tools/built_in_tools.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -5,8 +5,8 @@
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/middleware.hpp>
-#include <superstep/models/bind_tools.hpp>
-#include <superstep/runtime/program.hpp>
+#include <superstep/models/chat_model.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <limits>
 #include <memory>

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <superstep/agents/json_messages.hpp>
-#include <superstep/channels/stored_value.hpp>
-#include <superstep/messages/message_list.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
+#include <superstep/messages/messages.hpp>
 #include <superstep/runtime/detail/fields.hpp>
 #include <superstep/runtime/detail/named_fields.hpp>
-#include <superstep/runtime/node_body.hpp>
-#include <superstep/tools/injection.hpp>
+#include <superstep/runtime/detail/node_body.hpp>
+#include <superstep/tools/tool.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <superstep/agents/agent_options.hpp>
-#include <superstep/agents/agent_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/middleware.hpp>
-#include <superstep/runtime/program.hpp>
+#include <superstep/runtime/detail/program.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/agents/agent_context.hpp>
-#include <superstep/agents/agent_parts.hpp>
-#include <superstep/agents/model_call.hpp>
-#include <superstep/tools/call_observer.hpp>
+#include <superstep/agents/agent_options.hpp>
+#include <superstep/agents/middleware.hpp>
+#include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/runtime/channel_handle.hpp>
+#include <superstep/runtime/detail/channel_handle.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
 
 #include <concepts>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/channels/stored_value.hpp>
+#include <superstep/channels/detail/stored_value.hpp>
 #include <superstep/runtime/detail/fields.hpp>
-#include <superstep/runtime/node_body.hpp>
+#include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <boost/mp11/algorithm.hpp>

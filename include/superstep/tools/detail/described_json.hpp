@@ -2,8 +2,8 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
-#include <superstep/tools/argument_schema.hpp>
-#include <superstep/tools/injected.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
+#include <superstep/tools/tool.hpp>
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>

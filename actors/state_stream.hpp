@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/actors/detail/event_stream.hpp>
+#include <superstep/runtime/graph.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+/// An event of a run of a typed graph.
+template <class State>
+struct state_event : run_event {
+  /// values: the snapshot; null in other events and in those of subgraphs with another state.
+  /// `values<Child>()` is the snapshot of a subgraph. Valid as long as the event.
+  template <class Of = State>
+  [[nodiscard]] const Of* values() const& noexcept {
+    return state_if<Of>(state.get());
+  }
+  template <class Of = State>
+  const Of* values() const&& = delete; // the pointer would dangle
+  /// updates: what the task wrote to a field, `wrote<&State::field>()`; null if it did not write
+  /// the field, in other events, and in those of graphs with another state. Valid as long as the
+  /// event.
+  template <auto Member>
+  [[nodiscard]] const typename detail::field<Member>::type* wrote() const& noexcept {
+    using of = typename detail::field<Member>::state;
+    const auto is_of =
+        table ? table->state_type() == typeid(struct_block<of>) : std::is_same_v<of, State>;
+    return is_of ? written<Member>(writes) : nullptr;
+  }
+  template <auto Member>
+  const typename detail::field<Member>::type* wrote() const&& = delete;
+};
+
+/// The events of one run of a typed graph; see event_stream.
+template <class State>
+class state_stream : public event_stream {
+public:
+  explicit state_stream(event_stream events) : event_stream{std::move(events)} {}
+
+  /// The next event; see event_stream::next().
+  [[nodiscard]] std::optional<state_event<State>> next() { return typed(event_stream::next()); }
+  /// The next event, awaited; see event_stream::receive().
+  [[nodiscard]] task<std::optional<state_event<State>>> receive() {
+    auto waiting = event_stream::receive();
+    auto event = co_await waiting;
+    co_return typed(std::move(event));
+  }
+
+private:
+  static std::optional<state_event<State>> typed(std::optional<run_event> event) {
+    if (!event)
+      return std::nullopt;
+    return state_event<State>{std::move(*event)};
+  }
+};
+
+} // namespace superstep

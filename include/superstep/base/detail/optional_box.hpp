@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/detail/assert.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace superstep {
+
+/// An optional that stores its value on the heap, so that an empty one costs only a pointer. For
+/// members that most objects leave unset. Copies are deep; the interface is that of std::optional.
+template <class T>
+class optional_box {
+public:
+  optional_box() noexcept = default;
+  optional_box(std::nullopt_t) noexcept {}
+  optional_box(T v) : at_{std::make_unique<T>(std::move(v))} {}
+  optional_box(std::optional<T> v) {
+    if (v)
+      at_ = std::make_unique<T>(std::move(*v));
+  }
+  optional_box(const optional_box& other) { *this = other; }
+  optional_box(optional_box&&) noexcept = default;
+  optional_box& operator=(const optional_box& other) {
+    if (this != &other)
+      at_ = other.at_ ? std::make_unique<T>(*other.at_) : nullptr;
+    return *this;
+  }
+  optional_box& operator=(optional_box&&) noexcept = default;
+  ~optional_box() = default;
+
+  [[nodiscard]] bool has_value() const noexcept { return at_ != nullptr; }
+  explicit operator bool() const noexcept { return has_value(); }
+  operator std::optional<T>() const { return at_ ? std::optional<T>{*at_} : std::nullopt; }
+  [[nodiscard]] T& operator*() noexcept { return value(); }
+  [[nodiscard]] const T& operator*() const noexcept { return value(); }
+  [[nodiscard]] T* operator->() noexcept { return &value(); }
+  [[nodiscard]] const T* operator->() const noexcept { return &value(); }
+  /// @pre has_value()
+  [[nodiscard]] T& value() noexcept {
+    SUPERSTEP_ASSERT(at_ != nullptr);
+    return *at_;
+  }
+  [[nodiscard]] const T& value() const noexcept {
+    SUPERSTEP_ASSERT(at_ != nullptr);
+    return *at_;
+  }
+  [[nodiscard]] T value_or(T default_value) const { return at_ ? *at_ : std::move(default_value); }
+  template <class... Args>
+  T& emplace(Args&&... args) {
+    at_ = std::make_unique<T>(std::forward<Args>(args)...);
+    return *at_;
+  }
+  void reset() noexcept { at_.reset(); }
+
+  friend bool operator==(const optional_box& a, const optional_box& b) {
+    return a.has_value() == b.has_value() && (!a || *a == *b);
+  }
+
+private:
+  std::unique_ptr<T> at_;
+};
+
+} // namespace superstep

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/detail/assert.hpp>
+#include <superstep/channels/channel.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <cstdint>
+
+namespace superstep {
+
+/// Becomes available when every one of its members has arrived, in whatever steps; consuming it
+/// empties it, so that a join inside a loop works again. Members are numbers: compile() gives each
+/// source of a join one.
+class named_barrier_value {
+public:
+  explicit named_barrier_value(std::uint32_t members = 0)
+      : members_{members}, seen_((members + 63) / 64, 0) {}
+
+  changed arrive(std::uint32_t member) noexcept {
+    SUPERSTEP_ASSERT(member < members_);
+    auto& word = seen_[member / 64];
+    const auto bit = std::uint64_t{1} << (member % 64);
+    if ((word & bit) != 0)
+      return changed::no;
+    word |= bit;
+    ++arrived_;
+    return changed::yes;
+  }
+  [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
+  [[nodiscard]] bool has_arrived(std::uint32_t member) const noexcept {
+    SUPERSTEP_ASSERT(member < members_);
+    return (seen_[member / 64] >> (member % 64) & 1U) != 0;
+  }
+  [[nodiscard]] bool is_available() const noexcept { return arrived_ == members_; }
+  changed consume() noexcept {
+    if (!is_available())
+      return changed::no;
+    reset();
+    return changed::yes;
+  }
+  void reset() noexcept {
+    for (auto& word : seen_)
+      word = 0;
+    arrived_ = 0;
+  }
+
+private:
+  std::uint32_t members_;
+  std::uint32_t arrived_ = 0;
+  boost::container::small_vector<std::uint64_t, 1> seen_;
+};
+
+} // namespace superstep

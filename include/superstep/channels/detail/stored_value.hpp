@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/stored_form.hpp>
+#include <superstep/channels/detail/same_value.hpp>
+#include <superstep/channels/detail/value.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace superstep {
+
+/// How values of one type, erased, are written to checkpoints and read back. One constant per type.
+struct value_form {
+  std::string (*type)();
+  void (*write)(std::string& out, const value& from);
+  result<value> (*read)(const json::value& from, const std::string& path);
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr value_form value_form_for{
+    [] { return stored_type<T>(); },
+    [](std::string& out, const value& from) { write_stored(out, from.as<T>()); },
+    [](const json::value& from, const std::string& path) -> result<value> {
+      auto into = T{};
+      if (auto done = read_stored(from, into, path); !done)
+        return result<value>{boost::system::in_place_error, done.error()};
+      return result<value>{boost::system::in_place_value, std::move(into)};
+    }};
+
+template <>
+inline constexpr value_form value_form_for<json::value>{
+    [] { return stored_type<json::value>(); },
+    [](std::string& out, const value& from) { write_stored(out, from.as<json::value>()); },
+    [](const json::value& from, const std::string&) -> result<value> {
+      return result<value>{boost::system::in_place_value, json::value(from)};
+    }};
+
+} // namespace detail
+
+/// Null: values of the type cannot be kept.
+template <class T>
+[[nodiscard]] constexpr const value_form* form_of() noexcept {
+  if constexpr (storable<T>)
+    return &detail::value_form_for<T>;
+  else
+    return nullptr;
+}
+
+// Changes of a value as checkpoints keep them, see docs/checkpoint-format.md:
+//   [v]        it is v now
+//   [n, more]  of a list or text: its first n items or bytes stay, `more` follows;
+//              of an object: its n members stay or take the values in `more`, new ones follow
+//   []         it is empty
+
+namespace detail {
+
+/// Below this length it does not pay to look for a common start of two texts.
+inline constexpr std::size_t shared_text_min = 64;
+
+void append_count(std::string& out, std::size_t n);
+/// The bytes from the front that two texts share, up to a border between two characters.
+[[nodiscard]] std::size_t common_text(std::string_view a, std::string_view b) noexcept;
+bool write_text_change(std::string& out, std::string_view before, std::string_view now);
+/// False: equal. Lists, objects and texts that grew are written by what is new.
+bool write_json_change(std::string& out, const json::value& before, const json::value& now);
+
+template <class T>
+concept has_prefix = requires(const T& a, std::string& out) {
+  { T::common_prefix(a, a) } -> std::same_as<std::size_t>;
+  stored_form<T>::write(out, a, std::size_t{});
+};
+
+template <class T>
+std::size_t common_items(const T& a, const T& b) {
+  const auto same = [](const auto& x, const auto& y) {
+    return same_value<typename T::value_type>(x, y);
+  };
+  if constexpr (stored_list<T>::value)
+    return T::common_prefix(a, b, same);
+  else
+    return static_cast<std::size_t>(
+        std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
+}
+
+template <class T>
+concept compared_list = stored_list<T>::value || stored_vector<T>::value;
+
+template <class T>
+void write_whole(std::string& out, const T& now) {
+  out += '[';
+  write_stored(out, now);
+  out += ']';
+}
+
+/// Appends what has changed. False: nothing has.
+template <class T>
+bool write_change(std::string& out, const T& before, const T& now) {
+  if constexpr (has_prefix<T> || compared_list<T>) {
+    auto same = std::size_t{0};
+    if constexpr (has_prefix<T>)
+      same = T::common_prefix(before, now);
+    else
+      same = common_items(before, now);
+    if (same == before.size() && same == now.size())
+      return false;
+    if (same == 0) {
+      write_whole(out, now);
+      return true;
+    }
+    out += '[';
+    append_count(out, same);
+    out += ',';
+    if constexpr (has_prefix<T>)
+      stored_form<T>::write(out, now, same);
+    else
+      write_stored_list(out, now, same);
+    out += ']';
+    return true;
+  } else if constexpr (std::same_as<T, std::string>) {
+    return write_text_change(out, before, now);
+  } else if constexpr (std::same_as<T, json::value>) {
+    return write_json_change(out, before, now);
+  } else {
+    if (same_value(before, now))
+      return false;
+    write_whole(out, now);
+    return true;
+  }
+}
+
+} // namespace detail
+
+/// Applies a change to what a value looks like as JSON. An error: it is no change of this value.
+[[nodiscard]] result<void> apply_change(std::optional<json::value>& held, json::value&& change);
+
+} // namespace superstep

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/clock.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+/// Size of an encryption key in bytes (AES-256).
+inline constexpr std::size_t encryption_key_bytes = 32;
+
+/// Reads a key for sqlite_checkpointer_options, sqlite_store_options or sqlite_cache_options from
+/// an environment variable.
+/// @param name the variable; it must contain 64 hexadecimal digits (`openssl rand -hex 32` prints a
+///   new key)
+/// @return the 32 bytes of the key; empty if the variable is not set or empty
+/// @throws checkpoint_error{wrong_key} if the value is not a valid key
+/// @par Threads
+/// Reads the environment; not safe while another thread calls setenv().
+[[nodiscard]] std::string
+encryption_key_from_environment(const char* name = "SUPERSTEP_CHECKPOINT_KEY");
+
+/// Options of sqlite_checkpointer().
+struct sqlite_checkpointer_options {
+  /// Maximum time to wait for another process's transaction.
+  std::chrono::milliseconds busy_timeout{30'000};
+  /// Time for which task records wait for the end of their super-step, so that they are written in
+  /// one row with its checkpoint. After this delay they are written separately.
+  std::chrono::milliseconds task_flush_delay{10};
+  std::size_t queue_bytes_max = 16U << 20U; ///< size of the write queue; beyond it, put() blocks
+  std::size_t batch_rows_max = 4'096;       ///< maximum number of rows in one transaction
+  std::size_t threads_max = 10'000; ///< number of threads whose newest state is cached in memory
+  /// Whether each transaction is on the disk before it counts as saved. If false, a power failure
+  /// may lose the latest transactions, but the file stays consistent; a killed process loses
+  /// nothing in either case.
+  bool survives_power_loss = true;
+  /// 32 bytes, see sqlite.hpp: rows are encrypted with this key. Empty for no encryption.
+  std::string encryption_key{};
+  /// The only user of the file, for example one batch job. The name is stored in a new file. A file
+  /// with another owner is refused (checkpoint_errc::wrong_owner), and so is a file without an
+  /// owner that contains threads. If the name is empty, every file that has an owner is refused. If
+  /// the option is not set, every file is accepted.
+  std::optional<std::string> owner{};
+};
+
+/// Returns the owner stored in a database; see sqlite_checkpointer_options::owner. Returns nullopt
+/// if the file does not exist, is not a superstep database, or has no owner. Does not write to the
+/// file.
+[[nodiscard]] std::optional<std::string> sqlite_owner(const std::string& path);
+
+/// Truncates an exported thread, for example to import it as the start of a new branch.
+/// @param exported text from checkpointer::export_thread()
+/// @param at id of a checkpoint of the outermost graph, which becomes the newest. Its task records
+///   are dropped, so the next super-step runs completely. If empty, the thread is not truncated
+/// @return the exported thread without later checkpoints
+/// @throws checkpoint_error if there is no such checkpoint or the text is damaged
+[[nodiscard]] std::string cut_thread(std::string_view exported, std::string_view at);
+
+/// Returns a checkpointer that stores threads in an SQLite database, and starts its writer thread.
+/// docs/checkpoint-format.md describes the tables. Several processes may use one file.
+///
+/// One writer thread per object writes the checkpoints of all runs. It writes everything that is
+/// queued in one transaction, so that many runs share one disk sync. A checkpoint is one row,
+/// usually a delta to the previous checkpoint. The destructor writes what is queued; runs that
+/// still wait for a lease get checkpoint_errc::in_use.
+/// @param path path of the file, which is created if it does not exist; not empty, ":memory:" or a
+///   "file:" URI
+/// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
+///   has a newer format, the key does not match, or the file has another owner
+[[nodiscard]] std::shared_ptr<checkpointer>
+sqlite_checkpointer(std::string path, sqlite_checkpointer_options options = {});
+
+/// Options of an sqlite_store.
+struct sqlite_store_options {
+  /// Maximum time to wait for another process's transaction.
+  std::chrono::milliseconds busy_timeout{30'000};
+  /// Whether each put() is on the disk before it returns. If false, a power failure may lose the
+  /// latest ones.
+  bool survives_power_loss = true;
+  /// 32 bytes, see sqlite.hpp; empty for no encryption. Values and vectors are encrypted;
+  /// namespaces and keys are not.
+  std::string encryption_key{};
+  embedding embed{};                              ///< see memory_store_options::embed
+  std::vector<std::string> fields{"$"};           ///< see memory_store_options::fields
+  std::chrono::milliseconds ttl{0};               ///< see memory_store_options::ttl
+  bool renew_on_read = true;                      ///< see memory_store_options::renew_on_read
+  const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
+};
+
+/// A long-term store in an SQLite database, which may be the file of an sqlite_checkpointer.
+/// Several processes may use one file.
+///
+/// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
+/// by item, so the cost grows with the number of items below the query's prefix. All functions
+/// throw checkpoint_error if the file cannot be read or written.
+class sqlite_store final : public store {
+public:
+  /// Opens or creates the database.
+  /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
+  ///   has a newer format, or the key does not match
+  explicit sqlite_store(std::string path, sqlite_store_options options = {});
+  ~sqlite_store() override;
+
+  std::optional<json::object> get(const store_namespace&, std::string_view key) override;
+  void put(const store_namespace&, std::string_view key, json::object value,
+           const store_put_options& = {}) override;
+  void erase(const store_namespace&, std::string_view key) override;
+  std::vector<store_item> search(const store_query&) override;
+  std::vector<store_namespace> list(const namespace_query& = {}) override;
+  /// Deletes expired items to free space; get() and search() never return them. Returns their
+  /// number.
+  std::size_t sweep();
+
+private:
+  class impl;
+  std::unique_ptr<impl> impl_;
+};
+
+/// Options of an sqlite_cache.
+struct sqlite_cache_options {
+  std::size_t entries_max = 100'000; ///< number of outputs; beyond it the oldest are dropped
+  /// Maximum time to wait for another process's transaction.
+  std::chrono::milliseconds busy_timeout{1'000};
+  /// 32 bytes, see sqlite.hpp; empty for no encryption. Outputs are encrypted; scopes and keys
+  /// (node names and hashes of inputs) are not.
+  std::string encryption_key{};
+  const superstep::clock* time = &system_clock(); ///< must outlive the cache; for tests
+};
+
+/// A cache of task outputs in an SQLite database, which may be the file of an sqlite_checkpointer.
+/// Several processes may use one file. A power failure may lose the latest entries.
+///
+/// Failures of the cache do not fail the run. An output that cannot be written is not cached, one
+/// that cannot be read counts as not found, and last_failure() returns the reason.
+class sqlite_cache final : public write_cache {
+public:
+  /// Opens or creates the database.
+  /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
+  ///   has a newer format, or the key does not match
+  explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
+  ~sqlite_cache() override;
+
+  std::optional<task_output> find(std::string_view scope, std::string_view key,
+                                  const layout_ptr& as) override;
+  void put(std::string_view scope, std::string_view key, task_output,
+           std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) override;
+  void clear(std::string_view scope) override;
+  /// Deletes expired outputs to free space; find() never returns them. Returns their number.
+  std::size_t sweep();
+  /// Returns the text of the latest failure; empty if nothing has failed yet.
+  [[nodiscard]] std::string last_failure() const;
+
+private:
+  class impl;
+  std::unique_ptr<impl> impl_;
+};
+
+} // namespace superstep

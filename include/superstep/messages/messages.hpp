@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/clock.hpp>
+#include <superstep/base/detail/optional_box.hpp>
+#include <superstep/base/detail/shared_list.hpp>
+#include <superstep/base/error.hpp>
+#include <superstep/base/json.hpp>
+#include <superstep/base/stored_form.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace superstep {
+
+/// The description of a tool that is sent to a model. `parameters` is a JSON Schema of type object.
+struct tool_definition {
+  std::string name;
+  std::string description;
+  json::object parameters;
+
+  friend bool operator==(const tool_definition&, const tool_definition&) = default;
+};
+
+/// The tools of an agent, shared by all requests that it makes. Never null; may be empty.
+using tool_definitions = std::shared_ptr<const std::vector<tool_definition>>;
+
+/// The author of a message. A `remove` message deletes the message with the same id (see
+/// add_messages). A `chat` message has a free-form role. `function` is the chat-completions role
+/// that `tool` replaced.
+enum class message_type : std::uint8_t { human, ai, system, tool, remove, chat, function };
+
+/// A model's request to run a tool, with parsed arguments. If the argument text is not a JSON
+/// object, an invalid_tool_call is created instead.
+struct tool_call {
+  std::string id;
+  std::string name;
+  json::object args;
+
+  friend bool operator==(const tool_call&, const tool_call&) = default;
+};
+
+/// A tool call whose arguments could not be parsed: `args` is the raw text, `error` the reason
+/// (empty if the source does not give one).
+struct invalid_tool_call {
+  std::string id;
+  std::string name;
+  std::string args;
+  std::string error;
+
+  friend bool operator==(const invalid_tool_call&, const invalid_tool_call&) = default;
+};
+
+/// Token counts of one model answer. `input_details` and `output_details` contain the provider's
+/// breakdown by name (cache_read, reasoning, …). `others` contains the members that only this
+/// provider reports.
+struct token_usage {
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t total_tokens = 0;
+  json::object input_details;
+  json::object output_details;
+  json::object others = {};
+
+  friend bool operator==(const token_usage&, const token_usage&) = default;
+};
+
+/// One message of a conversation. A plain value; immutable once it is in a message_list.
+struct message {
+  message_type type = message_type::human;
+  bool is_error = false;            ///< tool only: status "error"
+  std::string content;              ///< the text; empty when `blocks` is set
+  optional_box<json::array> blocks; ///< content as a list of strings and objects
+  std::string id;                   ///< empty: add_messages assigns one
+  std::string name;
+  std::vector<tool_call> tool_calls;                 ///< ai only
+  std::vector<invalid_tool_call> invalid_tool_calls; ///< ai only
+  std::string tool_call_id;                          ///< tool only: the call it answers
+  json::value artifact;                              ///< tool only; never sent to a model
+  optional_box<token_usage> usage;                   ///< ai only
+  json::object response_metadata;
+  json::object additional_kwargs;
+  std::string role; ///< chat only: the free-form role
+
+  friend bool operator==(const message&, const message&) = default;
+};
+
+/// Factory functions for messages that contain only a text and no id. @{
+[[nodiscard]] message human_message(std::string text);
+[[nodiscard]] message ai_message(std::string text, std::vector<tool_call> calls = {});
+[[nodiscard]] message system_message(std::string text);
+[[nodiscard]] message tool_message(std::string text, std::string tool_call_id, std::string name);
+[[nodiscard]] message remove_message(std::string id);
+/// @}
+
+/// As the id of a `remove` message: deletes all messages before it.
+inline constexpr std::string_view remove_all_messages = "__remove_all__";
+
+/// Returns the text of a message: `content`, or the text of its string and text blocks,
+/// concatenated.
+[[nodiscard]] std::string text_of(const message&);
+
+/// Stored forms for checkpoints. They write the JSON of message_json.hpp but read it strictly: a
+/// member of the wrong type is an error.
+template <>
+struct stored_form<message> {
+  static std::string type() { return "message"; }
+  static void write(std::string& out, const message& from);
+  static result<void> read(const json::value& from, message& into);
+};
+template <>
+struct stored_form<tool_call> {
+  static std::string type() { return "tool call"; }
+  static void write(std::string& out, const tool_call& from);
+  static result<void> read(const json::value& from, tool_call& into);
+};
+template <>
+struct stored_form<token_usage> {
+  static std::string type() { return "token usage"; }
+  static void write(std::string& out, const token_usage& from);
+  static result<void> read(const json::value& from, token_usage& into);
+};
+
+/// Adds two usages. Details and other members are added key by key, at any depth. Returns an error
+/// if one of them is not an integer.
+///
+/// Source: `add_usage` in langchain-core 1.7.2, messages/ai.py.
+[[nodiscard]] result<token_usage> add_usage(const token_usage&, const token_usage&);
+/// Subtracts the counts of `part` from those of `all`, with 0 as the minimum. Returns an error if a
+/// detail is not an integer.
+[[nodiscard]] result<token_usage> subtract_usage(const token_usage& all, const token_usage& part);
+
+/// Returns the JSON form: `{input_tokens, output_tokens, total_tokens, input_token_details?,
+/// output_token_details?}`, followed by the members of `others`.
+[[nodiscard]] json::object to_json(const token_usage&);
+/// Reads the JSON form. Absent and null counts are 0; unknown members go to `others`.
+///
+/// @param path the prefix of the location in error texts
+[[nodiscard]] result<token_usage> usage_from_json(const json::value&,
+                                                  std::string_view path = "usage_metadata");
+
+/// A piece of a streamed tool call. Members that the piece does not contain are unset.
+struct tool_call_chunk {
+  std::optional<std::string> name;
+  std::optional<std::string> args; ///< a fragment of the JSON text
+  std::optional<std::string> id;
+  json::value index; ///< the call it belongs to (an integer or text); null: a call of its own
+
+  friend bool operator==(const tool_call_chunk&, const tool_call_chunk&) = default;
+};
+
+/// A piece of a message that is being streamed, or the sum of several pieces.
+struct message_chunk {
+  /// The content of the piece. The tool calls of an ai chunk with `call_chunks` are those that the
+  /// last read_calls() parsed.
+  message part;
+  std::vector<tool_call_chunk> call_chunks; ///< ai only
+  bool is_last = false;                     ///< ai only: the final piece of the stream
+
+  friend bool operator==(const message_chunk&, const message_chunk&) = default;
+};
+
+/// Appends the next piece of a stream to the sum of the earlier ones.
+///
+/// Content: strings are concatenated. A string before a list becomes the list's first element; a
+/// string after a list is appended to a trailing string, unless it is empty. Block lists are merged
+/// by merge_lists(). Pieces of tool calls with the same non-null index are joined unless both have
+/// an id and the ids differ. Usage is added, metadata merged by merge_members(). An id assigned by
+/// the provider takes precedence over a generated one (`lc_run-…` for a run, `lc_…` for a block).
+/// Names are dropped. The tool calls of `into` are not updated: call read_calls() for that.
+///
+/// @return an error if two members cannot be merged, or if the chunks differ in type, chat role or
+/// tool call id; `into` is then in an unspecified state
+/// @par Complexity
+/// O(size of `more`) amortised, plus the lookup of blocks and calls by index.
+/// Source: `add_ai_message_chunks` in langchain-core 1.7.2, messages/ai.py.
+[[nodiscard]] result<> append(message_chunk& into, message_chunk more);
+
+/// Parses the pieces of tool calls received so far into `part.tool_calls`, with
+/// parse_partial_json() and `{}` for absent arguments. Arguments that are not an object make an
+/// invalid call. Costs O(size of all arguments); needed only to inspect calls before the stream
+/// ends.
+void read_calls(message_chunk&);
+
+/// Returns the message that the pieces add up to, with its tool calls parsed as by read_calls().
+[[nodiscard]] message to_message(message_chunk);
+
+/// Returns the message of a finished answer. Unlike to_message() it does not complete truncated
+/// arguments: they must be one whole JSON object (see parse_tool_call()). Otherwise the call
+/// becomes an invalid_tool_call with the reason.
+///
+/// @param cut why generation stopped early, e.g. "the answer was cut (length)"; empty if the model
+/// finished. A call without arguments in a truncated answer is invalid, because its arguments may
+/// be what is missing.
+[[nodiscard]] message to_answer(message_chunk, std::string_view cut = {});
+
+/// Returns the JSON form of a chunk: that of a message, with `AIMessageChunk` (`HumanMessageChunk`,
+/// …) as `type`. `tool_call_chunks` [{name, args, id, index, type: "tool_call_chunk"}] and
+/// `chunk_position` "last" appear only where they apply.
+[[nodiscard]] json::object to_json(const message_chunk&);
+/// Reads the JSON form of a chunk. If an ai chunk has tool calls but no tool_call_chunks, a piece
+/// is created for each call, so that later pieces can be appended.
+///
+/// @param path the prefix of the location in error texts
+[[nodiscard]] result<message_chunk> chunk_from_json(const json::value&,
+                                                    std::string_view path = "chunk");
+
+namespace detail {
+class message_index;
+} // namespace detail
+
+/// A shared, immutable message.
+using message_ptr = std::shared_ptr<const message>;
+
+/// A conversation as a persistent list. Copying costs O(1), and a copy never sees changes of the
+/// original. Appending costs O(1) amortised; replacing a message copies one chunk of 32 pointers.
+///
+/// @par Threads
+/// Two copies may be used by two threads at the same time, appends included. One object must not
+/// be.
+class message_list {
+public:
+  class const_iterator;
+
+  message_list() = default;
+  message_list(std::initializer_list<message> messages);
+  explicit message_list(std::vector<message> messages);
+
+  /// Number of messages; O(1).
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  /// Returns a message. @pre i < size(). The result is valid while any copy of the list contains
+  /// the message.
+  [[nodiscard]] const message& operator[](std::size_t i) const { return *items_[i]; }
+  [[nodiscard]] const message& back() const { return *items_.back(); }
+  [[nodiscard]] message_ptr at_ptr(std::size_t i) const { return items_[i]; }
+
+  /// Calls `f` with the type of every message, in order. Does not touch the messages themselves:
+  /// each chunk stores the types of its 32 messages contiguously.
+  template <class F>
+  void for_each_type(F f) const {
+    for (auto i = std::size_t{0}; i < size();) {
+      const auto row = items_.tags_from(i);
+      for (const auto type : row)
+        f(type);
+      i += row.size();
+    }
+  }
+
+  void push_back(message m);
+  /// @pre m is not null
+  void push_back(message_ptr m);
+  /// Replaces the message at `i`; copies of the list keep the old one. @pre i < size() and m is not
+  /// null
+  void replace(std::size_t i, message_ptr m);
+
+  /// Random-access iterators over `const message&`.
+  [[nodiscard]] const_iterator begin() const noexcept;
+  [[nodiscard]] const_iterator end() const noexcept;
+
+  /// Whether both contain equal messages in the same order.
+  friend bool operator==(const message_list&, const message_list&);
+  /// Returns the number of leading messages that both lists have in common. O(1) amortised for a
+  /// list and a copy of it that was appended to.
+  [[nodiscard]] static std::size_t common_prefix(const message_list&, const message_list&);
+
+private:
+  friend struct add_messages;
+
+  /// Returns the position of the last message with this id. O(1) amortised over the life of the
+  /// conversation.
+  [[nodiscard]] std::optional<std::size_t> position_of(std::string_view id);
+  /// Assigns ids to messages, and to their tool calls, that have none.
+  void complete(id_source& ids);
+
+  using items = shared_list<message_ptr, message_type>;
+  items items_;
+  std::shared_ptr<detail::message_index> index_; ///< created by the first lookup
+  std::size_t completed_ = 0;                    ///< leading messages known to have ids
+};
+
+/// Random-access iterator over the messages of a list; invalidated when the list is modified.
+class message_list::const_iterator {
+public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = message;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const message*;
+  using reference = const message&;
+
+  const_iterator() noexcept = default;
+  explicit const_iterator(shared_list<message_ptr, message_type>::const_iterator at) noexcept
+      : at_{at} {}
+
+  reference operator*() const noexcept { return **at_; }
+  pointer operator->() const noexcept { return at_->get(); }
+  reference operator[](difference_type n) const noexcept { return *at_[n]; }
+  const_iterator& operator+=(difference_type n) noexcept {
+    at_ += n;
+    return *this;
+  }
+  const_iterator& operator-=(difference_type n) noexcept { return *this += -n; }
+  const_iterator& operator++() noexcept { return *this += 1; }
+  const_iterator& operator--() noexcept { return *this += -1; }
+  const_iterator operator++(int) noexcept { return const_iterator{at_++}; }
+  const_iterator operator--(int) noexcept { return const_iterator{at_--}; }
+
+  friend const_iterator operator+(const_iterator i, difference_type n) noexcept { return i += n; }
+  friend const_iterator operator+(difference_type n, const_iterator i) noexcept { return i += n; }
+  friend const_iterator operator-(const_iterator i, difference_type n) noexcept { return i -= n; }
+  friend difference_type operator-(const const_iterator& a, const const_iterator& b) noexcept {
+    return a.at_ - b.at_;
+  }
+  friend bool operator==(const const_iterator&, const const_iterator&) noexcept = default;
+  friend auto operator<=>(const const_iterator& a, const const_iterator& b) noexcept {
+    return a.at_ <=> b.at_;
+  }
+
+private:
+  shared_list<message_ptr, message_type>::const_iterator at_;
+};
+
+inline message_list::const_iterator message_list::begin() const noexcept {
+  return const_iterator{items_.begin()};
+}
+inline message_list::const_iterator message_list::end() const noexcept {
+  return const_iterator{items_.end()};
+}
+
+/// The reducer of a message channel. Applies the messages of `more` in order:
+/// - A message with a new id is appended.
+/// - A message with a known id replaces the one that has it.
+/// - A `remove` message deletes the messages with its id after all others have been applied, unless
+///   a later message in `more` has the same id. With the id `remove_all_messages` it discards
+///   everything before it, including `into`; the last such message counts.
+///
+/// A message without an id gets the next id of `ids`. A tool call without an id gets `<message
+/// id>-call-<j>`, where j is its index in the message.
+///
+/// @throws std::invalid_argument if a message to delete does not exist; the messages of `into` are
+/// then unchanged
+/// @par Complexity
+/// O(1) amortised per message of `more`, independent of the length of `into` and of the number of
+/// its copies; O(size) if anything is deleted.
+/// Source: `add_messages` in LangGraph 1.2.22, graph/message.py.
+struct add_messages {
+  static constexpr bool leaves_value_on_failure = true; ///< see channels/kinds.hpp
+  void operator()(message_list& into, message_list&& more, id_source& ids) const;
+};
+
+/// Stored form of a conversation: a list of messages as in message_json.hpp.
+template <>
+struct stored_form<message_list> {
+  static std::string type() { return "messages"; }
+  /// @param first index of the first message to write
+  static void write(std::string& out, const message_list& from, std::size_t first = 0);
+  static result<void> read(const json::value& from, message_list& into);
+};
+
+/// The messages that a caller's text is as the input of a graph: one human message. The run verbs
+/// of the engine look for these functions for states with the field `messages`.
+[[nodiscard]] message_list messages_input(std::type_identity<message_list>, std::string_view text);
+/// The messages that a caller's messages are as the input of a graph.
+[[nodiscard]] message_list messages_input(std::type_identity<message_list>, message one);
+[[nodiscard]] message_list messages_input(std::type_identity<message_list>, message_list all);
+[[nodiscard]] message_list messages_input(std::type_identity<message_list>,
+                                          std::vector<message> all);
+
+} // namespace superstep

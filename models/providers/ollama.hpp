@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/providers/provider_format.hpp"
+
+#include <cstddef>
+#include <string>
+
+/// Ollama's chat API: https://github.com/ollama/ollama/blob/main/docs/api.md
+namespace superstep::ollama {
+
+/// Builds the body for `POST /api/chat`, with streaming. Parameters become `options`, except
+/// `format`, `keep_alive`, `logprobs` and `top_logprobs`, which stay top-level, and `reasoning`,
+/// which is sent as `think`. Images are moved from the content to `images`. Reasoning and tool
+/// blocks of other providers are omitted.
+///
+/// @return model_errc::bad_request for images that are not base64 data, and for messages that the
+/// API does not support
+[[nodiscard]] result<provider_request> make_request(provider_question);
+
+/// Adds the ids that Ollama 0.17 and later accept: the ids of tool calls, and `tool_name` and
+/// `tool_call_id` of tool messages. Without them, results of parallel calls are distinguished only
+/// by their order.
+///
+/// @param messages the messages that `request` was built from
+void add_call_ids(provider_request& request, const message_list& messages);
+
+/// Converts the lines of one answer to message chunks; they must be read in order.
+class line_reader {
+public:
+  /// @param with_reasoning whether to keep the model's thinking, as
+  /// additional_kwargs.reasoning_content
+  explicit line_reader(bool with_reasoning = false) noexcept : with_reasoning_{with_reasoning} {}
+
+  /// Reads one line. Returns nullopt for a line without content.
+  [[nodiscard]] chunk_result read(const json::object& line);
+
+private:
+  [[nodiscard]] std::string next_id(const json::object& line);
+
+  bool with_reasoning_;
+  std::size_t calls_ = 0; ///< calls so far for which the server sent no id
+};
+
+} // namespace superstep::ollama

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+#include <superstep/base/json.hpp>
+#include <superstep/messages/messages.hpp>
+
+#include <optional>
+#include <string>
+
+namespace superstep {
+
+/// A request in provider-independent form. The functions in models/providers that convert it and
+/// read answers are pure: they use no network, clock or random numbers.
+struct provider_question {
+  std::string model;
+  message_list messages;
+  /// Tools as JSON, in the form of chat completions ({type: "function", function: {name,
+  /// description, parameters}}) or in the provider's own form, which is sent unchanged.
+  json::array tools;
+  /// Tool options: `tool_choice` (a tool's name, "any", "auto", true, or the provider's form) and
+  /// `parallel_tool_calls`. Other members are sent unchanged.
+  json::object binding;
+  /// temperature, max_tokens, stop, …. The members of `model_kwargs` are sent unchanged.
+  json::object parameters;
+  /// The tools of an agent, shared with it and sent after `tools`; null: none.
+  tool_definitions definitions = {};
+};
+
+/// A request in the provider's form: the path after the base URL and the JSON body.
+struct provider_request {
+  std::string path;
+  json::object body;
+};
+
+/// The result of reading one stream event: a chunk, nullopt for an event without content, or an
+/// error.
+using chunk_result = result<std::optional<message_chunk>>;
+
+} // namespace superstep
