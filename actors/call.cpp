@@ -14,10 +14,10 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
     return;
   }
   if (!frame) {
-    ended = start_body(input, out, at, failed);
+    ended = detail::start_body(input, out, at, failed);
   } else {
     frame.resume();
-    ended = continue_body(input, out, failed);
+    ended = detail::continue_body(input, out, failed);
   }
   if (gave_up && !ended) { // no exception goes through its frames: they are destroyed as they stand
     out.rest = {};
@@ -65,12 +65,13 @@ void call::pass_on(std::vector<interrupt> questions) {
     mine.interrupts.push_back(std::move(q));
 }
 
-task_place_ptr call::place() {
+detail::task_place_ptr call::place() {
   const auto lock = std::scoped_lock{stop_mutex_}; // a tool of this body may just begin to ask
-  return talk && talk->place.journal ? task_place_ptr{talk, &talk->place} : nullptr;
+  return talk && talk->place.journal ? detail::task_place_ptr{talk, &talk->place} : nullptr;
 }
 
-void call::start_nested(program_ptr below_table, write_list with, completer<nested_outcome> done) {
+void call::start_nested(detail::program_ptr below_table, write_list with,
+                        completer<detail::nested_outcome> done) {
   has_nested = true;
   owner_lane.nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
@@ -108,7 +109,7 @@ namespace {
 /// Sends events that say whose they are; may outlive the call.
 auto speaker(const call& c, stream_mode mode) {
   return [mode, sink = c.sink, below = c.below, node = c.input.table->node(c.input.node).name,
-          step = c.input.step, index = c.input.task_index](run_event&& event) {
+          step = c.input.step, index = c.input.task_index](detail::run_event&& event) {
     event.mode = mode;
     event.step = step;
     event.node = node;
@@ -125,7 +126,7 @@ std::function<void(json::value)> call::emitter() {
   if (!sink || !streams_custom)
     return {};
   return [say = speaker(*this, stream_mode::custom)](json::value data) {
-    auto event = run_event{};
+    auto event = detail::run_event{};
     event.data = std::move(data);
     say(std::move(event));
   };
@@ -135,7 +136,7 @@ std::function<void(value)> call::message_emitter() {
   if (!sink || !streams_messages)
     return {};
   return [say = speaker(*this, stream_mode::messages)](value message) {
-    auto event = run_event{};
+    auto event = detail::run_event{};
     event.message = std::move(message);
     say(std::move(event));
   };

@@ -25,7 +25,7 @@ struct nested_in;
 
 /// What one task has asked and been told; kept over its attempts.
 struct conversation {
-  task_place place;
+  detail::task_place place;
   std::shared_ptr<given_answers> given;
   std::mutex mutex; ///< forked calls of one task may ask at once
   std::vector<json::value> answers;
@@ -48,12 +48,12 @@ struct conversation {
 /// While a body runs, its thread alone touches the group "the body's" below; everything else is the
 /// lane's. Records are never freed before their lane, so a stale pointer with a stale generation
 /// can be told apart.
-struct alignas(64) call final : lane_message, call_services {
+struct alignas(64) call final : lane_message, detail::call_services {
   explicit call(superstep::lane& l) : owner_lane{l} { at.owner = this; }
 
   // The body's, while it runs.
   body_input input;
-  node_body::outcome out;
+  detail::node_body::outcome out;
   std::exception_ptr failed;
   bool ended = false;      ///< the body has ended; otherwise it waits
   bool was_short = false;  ///< it was a job, and not worth a thread
@@ -89,10 +89,10 @@ struct alignas(64) call final : lane_message, call_services {
 
   // What keeps the body's world alive when the run goes on without it.
   std::shared_ptr<const run_config> config;
-  program_ptr table;
+  detail::program_ptr table;
   state_view state_hold;
   std::shared_ptr<std::vector<send>> inputs_hold;
-  std::shared_ptr<event_sink> sink;
+  std::shared_ptr<detail::event_sink> sink;
   std::shared_ptr<const nested_in> below;
   std::shared_ptr<const run_error> failure; ///< of an error handler
 
@@ -121,8 +121,9 @@ struct alignas(64) call final : lane_message, call_services {
   void pass_on(std::vector<interrupt> questions) override;
   void note_progress(bool is_heartbeat) noexcept override;
   [[nodiscard]] std::function<void(value)> message_emitter() override;
-  [[nodiscard]] task_place_ptr place() override;
-  void start_nested(program_ptr table, write_list input, completer<nested_outcome> done) override;
+  [[nodiscard]] detail::task_place_ptr place() override;
+  void start_nested(detail::program_ptr table, write_list input,
+                    completer<detail::nested_outcome> done) override;
   /// The lane asks a body that it cannot end to stop.
   void request_stop();
 

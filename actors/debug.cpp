@@ -13,9 +13,9 @@ namespace superstep {
 
 /// An actor somebody holds, and the engine it must not outlive.
 struct actor_ref::held {
-  held(std::shared_ptr<engine_core> c, pooled_actor_ptr a)
+  held(std::shared_ptr<detail::engine_core> c, pooled_actor_ptr a)
       : core{std::move(c)}, actor{std::move(a)} {}
-  std::shared_ptr<engine_core> core;
+  std::shared_ptr<detail::engine_core> core;
   pooled_actor_ptr actor;
 };
 

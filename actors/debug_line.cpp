@@ -24,7 +24,7 @@ private:
 };
 
 /// Null, an object, or a list of objects when a channel was written more than once.
-std::string written(const write_list& writes, const program& table) {
+std::string written(const write_list& writes, const detail::program& table) {
   auto all = std::vector<std::string>{};
   auto now = members{};
   auto seen = std::set<std::uint32_t>{};
@@ -51,7 +51,7 @@ std::string written(const write_list& writes, const program& table) {
   return out + now.take() + ']';
 }
 
-std::string held(const state_block& state, const program& table) {
+std::string held(const state_block& state, const detail::program& table) {
   auto out = members{};
   for (const auto& channel : table.channels()) {
     if (!channel->is_kept() || !channel->is_available(state))
@@ -63,7 +63,7 @@ std::string held(const state_block& state, const program& table) {
   return out.empty() ? "{}" : out.take();
 }
 
-std::string line(std::string_view mode, const run_event& event, const std::string& said) {
+std::string line(std::string_view mode, const detail::run_event& event, const std::string& said) {
   auto out = "[" + std::string{mode} + "] ";
   if (event.path && !event.path->empty()) {
     out += "[graph=";
@@ -76,7 +76,7 @@ std::string line(std::string_view mode, const run_event& event, const std::strin
 
 } // namespace
 
-std::string to_debug_line(const run_event& event, const program& outermost) {
+std::string to_debug_line(const detail::run_event& event, const detail::program& outermost) {
   const auto& table = event.table ? *event.table : outermost;
   if (event.mode == stream_mode::values && event.state)
     return line("values", event, held(*event.state, table));

@@ -15,6 +15,7 @@ namespace superstep {
 ///
 /// Fields that no checkpoint could keep are left out. Events of subgraphs say whose they are.
 /// @param outermost the graph that was run
-[[nodiscard]] std::string to_debug_line(const run_event& event, const program& outermost);
+[[nodiscard]] std::string to_debug_line(const detail::run_event& event,
+                                        const detail::program& outermost);
 
 } // namespace superstep

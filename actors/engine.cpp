@@ -13,7 +13,7 @@
 
 namespace superstep {
 
-engine::engine(engine_options options) : core_{std::make_shared<engine_core>(options)} {
+engine::engine(engine_options options) : core_{std::make_shared<detail::engine_core>(options)} {
   core_->start();
 }
 
@@ -21,7 +21,7 @@ engine::~engine() {
   core_->shut_down();
 }
 
-void detail::note_copy_failure(raw_result& raw) {
+void detail::note_copy_failure(detail::raw_result& raw) {
   if (!raw.error)
     raw.error = error_of_user_code("the copy of the final state", std::current_exception(), 0);
 }
@@ -36,9 +36,9 @@ void engine::throw_run_error(run_error e) {
   }
 }
 
-run_handle engine::start(const program_ptr& table, run_input input, run_config config,
-                         std::function<void(raw_result)> done, stream_mode modes,
-                         std::shared_ptr<event_sink> sink) {
+run_handle engine::start(const detail::program_ptr& table, detail::run_input input,
+                         run_config config, std::function<void(detail::raw_result)> done,
+                         stream_mode modes, std::shared_ptr<detail::event_sink> sink) {
   SUPERSTEP_ASSERT(table != nullptr);
   SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);
   if (config.recursion_limit < 1)
@@ -57,14 +57,15 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
     request.modes = modes | printing_sink::modes;
   }
   // The queue of event_stream throws nothing; everything else that takes events is guarded.
-  if (request.sink && std::dynamic_pointer_cast<event_stream::queue>(request.sink) == nullptr) {
+  if (request.sink &&
+      std::dynamic_pointer_cast<detail::event_stream::queue>(request.sink) == nullptr) {
     request.guard = std::make_shared<guarded_sink>(std::move(request.sink));
     request.sink = request.guard;
   }
   const auto events = request.sink; // the run may have ended before it is told who waits for room
   const auto t = core_->submit(target, std::move(request));
   if (events) {
-    events->on_room([core = std::weak_ptr<engine_core>{core_}, t] {
+    events->on_room([core = std::weak_ptr<detail::engine_core>{core_}, t] {
       if (const auto alive = core.lock())
         alive->resume(t);
     });
@@ -76,21 +77,23 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   return handle;
 }
 
-raw_result engine::wait_for(const program_ptr& table, run_input input, run_config config) {
-  auto ended = std::promise<raw_result>{};
+detail::raw_result engine::wait_for(const detail::program_ptr& table, detail::run_input input,
+                                    run_config config) {
+  auto ended = std::promise<detail::raw_result>{};
   auto result = ended.get_future();
   start(table, std::move(input), std::move(config),
-        [&ended](raw_result raw) { ended.set_value(std::move(raw)); });
+        [&ended](detail::raw_result raw) { ended.set_value(std::move(raw)); });
   return result.get();
 }
 
-event_stream engine::open_stream(const program_ptr& table, run_input input, stream_mode modes,
-                                 run_config config, std::size_t buffer_max) {
-  auto events = std::make_shared<event_stream::queue>(buffer_max);
+detail::event_stream engine::open_stream(const detail::program_ptr& table, detail::run_input input,
+                                         stream_mode modes, run_config config,
+                                         std::size_t buffer_max) {
+  auto events = std::make_shared<detail::event_stream::queue>(buffer_max);
   auto run = start(
       table, std::move(input), std::move(config),
-      [events](raw_result raw) { events->close(std::move(raw)); }, modes, events);
-  return event_stream{std::move(events), std::move(run)};
+      [events](detail::raw_result raw) { events->close(std::move(raw)); }, modes, events);
+  return detail::event_stream{std::move(events), std::move(run)};
 }
 
 void engine::run_each(
@@ -125,8 +128,8 @@ void engine::run_each(
   static_cast<void>(wait_below(1));
 }
 
-thread_place engine::place_of(const run_config& config) {
-  auto place = thread_place{.thread_id = config.thread_id};
+detail::thread_place engine::place_of(const run_config& config) {
+  auto place = detail::thread_place{.thread_id = config.thread_id};
   if (config.thread) {
     place.checkpoint_id = config.thread->checkpoint_id;
     place.ns = config.thread->checkpoint_ns;

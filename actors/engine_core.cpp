@@ -74,8 +74,9 @@ void check_threads(std::size_t n) {
 
 } // namespace
 
-engine_core::engine_core(engine_options options)
-    : options_{with_defaults(options)}, threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
+detail::engine_core::engine_core(engine_options options)
+    : options_{with_defaults(options)},
+      threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
       watcher_{*this, options_.watcher_tick} {
   // CAF's own workers see only exits, monitors and foreign messages: bodies run on our threads.
   config_.set("scheduler.policy", caf::atom("sharing"));
@@ -87,15 +88,15 @@ engine_core::engine_core(engine_options options)
     lanes_.emplace_back(new lane{*this, i});
 }
 
-engine_core::~engine_core() {
+detail::engine_core::~engine_core() {
   for (auto& l : lanes_)
     l->let_go();
   system_.reset(); // its workers may still be telling a lane of an actor's end
 }
 
-void engine_core::start() {
+void detail::engine_core::start() {
   for (auto& l : lanes_) {
-    using anchor = std::weak_ptr<engine_core>;
+    using anchor = std::weak_ptr<detail::engine_core>;
     l->set_anchor(
         std::allocate_shared<const anchor>(cache_line_allocator<anchor>{}, weak_from_this()));
     if (threads_.can_serve()) {
@@ -110,7 +111,7 @@ void engine_core::start() {
   watcher_.start();
 }
 
-void engine_core::shut_down() {
+void detail::engine_core::shut_down() {
   for (auto i = std::uint32_t{0}; i < lanes_.size(); ++i)
     on_lane(i, [](lane& l) {
       for (auto* r : l.live_runs())
@@ -121,19 +122,19 @@ void engine_core::shut_down() {
   watcher_.stop();
 }
 
-void engine_core::close_lanes() noexcept {
+void detail::engine_core::close_lanes() noexcept {
   for (auto& l : lanes_)
     l->close();
 }
 
-std::size_t engine_core::live_runs() const noexcept {
+std::size_t detail::engine_core::live_runs() const noexcept {
   auto all = std::size_t{0};
   for (const auto& l : lanes_)
     all += l->load();
   return all;
 }
 
-lane& engine_core::choose_lane() noexcept {
+lane& detail::engine_core::choose_lane() noexcept {
   // A run started from a run's end stays on its lane: no message crosses cores, and no line that
   // another lane writes is even read, but now and then, to see whether others have less to do.
   auto* const here = lane::current;
@@ -148,31 +149,31 @@ lane& engine_core::choose_lane() noexcept {
   return is_ours && here->load() <= 2 * least->load() + 8 ? *here : *least;
 }
 
-engine_core::ticket engine_core::submit(lane& l, run_request request) {
+detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request request) {
   const auto number = l.expect_run();
   l.post(new submission{number, std::move(request)});
   return {number, l.index()};
 }
 
-void engine_core::cancel(ticket t) {
+void detail::engine_core::cancel(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.cancel_run(number); });
 }
 
-void engine_core::drain(ticket t, std::string reason) {
+void detail::engine_core::drain(ticket t, std::string reason) {
   on_lane(t.lane, [number = t.number, reason = std::move(reason)](lane& l) {
     l.drain_run(number, reason);
   });
 }
 
-void engine_core::saved(ticket t) {
+void detail::engine_core::saved(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.run_was_saved(number); });
 }
 
-void engine_core::resume(ticket t) {
+void detail::engine_core::resume(ticket t) {
   on_lane(t.lane, [number = t.number](lane& l) { l.resume_run(number); });
 }
 
-void engine_core::on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f) {
+void detail::engine_core::on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f) {
   lanes_[lane]->post(new errand{std::move(f)});
 }
 

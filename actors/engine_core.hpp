@@ -19,7 +19,7 @@ namespace superstep {
 
 /// What an engine is made of. Kept alive by the engine, by each of its threads and by every actor
 /// somebody holds.
-class engine_core : public std::enable_shared_from_this<engine_core> {
+class detail::engine_core : public std::enable_shared_from_this<detail::engine_core> {
 public:
   explicit engine_core(engine_options options);
   ~engine_core();

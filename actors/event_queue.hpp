@@ -18,19 +18,19 @@ namespace superstep {
 ///
 /// The reader takes all that has come at once and then reads its batch without a lock: a token
 /// costs little more than its own memory. Neither side allocates once both lists have grown.
-class event_stream::queue final : public event_sink {
+class detail::event_stream::queue final : public detail::event_sink {
 public:
   explicit queue(std::size_t events_max) : events_max_{events_max} {}
 
-  void push(run_event e) override;
+  void push(detail::run_event e) override;
   [[nodiscard]] bool is_full() const override;
   void on_room(std::function<void()> tell) override;
-  void close(raw_result result);
+  void close(detail::raw_result result);
 
-  [[nodiscard]] std::optional<run_event> pop();
+  [[nodiscard]] std::optional<detail::run_event> pop();
   /// Calls it once, from any thread, as soon as pop() does not block: at once, if it does not now.
   void when_ready(std::function<void()> tell);
-  [[nodiscard]] const raw_result& result() const { return *result_; }
+  [[nodiscard]] const detail::raw_result& result() const { return *result_; }
 
 private:
   void wake_reader(std::unique_lock<std::mutex> lock);
@@ -40,15 +40,15 @@ private:
   const std::size_t events_max_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<run_event> events_;
-  std::optional<raw_result> result_;
+  std::vector<detail::run_event> events_;
+  std::optional<detail::raw_result> result_;
   std::function<void()> tell_;
   std::function<void()> reader_; ///< waits without a thread
   bool has_sleeping_reader_ = false;
   mutable std::atomic<bool> was_full_{false};
 
   // The reader's own.
-  std::vector<run_event> batch_;
+  std::vector<detail::run_event> batch_;
   std::size_t next_ = 0;
   std::atomic<std::size_t> left_{0}; ///< in the batch; written by the reader alone
 };

@@ -9,21 +9,22 @@
 
 namespace superstep {
 
-static_assert(std::is_nothrow_move_constructible_v<run_event>); // else a growing list copies
+static_assert(
+    std::is_nothrow_move_constructible_v<detail::run_event>); // else a growing list copies
 
-void event_stream::queue::push(run_event e) {
+void detail::event_stream::queue::push(detail::run_event e) {
   auto lock = std::unique_lock{mutex_};
   events_.push_back(std::move(e));
   wake_reader(std::move(lock));
 }
 
-void event_stream::queue::close(raw_result result) {
+void detail::event_stream::queue::close(detail::raw_result result) {
   auto lock = std::unique_lock{mutex_};
   result_ = std::move(result);
   wake_reader(std::move(lock));
 }
 
-void event_stream::queue::wake_reader(std::unique_lock<std::mutex> lock) {
+void detail::event_stream::queue::wake_reader(std::unique_lock<std::mutex> lock) {
   const auto sleeps = std::exchange(has_sleeping_reader_, false);
   auto reader = std::function<void()>{};
   if (reader_)
@@ -35,7 +36,7 @@ void event_stream::queue::wake_reader(std::unique_lock<std::mutex> lock) {
     reader();
 }
 
-void event_stream::queue::when_ready(std::function<void()> tell) {
+void detail::event_stream::queue::when_ready(std::function<void()> tell) {
   if (next_ == batch_.size()) {
     const auto lock = std::scoped_lock{mutex_};
     if (events_.empty() && !result_) {
@@ -48,7 +49,7 @@ void event_stream::queue::when_ready(std::function<void()> tell) {
 
 /// Says so before it looks, and the reader looks for that after each event: one of both sees what
 /// the other did, so that no room is made unseen.
-bool event_stream::queue::is_full() const {
+bool detail::event_stream::queue::is_full() const {
   const auto lock = std::scoped_lock{mutex_};
   was_full_ = true;
   if (events_.size() + left_ < events_max_)
@@ -56,7 +57,7 @@ bool event_stream::queue::is_full() const {
   return was_full_;
 }
 
-void event_stream::queue::on_room(std::function<void()> tell) {
+void detail::event_stream::queue::on_room(std::function<void()> tell) {
   {
     const auto lock = std::scoped_lock{mutex_};
     tell_ = std::move(tell);
@@ -66,7 +67,7 @@ void event_stream::queue::on_room(std::function<void()> tell) {
 }
 
 /// Whom to tell that a queue that was full has room again; nobody when it is not so.
-std::function<void()> event_stream::queue::room_to_tell() const {
+std::function<void()> detail::event_stream::queue::room_to_tell() const {
   if (!was_full_)
     return {};
   const auto lock = std::scoped_lock{mutex_};
@@ -77,7 +78,7 @@ std::function<void()> event_stream::queue::room_to_tell() const {
 }
 
 /// False: the run has ended, and all was read.
-bool event_stream::queue::take_batch() {
+bool detail::event_stream::queue::take_batch() {
   batch_.clear();
   next_ = 0;
   auto lock = std::unique_lock{mutex_};
@@ -91,8 +92,8 @@ bool event_stream::queue::take_batch() {
   return !batch_.empty();
 }
 
-std::optional<run_event> event_stream::queue::pop() {
-  auto first = std::optional<run_event>{};
+std::optional<detail::run_event> detail::event_stream::queue::pop() {
+  auto first = std::optional<detail::run_event>{};
   if (next_ == batch_.size() && !take_batch())
     return first;
   first.emplace(std::move(batch_[next_++]));
@@ -102,17 +103,17 @@ std::optional<run_event> event_stream::queue::pop() {
   return first;
 }
 
-event_stream::event_stream(std::shared_ptr<queue> events, run_handle run)
+detail::event_stream::event_stream(std::shared_ptr<queue> events, run_handle run)
     : events_{std::move(events)}, run_{std::move(run)} {}
 
-event_stream::event_stream(event_stream&&) noexcept = default;
+detail::event_stream::event_stream(detail::event_stream&&) noexcept = default;
 
-event_stream::~event_stream() {
+detail::event_stream::~event_stream() {
   if (events_)
     run_.cancel(); // without effect when it has ended
 }
 
-std::optional<run_event> event_stream::next() {
+std::optional<detail::run_event> detail::event_stream::next() {
   auto event = events_->pop();
   if (!event)
     if (const auto& error = events_->result().error)
@@ -120,7 +121,7 @@ std::optional<run_event> event_stream::next() {
   return event;
 }
 
-task<std::optional<run_event>> event_stream::receive() {
+task<std::optional<detail::run_event>> detail::event_stream::receive() {
   auto ready = await_callback<bool>([events = events_](const completer<bool>& done) {
     events->when_ready([done] { done(true); });
   });
@@ -128,7 +129,7 @@ task<std::optional<run_event>> event_stream::receive() {
   co_return next();
 }
 
-const raw_result& event_stream::result() const {
+const detail::raw_result& detail::event_stream::result() const {
   return events_->result();
 }
 

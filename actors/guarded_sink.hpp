@@ -13,11 +13,11 @@ namespace superstep {
 
 /// A sink of the application's, whose exceptions end its run and not the process. After the first
 /// one the sink is not called any more.
-class guarded_sink final : public event_sink {
+class guarded_sink final : public detail::event_sink {
 public:
-  explicit guarded_sink(std::shared_ptr<event_sink> inner) : inner_{std::move(inner)} {}
+  explicit guarded_sink(std::shared_ptr<detail::event_sink> inner) : inner_{std::move(inner)} {}
 
-  void push(run_event e) override {
+  void push(detail::run_event e) override {
     guarded([&] { inner_->push(std::move(e)); });
   }
   [[nodiscard]] bool is_full() const override {
@@ -49,7 +49,7 @@ private:
     }
   }
 
-  const std::shared_ptr<event_sink> inner_;
+  const std::shared_ptr<detail::event_sink> inner_;
   mutable std::atomic<bool> was_claimed_{false};
   mutable std::atomic<bool> has_failed_{false};
   mutable std::exception_ptr cause_;

@@ -45,7 +45,8 @@ private:
 
 class nest_request final : public lane_message {
 public:
-  nest_request(call& parent, program_ptr table, write_list input, completer<nested_outcome> done)
+  nest_request(call& parent, detail::program_ptr table, write_list input,
+               completer<detail::nested_outcome> done)
       : parent_{parent}, generation_{parent.generation}, table_{std::move(table)},
         input_{std::move(input)}, done_{std::move(done)} {}
   void arrive(lane& l) override {
@@ -57,14 +58,14 @@ public:
 private:
   call& parent_;
   std::uint32_t generation_;
-  program_ptr table_;
+  detail::program_ptr table_;
   write_list input_;
-  completer<nested_outcome> done_;
+  completer<detail::nested_outcome> done_;
 };
 
 } // namespace
 
-lane::lane(engine_core& core, std::uint32_t index)
+lane::lane(detail::engine_core& core, std::uint32_t index)
     : core_{core}, options_{core.options()}, index_{index} {
   in_place_ = &take_call();
 }
@@ -136,7 +137,8 @@ void lane::fork(execution_context& parent, task<void> body, boost::intrusive_ptr
   post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)});
 }
 
-void lane::nest(call& parent, program_ptr table, write_list input, completer<nested_outcome> done) {
+void lane::nest(call& parent, detail::program_ptr table, write_list input,
+                completer<detail::nested_outcome> done) {
   post(new nest_request{parent, std::move(table), std::move(input), std::move(done)});
 }
 

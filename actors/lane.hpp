@@ -21,7 +21,10 @@
 
 namespace superstep {
 
+namespace detail {
 class engine_core;
+} // namespace detail
+
 class worker;
 
 /// One lane per core: owns its runs, their calls, actors and alarms, without locks, because one
@@ -37,7 +40,7 @@ class lane final : public executor {
 public:
   enum class kept : bool { no, yes };
 
-  lane(engine_core& core, std::uint32_t index);
+  lane(detail::engine_core& core, std::uint32_t index);
   ~lane() override;
 
   // Any thread.
@@ -48,7 +51,8 @@ public:
   void fork(execution_context& parent, task<void> body,
             boost::intrusive_ptr<fork_join> join) override;
   void give_up(execution_context& at) noexcept override;
-  void nest(call& parent, program_ptr table, write_list input, completer<nested_outcome> done);
+  void nest(call& parent, detail::program_ptr table, write_list input,
+            completer<detail::nested_outcome> done);
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();
   }
@@ -63,13 +67,16 @@ public:
     load_.fetch_add(1, std::memory_order_relaxed);
     return numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
-  [[nodiscard]] bool is_of(const engine_core& core) const noexcept { return &core_ == &core; }
+  [[nodiscard]] bool is_of(const detail::engine_core& core) const noexcept {
+    return &core_ == &core;
+  }
   /// What handles hold instead of the core itself: a count of the lane's own, so that two lanes
   /// that hand out handles do not write one line.
-  void set_anchor(std::shared_ptr<const std::weak_ptr<engine_core>> a) noexcept {
+  void set_anchor(std::shared_ptr<const std::weak_ptr<detail::engine_core>> a) noexcept {
     anchor_ = std::move(a);
   }
-  [[nodiscard]] const std::shared_ptr<const std::weak_ptr<engine_core>>& anchor() const noexcept {
+  [[nodiscard]] const std::shared_ptr<const std::weak_ptr<detail::engine_core>>&
+  anchor() const noexcept {
     return anchor_;
   }
 
@@ -91,7 +98,7 @@ public:
   [[nodiscard]] bool is_time_to_compare() noexcept { return ++chosen_ % 64 == 0; }
   /// By its own thread: the same table under a count of this lane's own, for runs that follow each
   /// other here. Held until the lane next sleeps.
-  [[nodiscard]] program_ptr pin(const program_ptr& table);
+  [[nodiscard]] detail::program_ptr pin(const detail::program_ptr& table);
 
   // Messages, on the lane.
   void begin_run(std::uint64_t number, run_request&& request);
@@ -106,8 +113,8 @@ public:
   void on_call_returned(call& c);
   void begin_fork(call& parent, std::uint32_t generation, task<void> body,
                   boost::intrusive_ptr<fork_join> join);
-  void begin_nested(call& parent, std::uint32_t generation, program_ptr table, write_list input,
-                    completer<nested_outcome> done);
+  void begin_nested(call& parent, std::uint32_t generation, detail::program_ptr table,
+                    write_list input, completer<detail::nested_outcome> done);
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
   /// No more runs: the lane is left when those that it has have ended.
@@ -245,12 +252,12 @@ private:
   [[nodiscard]] body_input reading(run& r, std::uint32_t number) const;
 
   // lane_events.cpp: what streams are told.
-  [[nodiscard]] static run_event event_of(const run& r, stream_mode mode);
+  [[nodiscard]] static detail::run_event event_of(const run& r, stream_mode mode);
   void report_interrupts(run& r, std::uint32_t number, const std::vector<interrupt>& interrupts);
   void tell_start(run& r, std::uint32_t number);
   void tell_finish(run& r, std::uint32_t number, const node_output& output,
                    const run_error* failure);
-  void tell(run& r, run_event&& event, const step_task& t);
+  void tell(run& r, detail::run_event&& event, const step_task& t);
   void show(run& r, const std::vector<std::uint32_t>& changed);
   [[nodiscard]] static std::vector<std::uint32_t> visible_changes(const run& r);
   void emit_checkpoint(run& r);
@@ -292,7 +299,7 @@ private:
   void give_back(pooled_actor_ptr&& s) noexcept;
   [[nodiscard]] pooled_actor_ptr& node_actor(run& r, std::uint32_t node);
 
-  engine_core& core_;
+  detail::engine_core& core_;
   const engine_options& options_;
   const std::uint32_t index_;
   bool stopping_ = false;
@@ -310,7 +317,7 @@ private:
   call* in_place_ = nullptr; // the record for bodies run in place
   call* running_ = nullptr;  // whose body the guard is about
   wait_ptr resuming_;        // scratch of turn()
-  std::vector<program_ptr> pinned_;
+  std::vector<detail::program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;
   std::minstd_rand luck_{std::random_device{}()}; // of jitter alone: no result depends on it
@@ -324,7 +331,7 @@ private:
   std::atomic<worker*> server_{nullptr};
   alignas(64) std::atomic<std::size_t> load_{0};
   std::atomic<std::uint64_t> numbers_{0};
-  std::shared_ptr<const std::weak_ptr<engine_core>> anchor_;
+  std::shared_ptr<const std::weak_ptr<detail::engine_core>> anchor_;
   std::mutex sleep_mutex_;
   std::condition_variable woken_;
 };

@@ -55,7 +55,8 @@ pooled_actor_ptr lane::take_actor(actor_kind kind, run& r) {
     s = std::move(free_actors_.back());
     free_actors_.pop_back();
   }
-  pooled_actor_of(s).assignment = {kind, this, &r, nullptr, r.generation, 0, program::no_node};
+  pooled_actor_of(s).assignment = {
+      kind, this, &r, nullptr, r.generation, 0, detail::program::no_node};
   return s;
 }
 
@@ -86,7 +87,7 @@ pooled_actor_ptr& lane::node_actor(run& r, std::uint32_t node) {
 }
 
 void lane::learn(const call& c, int change) noexcept {
-  if (c.input.table == nullptr || c.input.node == program::no_node)
+  if (c.input.table == nullptr || c.input.node == detail::program::no_node)
     return;
   auto& slowness = c.input.table->node(c.input.node).slowness;
   // A guess that several lanes adjust: it may lose an update, never its bounds.
@@ -132,7 +133,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.attempt = t.attempt;
   in.sole_task = r.step.tasks.size() == 1;
   in.keep_writes = r.keeps_writes;
-  in.is_applied = t.node == program::no_node && !r.step.input;
+  in.is_applied = t.node == detail::program::no_node && !r.step.input;
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
   in.failure = nullptr;
@@ -151,7 +152,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
 namespace {
 
 /// Its messages are its own business.
-bool has_tag(const node_entry& node) {
+bool has_tag(const detail::node_entry& node) {
   return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
 }
 
@@ -171,7 +172,7 @@ void lane::attach_observers(run& r, call& c, std::uint32_t number) {
     c.sink = r.request.sink;
   if (r.thread || (r.request.below && (r.request.below->answers || r.request.below->journal)))
     c.talk = r.conversation_of(number);
-  if (r.step.tasks[number].node == program::no_node && r.step.input) {
+  if (r.step.tasks[number].node == detail::program::no_node && r.step.input) {
     c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
     c.out.output.targets.assign(r.step.input_targets.begin(), r.step.input_targets.end());
   }

@@ -10,7 +10,7 @@ namespace superstep {
 namespace {
 
 /// Whether a channel is one of the graph's output.
-bool is_output(const program& table, std::uint32_t channel) noexcept {
+bool is_output(const detail::program& table, std::uint32_t channel) noexcept {
   const auto& output = table.options().output;
   return output.empty() || std::ranges::find(output, channel) != output.end();
 }
@@ -21,7 +21,7 @@ bool is_shown(const run& r, std::uint32_t channel) noexcept {
   return !r.request.below || is_output(r.table(), channel);
 }
 
-json::array names_of(const program& table, const std::vector<std::uint32_t>& nodes) {
+json::array names_of(const detail::program& table, const std::vector<std::uint32_t>& nodes) {
   auto names = json::array{};
   for (const auto n : nodes)
     names.emplace_back(table.node(n).name);
@@ -30,8 +30,8 @@ json::array names_of(const program& table, const std::vector<std::uint32_t>& nod
 
 } // namespace
 
-run_event lane::event_of(const run& r, stream_mode mode) {
-  auto event = run_event{};
+detail::run_event lane::event_of(const run& r, stream_mode mode) {
+  auto event = detail::run_event{};
   event.mode = mode;
   event.step = r.state.step();
   if (const auto& below = r.request.below) {
@@ -43,7 +43,7 @@ run_event lane::event_of(const run& r, stream_mode mode) {
 
 void lane::tell_update(run& r, std::uint32_t number, const node_output& output, bool is_cached) {
   const auto& t = r.step.tasks[number];
-  if (!r.streams(stream_mode::updates) || t.node == program::no_node)
+  if (!r.streams(stream_mode::updates) || t.node == detail::program::no_node)
     return;
   auto event = event_of(r, stream_mode::updates);
   event.node = r.table().node(t.node).name;
@@ -74,7 +74,7 @@ void lane::report_interrupts(run& r, std::uint32_t number,
   if (!r.streams(stream_mode::tasks))
     return;
   auto event = event_of(r, stream_mode::tasks);
-  event.at = run_event::phase::ended;
+  event.at = detail::run_event::phase::ended;
   event.node = r.table().node(r.step.tasks[number].node).name;
   event.interrupts = interrupts;
   r.request.sink->push(std::move(event));
@@ -82,11 +82,11 @@ void lane::report_interrupts(run& r, std::uint32_t number,
 
 void lane::tell_start(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
-  if (t.node == program::no_node)
+  if (t.node == detail::program::no_node)
     return;
   const auto& node = r.table().node(t.node);
   auto event = event_of(r, stream_mode::tasks);
-  event.at = run_event::phase::started;
+  event.at = detail::run_event::phase::started;
   event.node = node.name;
   event.task_index = t.is_push() ? t.push_index : 0;
   if (node.body)
@@ -98,10 +98,10 @@ void lane::tell_start(run& r, std::uint32_t number) {
 void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
                        const run_error* failure) {
   const auto& t = r.step.tasks[number];
-  if (t.node == program::no_node)
+  if (t.node == detail::program::no_node)
     return;
   auto event = event_of(r, stream_mode::tasks);
-  event.at = run_event::phase::ended;
+  event.at = detail::run_event::phase::ended;
   event.node = r.table().node(t.node).name;
   event.task_index = t.is_push() ? t.push_index : 0;
   event.writes.assign(output.writes.begin(), output.writes.end());
@@ -117,7 +117,7 @@ void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
 
 /// Tells how a task ended: at once, or when the barrier has held. A task that was tried again comes
 /// too late to be told of when the step fails.
-void lane::tell(run& r, run_event&& event, const step_task& t) {
+void lane::tell(run& r, detail::run_event&& event, const step_task& t) {
   if ((r.is_single_task || t.attempt > 1) && !event.is_cached)
     r.held.push_back(std::move(event));
   else
@@ -184,7 +184,7 @@ void lane::emit_step(run& r) {
   auto is_active = std::vector<bool>(r.table().nodes().size());
   for (const auto& t : r.step.tasks) {
     activated.emplace_back(r.task_path(t));
-    if (t.node != program::no_node)
+    if (t.node != detail::program::no_node)
       is_active[t.node] = true;
   }
   auto halted = std::vector<std::uint32_t>{};

@@ -29,8 +29,10 @@ void lane::take_known(run& r) {
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
     const auto node = r.step.tasks[i].node;
-    if (known != nullptr && !known->output && !known->error.empty() && node != program::no_node &&
-        r.table().node(node).handler != program::no_node) { // it failed: its handler goes on
+    if (known != nullptr && !known->output && !known->error.empty() &&
+        node != detail::program::no_node &&
+        r.table().node(node).handler !=
+            detail::program::no_node) { // it failed: its handler goes on
       auto why = make_run_error(graph_errc::node_failed, known->error, r.state.step());
       why.node = r.table().node(node).name;
       why.task = known->task;
@@ -87,7 +89,7 @@ std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
 
 void lane::look_up(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
-  if (t.node == program::no_node)
+  if (t.node == detail::program::no_node)
     return;
   const auto& node = r.table().node(t.node);
   if (!node.options.cache)

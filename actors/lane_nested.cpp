@@ -20,8 +20,8 @@ void lane::share_resources(const run& r, nesting& below) {
   below.cache = set && set->cache ? set->cache : options.cache;
 }
 
-void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr table, write_list input,
-                        completer<nested_outcome> done) {
+void lane::begin_nested(call& parent, std::uint32_t generation, detail::program_ptr table,
+                        write_list input, completer<detail::nested_outcome> done) {
   if (parent.generation != generation || parent.owner == nullptr) // it has gone meanwhile
     return;
   auto& r = *parent.owner;
@@ -58,7 +58,7 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
   below->journal = parent.talk ? parent.talk->place.journal : nullptr;
   auto request = run_request{};
   request.table = std::move(table);
-  request.input = run_input{std::move(input)};
+  request.input = detail::run_input{std::move(input)};
   request.config = r.request.config;
   request.below = std::move(below);
   if (r.streams(stream_mode::subgraphs)) {
@@ -66,9 +66,9 @@ void lane::begin_nested(call& parent, std::uint32_t generation, program_ptr tabl
     request.sink = r.request.sink;
   }
   const auto number = expect_run();
-  request.done = [done](raw_result raw) {
-    done(nested_outcome{std::move(raw.shown), std::move(raw.error), std::move(raw.interrupts),
-                        std::move(raw.to_parent)});
+  request.done = [done](detail::raw_result raw) {
+    done(detail::nested_outcome{std::move(raw.shown), std::move(raw.error),
+                                std::move(raw.interrupts), std::move(raw.to_parent)});
   };
   begin_run(number, std::move(request));
   if (find_run(number) != nullptr)

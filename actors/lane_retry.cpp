@@ -60,7 +60,7 @@ std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) cons
 /// Notes the limits of a call before its body starts: from then on another thread may read them,
 /// and the body may show progress.
 void lane::set_limits(const run& r, call& c) {
-  if (r.step.tasks[c.task_number].node == program::no_node)
+  if (r.step.tasks[c.task_number].node == detail::program::no_node)
     return;
   const auto limit = timeout_of(r, c);
   if (!limit || (limit->run.count() <= 0 && limit->idle.count() <= 0))
@@ -139,8 +139,8 @@ void lane::step_took_too_long(run& r) {
 /// An activation has failed for good: its node's handler takes its place in the step.
 bool lane::begin_handler(run& r, std::uint32_t number, const run_error& error) {
   auto& t = r.step.tasks[number];
-  if (t.failed_node != step_task::pull || t.node == program::no_node ||
-      r.table().node(t.node).handler == program::no_node)
+  if (t.failed_node != step_task::pull || t.node == detail::program::no_node ||
+      r.table().node(t.node).handler == detail::program::no_node)
     return false;
   if (r.thread)
     tell_thread(r, number, nullptr, &error);

@@ -33,14 +33,15 @@ run& lane::take_run() {
   return r;
 }
 
-program_ptr lane::pin(const program_ptr& table) {
+detail::program_ptr lane::pin(const detail::program_ptr& table) {
   for (const auto& p : pinned_) {
     if (p == table)
       return p;
   }
   if (pinned_.size() == pinned_max)
     pinned_.erase(pinned_.begin());
-  auto own = std::allocate_shared<const program_ptr>(cache_line_allocator<program_ptr>{}, table);
+  auto own = std::allocate_shared<const detail::program_ptr>(
+      cache_line_allocator<detail::program_ptr>{}, table);
   return pinned_.emplace_back(own, table.get());
 }
 
@@ -161,7 +162,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
                                   "' keeps threads: say which one (run_config::thread_id)"));
     return;
   }
-  if (checkpointer || r.request.input.what() != run_input::kind::writes) {
+  if (checkpointer || r.request.input.what() != detail::run_input::kind::writes) {
     r.thread = std::make_unique<thread_run>(
         checkpointer, thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns},
         set ? set->durability : durability::async);
@@ -207,7 +208,7 @@ bool lane::set_breakpoints(run& r) {
       r.stops.resize(r.table().nodes().size());
     for (const auto& name : names) {
       const auto node = r.table().find(name);
-      if (name != "*" && node == program::no_node)
+      if (name != "*" && node == detail::program::no_node)
         return false;
       for (auto n = std::uint32_t{0}; n < r.stops.size(); ++n)
         if (n == node || name == "*")
@@ -323,7 +324,7 @@ lane::kept lane::drive(run& r) {
 lane::kept lane::start_task(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   auto& c = *in_place_;
-  if (t.node != program::no_node) {
+  if (t.node != detail::program::no_node) {
     const auto& node = r.table().node(t.node);
     learn_heavy(c); // about the body before this one, which was heavy
     c.actor = t.is_push() ? take_actor(actor_kind::tool, r) : node_actor(r, t.node);
@@ -480,7 +481,7 @@ namespace {
 /// Calls a checkpointer for a run that has ended: what it throws is the run's error, if it has
 /// none.
 template <class Call>
-void attempt(raw_result& raw, Call call) {
+void attempt(detail::raw_result& raw, Call call) {
   auto error = std::optional<run_error>{};
   try {
     call();
@@ -495,16 +496,16 @@ void attempt(raw_result& raw, Call call) {
 }
 
 /// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
-std::function<void(raw_result)> after_saving(thread_run& thread,
-                                             std::function<void(raw_result)> done) {
+std::function<void(detail::raw_result)> after_saving(thread_run& thread,
+                                                     std::function<void(detail::raw_result)> done) {
   if (!thread.checkpointer())
     return done;
   struct ending {
-    raw_result raw;
+    detail::raw_result raw;
     lease_ptr lease;
   };
   return [checkpointer = thread.checkpointer(), key = thread.key(), lease = thread.give_up_lease(),
-          done = std::move(done)](raw_result raw) mutable {
+          done = std::move(done)](detail::raw_result raw) mutable {
     auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
     const auto tell = [checkpointer, key, done, held] {
       attempt(held->raw, [&] { checkpointer->check(key); });
@@ -550,9 +551,10 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   r.broken.reset();
   if (r.thread)
     error = close_thread(r, std::move(error));
-  auto result = raw_result{r.state.take_state(),       std::move(error),
-                           std::exchange(r.stats, {}), std::exchange(r.interrupts, std::nullopt),
-                           std::move(r.shown),         std::move(r.to_parent)};
+  auto result =
+      detail::raw_result{r.state.take_state(),       std::move(error),
+                         std::exchange(r.stats, {}), std::exchange(r.interrupts, std::nullopt),
+                         std::move(r.shown),         std::move(r.to_parent)};
   if (std::exchange(r.is_shown, false) && !result.shown)
     result.shown = result.state;
   for (auto& s : r.node_actors) {

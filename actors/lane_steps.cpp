@@ -80,7 +80,7 @@ void lane::fail_step(run& r, const error& refused) {
 bool lane::stops_at(const run& r, std::uint8_t when) noexcept {
   return !r.stops.empty() && r.has_moved &&
          std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
-           return t.node != program::no_node && (r.stops[t.node] & when) != 0;
+           return t.node != detail::program::no_node && (r.stops[t.node] & when) != 0;
          });
 }
 

@@ -8,11 +8,11 @@
 
 namespace superstep {
 
-printing_sink::printing_sink(program_ptr table, std::shared_ptr<event_sink> reader,
+printing_sink::printing_sink(detail::program_ptr table, std::shared_ptr<detail::event_sink> reader,
                              stream_mode wanted)
     : table_{std::move(table)}, reader_{std::move(reader)}, wanted_{wanted} {}
 
-void printing_sink::push(run_event e) {
+void printing_sink::push(detail::run_event e) {
   // One write a line: lines of runs on several lanes do not mix.
   if (const auto line = to_debug_line(e, *table_); !line.empty())
     std::clog << line << std::flush;

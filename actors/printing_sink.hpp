@@ -11,21 +11,22 @@ namespace superstep {
 
 /// Prints what each step of a run writes to std::clog (compile_options::debug), and hands the
 /// reader of the run's stream, if it has one, what that asked for.
-class printing_sink final : public event_sink {
+class printing_sink final : public detail::event_sink {
 public:
   /// What it needs to hear beside what the reader asked for.
   static constexpr auto modes = stream_mode::updates | stream_mode::values;
 
   /// @param reader may be null
-  printing_sink(program_ptr table, std::shared_ptr<event_sink> reader, stream_mode wanted);
+  printing_sink(detail::program_ptr table, std::shared_ptr<detail::event_sink> reader,
+                stream_mode wanted);
 
-  void push(run_event e) override;
+  void push(detail::run_event e) override;
   [[nodiscard]] bool is_full() const override;
   void on_room(std::function<void()> tell) override;
 
 private:
-  const program_ptr table_;
-  const std::shared_ptr<event_sink> reader_;
+  const detail::program_ptr table_;
+  const std::shared_ptr<detail::event_sink> reader_;
   const stream_mode wanted_;
 };
 

@@ -30,7 +30,8 @@ void report_stray(std::string_view whose, const std::exception_ptr& cause) noexc
   }
 }
 
-void call_back(const std::function<void(raw_result)>& done, raw_result&& raw) noexcept {
+void call_back(const std::function<void(detail::raw_result)>& done,
+               detail::raw_result&& raw) noexcept {
   try {
     done(std::move(raw));
   } catch (...) {

@@ -39,7 +39,8 @@ struct run;
 /// Reports what user code threw where no run can: one line on standard error.
 void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept;
 /// Calls what waits for the end of a run. It is user code: what it throws is reported and dropped.
-void call_back(const std::function<void(raw_result)>& done, raw_result&& raw) noexcept;
+void call_back(const std::function<void(detail::raw_result)>& done,
+               detail::raw_result&& raw) noexcept;
 
 /// What ends a run, where no task is to blame.
 [[nodiscard]] run_error make_run_error(const std::error_code& code, std::string text,
@@ -55,12 +56,12 @@ struct nested_in : nesting {
 
 /// What somebody asked an engine to run.
 struct run_request {
-  program_ptr table;
-  run_input input;
+  detail::program_ptr table;
+  detail::run_input input;
   std::shared_ptr<const run_config> config;
   std::shared_ptr<const nested_in> below; ///< of a nested run
-  std::function<void(raw_result)> done;
-  std::shared_ptr<event_sink> sink;
+  std::function<void(detail::raw_result)> done;
+  std::shared_ptr<detail::event_sink> sink;
   std::shared_ptr<guarded_sink> guard; ///< set: `sink` is it, or passes events on to it
   stream_mode modes = stream_mode::none;
 };
@@ -99,7 +100,8 @@ struct alignas(64) run {
   /// runs such a task where it prepares steps: its events come when the barrier has held, and a run
   /// that is kept has cached its output only after the next step has looked.
   bool is_single_task = false;
-  std::vector<run_event> held; ///< also of tasks that were tried again: a failed step drops them
+  std::vector<detail::run_event>
+      held; ///< also of tasks that were tried again: a failed step drops them
   std::vector<late_output> late;
   std::uint32_t activity = 0;      ///< counts what its calls and nested runs do
   std::uint32_t seen_activity = 0; ///< what a failed step had seen of it
@@ -129,7 +131,7 @@ struct alignas(64) run {
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;
 
-  [[nodiscard]] const program& table() const noexcept { return state.table(); }
+  [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
   /// Whether a task may be started now: one is left, and not too many are under way.
   [[nodiscard]] bool has_to_start() const noexcept {

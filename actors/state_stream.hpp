@@ -12,7 +12,7 @@ namespace superstep {
 
 /// An event of a run of a typed graph.
 template <class State>
-struct state_event : run_event {
+struct state_event : detail::run_event {
   /// values: the snapshot; null in other events and in those of subgraphs with another state.
   /// `values<Child>()` is the snapshot of a subgraph. Valid as long as the event.
   template <class Of = State>
@@ -37,21 +37,23 @@ struct state_event : run_event {
 
 /// The events of one run of a typed graph; see event_stream.
 template <class State>
-class state_stream : public event_stream {
+class state_stream : public detail::event_stream {
 public:
-  explicit state_stream(event_stream events) : event_stream{std::move(events)} {}
+  explicit state_stream(detail::event_stream events) : detail::event_stream{std::move(events)} {}
 
   /// The next event; see event_stream::next().
-  [[nodiscard]] std::optional<state_event<State>> next() { return typed(event_stream::next()); }
+  [[nodiscard]] std::optional<state_event<State>> next() {
+    return typed(detail::event_stream::next());
+  }
   /// The next event, awaited; see event_stream::receive().
   [[nodiscard]] task<std::optional<state_event<State>>> receive() {
-    auto waiting = event_stream::receive();
+    auto waiting = detail::event_stream::receive();
     auto event = co_await waiting;
     co_return typed(std::move(event));
   }
 
 private:
-  static std::optional<state_event<State>> typed(std::optional<run_event> event) {
+  static std::optional<state_event<State>> typed(std::optional<detail::run_event> event) {
     if (!event)
       return std::nullopt;
     return state_event<State>{std::move(*event)};

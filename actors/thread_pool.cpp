@@ -58,8 +58,8 @@ bool worker::is_blocked() {
   return state != 'R' && state != '?';
 }
 
-thread_pool::thread_pool(engine_core& core, std::size_t threads_max, std::size_t burners_max,
-                         std::chrono::milliseconds idle_time)
+thread_pool::thread_pool(detail::engine_core& core, std::size_t threads_max,
+                         std::size_t burners_max, std::chrono::milliseconds idle_time)
     : core_{core}, threads_max_{threads_max}, burners_max_{burners_max}, idle_time_{idle_time} {}
 
 bool thread_pool::can_serve() {
@@ -199,7 +199,7 @@ void thread_pool::refuse(run_request&& request) noexcept {
 namespace {
 
 void call_back_refused(run_request& request) {
-  auto raw = raw_result{};
+  auto raw = detail::raw_result{};
   raw.error = make_run_error(graph_errc::cancelled, "run '" + request.config->run_id +
                                                         "' was not started: the engine is "
                                                         "shutting down");

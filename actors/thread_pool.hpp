@@ -17,7 +17,10 @@
 
 namespace superstep {
 
+namespace detail {
 class engine_core;
+} // namespace detail
+
 class lane;
 
 /// The current activity of a pool thread, as the watcher sees it.
@@ -47,7 +50,7 @@ private:
 /// the CPU count against the number of workers, blocked bodies do not.
 class thread_pool {
 public:
-  thread_pool(engine_core& core, std::size_t threads_max, std::size_t burners_max,
+  thread_pool(detail::engine_core& core, std::size_t threads_max, std::size_t burners_max,
               std::chrono::milliseconds idle_time);
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
@@ -91,7 +94,7 @@ private:
   void find_surplus();                             // with mutex_ held
   [[nodiscard]] call* next_job();
 
-  engine_core& core_;
+  detail::engine_core& core_;
   const std::size_t threads_max_;
   const std::size_t burners_max_;
   const std::chrono::milliseconds idle_time_;

@@ -36,7 +36,7 @@ timespec to_timespec(std::chrono::nanoseconds t) {
 
 } // namespace
 
-watcher::watcher(engine_core& core, std::chrono::microseconds tick)
+watcher::watcher(detail::engine_core& core, std::chrono::microseconds tick)
     : core_{core}, tick_{std::max(tick, std::chrono::microseconds{1})}, timer_{make_timer()} {}
 
 watcher::~watcher() {

@@ -9,7 +9,9 @@
 
 namespace superstep {
 
+namespace detail {
 class engine_core;
+} // namespace detail
 
 /// Looks at every lane each tick. A lane found inside the same body at two looks gets another
 /// thread; a lane whose bodies average more than 20 us hands the next ones to the job queue.
@@ -19,7 +21,7 @@ class engine_core;
 /// timer and goes on, without the switch of threads that waking it would cost him.
 class watcher {
 public:
-  watcher(engine_core& core, std::chrono::microseconds tick);
+  watcher(detail::engine_core& core, std::chrono::microseconds tick);
   watcher(const watcher&) = delete;
   watcher& operator=(const watcher&) = delete;
   ~watcher();
@@ -40,7 +42,7 @@ private:
   void run();
   [[nodiscard]] bool look();
 
-  engine_core& core_;
+  detail::engine_core& core_;
   const std::chrono::microseconds tick_;
   const int timer_;                 // a timerfd
   std::vector<std::uint64_t> seen_; // guard of each lane at the last look

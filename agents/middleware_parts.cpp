@@ -106,7 +106,7 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
 std::string_view continue_after_tools(const exits& from, const message_list& messages,
                                       const tool_names& return_direct) {
   if (from.rules == agent_rules::create_react_agent)
-    return ends_directly(messages, return_direct) ? std::string_view{end_node} : from.model;
+    return ends_directly(messages, return_direct) ? std::string_view{detail::end_node} : from.model;
   const auto* last = last_ai_message(messages);
   const auto ends = last != nullptr && !last->tool_calls.empty() &&
                     std::ranges::all_of(last->tool_calls, [&](const auto& call) {

@@ -32,9 +32,9 @@ message stopped_answer(const tool_call& call, std::string_view why) {
 }
 
 /// The node after which an agent reads answers. A model may call tools that an agent does not have.
-std::string node_of_answers(const program& table) {
+std::string node_of_answers(const detail::program& table) {
   for (const auto* name : {react::tools_name, react::agent_name})
-    if (table.find(name) != program::no_node)
+    if (table.find(name) != detail::program::no_node)
       return name;
   return react::model_name;
 }
@@ -47,7 +47,7 @@ message_list with_calls_answered(message_list messages, std::string_view why) {
   return messages;
 }
 
-std::size_t detail::end_open_calls(const program_ptr& table, const std::string& thread_id,
+std::size_t detail::end_open_calls(const detail::program_ptr& table, const std::string& thread_id,
                                    std::string_view why, const messages_access& messages) {
   const auto now = get_state(table, {thread_id});
   if (!now.checkpoint)
@@ -63,7 +63,7 @@ std::size_t detail::end_open_calls(const program_ptr& table, const std::string& 
   }
   if (answers.empty())
     return 0;
-  auto edit = state_edit{};
+  auto edit = detail::state_edit{};
   edit.values = messages.write(std::move(answers));
   edit.as_node = node_of_answers(*table);
   update_state(table, {thread_id}, std::move(edit));

@@ -59,7 +59,7 @@ struct heard {
 };
 
 /// Reads a run to its end; each token must be the next one.
-heard read_all(event_stream& events) {
+heard read_all(detail::event_stream& events) {
   auto out = heard{};
   while (const auto event = events.next()) {
     const auto& piece = event->message.as<message_chunk>();
@@ -89,7 +89,7 @@ report streaming(parameters& p) {
   out.time = measure(repetitions, [&] {
     all = {};
     auto begun = std::size_t{0};
-    auto open = std::deque<event_stream>{};
+    auto open = std::deque<detail::event_stream>{};
     while (begun < runs || !open.empty()) {
       for (; begun < runs && open.size() < in_flight_max; ++begun)
         open.push_back(detail::engine_access::stream(e, graph, hi(), stream_mode::messages));

@@ -44,7 +44,7 @@ write_list write_all(const integers& values) {
   return writes;
 }
 
-class add_one_to_all final : public node_body {
+class add_one_to_all final : public detail::node_body {
 public:
   void run(const body_input& given, outcome& out) const override {
     const auto& old = integers_of(*given.state);
@@ -55,7 +55,7 @@ public:
   }
 };
 
-class until final : public router {
+class until final : public detail::router {
 public:
   explicit until(std::int64_t steps) : steps_{steps} {}
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
@@ -67,8 +67,8 @@ private:
   std::int64_t steps_;
 };
 
-program_ptr make_wide(std::size_t keys, std::int64_t steps) {
-  auto builder = program_builder{};
+detail::program_ptr make_wide(std::size_t keys, std::int64_t steps) {
+  auto builder = detail::program_builder{};
   for (auto i = std::size_t{0}; i < keys; ++i)
     builder.add_channel(
         std::make_unique<last_value<element, std::int64_t>>("k" + std::to_string(i), element{i}));
@@ -80,7 +80,7 @@ program_ptr make_wide(std::size_t keys, std::int64_t steps) {
   return builder.compile({.name = "wide_state"});
 }
 
-std::int64_t sum_after_run(engine& e, const program_ptr& table, std::size_t keys,
+std::int64_t sum_after_run(engine& e, const detail::program_ptr& table, std::size_t keys,
                            std::int64_t steps) {
   auto config = run_config{};
   config.recursion_limit = static_cast<std::uint32_t>(steps + 10);

@@ -68,8 +68,9 @@ compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::strin
 
 } // namespace
 
-program_ptr picture_of(const agent& drawn, bool expand) {
-  auto taken = std::set<std::string>{std::string{start_node}, std::string{end_node}};
+detail::program_ptr picture_of(const agent& drawn, bool expand) {
+  auto taken =
+      std::set<std::string>{std::string{detail::start_node}, std::string{detail::end_node}};
   return drawn.sub_agents().empty() ? detail::program_of(drawn.graph())
                                     : detail::program_of(copy_of(drawn, expand, taken));
 }

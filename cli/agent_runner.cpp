@@ -151,7 +151,7 @@ void take_state(row_outcome& out, chat_state& state, std::size_t before) {
 }
 
 /// What does not depend on the state of the run.
-row_outcome outcome_of(const raw_result& run, std::int64_t steps_before,
+row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
                        const call_times& tool_times) {
   auto out = row_outcome{};
   if (run.error) {
@@ -173,7 +173,7 @@ row_outcome outcome_of(const raw_result& run, std::int64_t steps_before,
 }
 
 /// A copy: a row that is kept shares its state with its checkpointer.
-std::optional<chat_state> state_of(const raw_result& run) {
+std::optional<chat_state> state_of(const detail::raw_result& run) {
   if (!run.state)
     return std::nullopt;
   return static_cast<const struct_block<chat_state>&>(*run.state).state;
@@ -249,8 +249,8 @@ std::shared_ptr<const agent_context> agent_runner::context_for(row_request& requ
   return std::make_shared<const agent_context>(std::move(out));
 }
 
-std::function<void(raw_result)> agent_runner::end_of(ending end) {
-  return [end = std::move(end)](const raw_result& ended) {
+std::function<void(detail::raw_result)> agent_runner::end_of(ending end) {
+  return [end = std::move(end)](const detail::raw_result& ended) {
     auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
     if (auto state = state_of(ended))
       take_state(out, *state, end.messages_before);
@@ -274,7 +274,7 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
   out.steps = saved ? saved->checkpoint->step : -1; // taking the input in is a step of a kept run
   if (!saved)
     return out;
-  out.input = run_input::resume();
+  out.input = detail::run_input::resume();
   // The limit is the row's, however often it is gone on with.
   const auto left = std::int64_t{config.recursion_limit} - std::max<std::int64_t>(out.steps, 0);
   config.recursion_limit = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));

@@ -36,7 +36,7 @@ public:
 private:
   /// What a row starts from, and the super-steps that it has behind it.
   struct beginning {
-    run_input input;
+    detail::run_input input;
     std::int64_t steps = 0;
   };
   [[nodiscard]] beginning begin(row_request& request) const;
@@ -48,7 +48,7 @@ private:
     done_function done;
   };
   [[nodiscard]] std::shared_ptr<const agent_context> context_for(row_request& request) const;
-  [[nodiscard]] static std::function<void(raw_result)> end_of(ending end);
+  [[nodiscard]] static std::function<void(detail::raw_result)> end_of(ending end);
 
   const agent& agent_;
   engine& engine_;

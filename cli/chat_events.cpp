@@ -3,7 +3,7 @@
 
 namespace superstep::cli {
 
-void chat_events::push(run_event event) {
+void chat_events::push(detail::run_event event) {
   {
     const auto lock = std::scoped_lock{mutex_};
     held_.events.push_back(std::move(event));
@@ -31,7 +31,7 @@ void chat_events::on_room(std::function<void()> tell) {
     missed();
 }
 
-void chat_events::close(raw_result ended) {
+void chat_events::close(detail::raw_result ended) {
   {
     const auto lock = std::scoped_lock{mutex_};
     held_.ended = std::move(ended);

@@ -15,18 +15,18 @@ namespace superstep::cli {
 
 /// The events of one run for a thread that waits for more than these. An event_stream would have
 /// it wait for events alone.
-class chat_events final : public event_sink {
+class chat_events final : public detail::event_sink {
 public:
   explicit chat_events(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
 
-  void push(run_event event) override;
+  void push(detail::run_event event) override;
   [[nodiscard]] bool is_full() const override;
   void on_room(std::function<void()> tell) override;
-  void close(raw_result ended);
+  void close(detail::raw_result ended);
 
   struct taken {
-    std::vector<run_event> events{};
-    std::optional<raw_result> ended{}; ///< set: nothing comes after the events
+    std::vector<detail::run_event> events{};
+    std::optional<detail::raw_result> ended{}; ///< set: nothing comes after the events
   };
   [[nodiscard]] taken take();
 

@@ -18,7 +18,7 @@ constexpr auto help = R"(What is typed is said to the agent, but for
   //words    says words that begin with a slash
 Ctrl-C stops an answer; at the prompt it leaves.)";
 
-run_input said(std::string words) {
+detail::run_input said(std::string words) {
   auto messages = message_list{};
   messages.push_back(human_message(std::move(words)));
   // What a hook let the model read belongs to the turn before.
@@ -107,13 +107,13 @@ chat_session::turn chat_session::resume() {
     return answers ? answer(*std::move(answers)) : turn::leave;
   }
   if (at.is_unfinished)
-    return answer(run_input::resume());
+    return answer(detail::run_input::resume());
   remarks_.remark("There is nothing to go on with.");
   return turn::over;
 }
 
 /// One answer of the agent, with everything that it asks on the way.
-chat_session::turn chat_session::answer(run_input input) {
+chat_session::turn chat_session::answer(detail::run_input input) {
   for (;;) {
     const auto ended = run_once(std::move(input));
     if (ended.error) {
@@ -130,12 +130,13 @@ chat_session::turn chat_session::answer(run_input input) {
   }
 }
 
-raw_result chat_session::run_once(run_input input) {
+detail::raw_result chat_session::run_once(detail::run_input input) {
   const auto events = std::make_shared<chat_events>(bell_);
   const auto silent = keyboard::silence{input_}; // keys do not mix with the answer
   const auto run = detail::engine_access::start(
       lanes_, detail::program_of(given_.conversation), std::move(input), given_.config,
-      [events](raw_result ended) { events->close(std::move(ended)); }, chat_view::modes, events);
+      [events](detail::raw_result ended) { events->close(std::move(ended)); }, chat_view::modes,
+      events);
   for (;;) {
     auto news = events->take();
     for (const auto& event : news.events)
@@ -169,8 +170,8 @@ void chat_session::end_badly(const run_error& why) {
 }
 
 /// Nothing runs until all of them are answered: they are asked together.
-std::optional<run_input> chat_session::ask(const std::vector<interrupt>& questions) {
-  auto out = thread_command{};
+std::optional<detail::run_input> chat_session::ask(const std::vector<interrupt>& questions) {
+  auto out = detail::thread_command{};
   for (const auto& one : questions) {
     const auto question = read_question(one.value);
     if (!question)
@@ -180,7 +181,7 @@ std::optional<run_input> chat_session::ask(const std::vector<interrupt>& questio
       return std::nullopt;
     out.resume_by_id.emplace(one.id, to_json(*answered));
   }
-  return run_input{std::move(out)};
+  return detail::run_input{std::move(out)};
 }
 
 std::optional<human_response> chat_session::ask(const human_interrupt& question) {

@@ -45,12 +45,12 @@ private:
 
   [[nodiscard]] turn begin();
   [[nodiscard]] turn obey(const std::string& line);
-  [[nodiscard]] turn answer(run_input input);
+  [[nodiscard]] turn answer(detail::run_input input);
   [[nodiscard]] turn resume();
-  [[nodiscard]] raw_result run_once(run_input input);
+  [[nodiscard]] detail::raw_result run_once(detail::run_input input);
   void show_history(const message_list& messages);
   void end_badly(const run_error& why);
-  [[nodiscard]] std::optional<run_input> ask(const std::vector<interrupt>& questions);
+  [[nodiscard]] std::optional<detail::run_input> ask(const std::vector<interrupt>& questions);
   [[nodiscard]] std::optional<human_response> ask(const human_interrupt& question);
   [[nodiscard]] line_reader::read read(std::string_view prompt);
   [[nodiscard]] const std::string& thread() const noexcept { return given_.config.thread_id; }

@@ -30,7 +30,7 @@ const auto* written(const write& w) {
 
 } // namespace
 
-void chat_view::hear(const run_event& event) {
+void chat_view::hear(const detail::run_event& event) {
   if (event.mode == stream_mode::messages && event.node == react::agent_name) {
     if (event.message.holds<message_chunk>())
       say(text_of(event.message.as<message_chunk>().part));

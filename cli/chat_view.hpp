@@ -23,7 +23,7 @@ public:
   chat_view(std::ostream& out, bool has_colours) : out_{out}, has_colours_{has_colours} {}
 
   /// An event of a run of a conversation (make_conversation), streamed with `modes`.
-  void hear(const run_event& event);
+  void hear(const detail::run_event& event);
   static constexpr auto modes = stream_mode::messages | stream_mode::updates;
   /// The run is over; whatever it was saying ends here.
   void end_answer();

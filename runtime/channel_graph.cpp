@@ -68,7 +68,7 @@ channel_graph& channel_graph::sequence(std::initializer_list<destination> nodes)
   return *this;
 }
 
-void channel_graph::add_branch(const destination& from, std::unique_ptr<const router> route,
+void channel_graph::add_branch(const destination& from, std::unique_ptr<const detail::router> route,
                                std::initializer_list<destination> declared) {
   auto names = std::vector<std::pair<std::string, std::string>>{};
   for (const auto& d : declared)
@@ -77,7 +77,8 @@ void channel_graph::add_branch(const destination& from, std::unique_ptr<const ro
 }
 
 compiled_graph<channel_values> channel_graph::compile(compile_options options) {
-  return compiled_graph<channel_values>{builder_.compile(std::move(options)), {layout_.get()}};
+  return detail::graph_access::make<channel_values>(builder_.compile(std::move(options)),
+                                                    {layout_.get()});
 }
 
 void channel_graph::check_own(const detail::channel_layout* graph) const {

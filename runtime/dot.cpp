@@ -59,7 +59,7 @@ std::string dot_level(const drawn_graph& g, const std::string& cluster, std::siz
 
 } // namespace
 
-std::string to_dot(const program& table, draw_options options) {
+std::string to_dot(const detail::program& table, draw_options options) {
   const auto graph = draw(table, options.expand);
   auto text = "digraph " + dot_text(table.name()) +
               " {\n  rankdir=TB;\n  graph [fontname=\"sans-serif\", labeljust=l];\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
@@ -75,7 +75,7 @@ std::string to_dot(const program& table, draw_options options) {
   return text + "}\n";
 }
 
-json::object to_graph_json(const program& table, draw_options options) {
+json::object to_graph_json(const detail::program& table, draw_options options) {
   const auto graph = draw(table, options.expand);
   auto nodes = json::array{};
   for (const auto& n : graph.nodes) {

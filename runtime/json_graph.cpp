@@ -20,12 +20,12 @@ using items_place = slot_place<std::vector<json::value>>;
 
 /// A node of a compiled graph, and the channels that it reads.
 struct program_node {
-  const program* table;
+  const detail::program* table;
   std::uint32_t number;
   const std::vector<std::uint32_t>* reads;
 };
 
-void add_outcome(json_command&& c, const program& table, const json_layout& layout,
+void add_outcome(json_command&& c, const detail::program& table, const json_layout& layout,
                  node_output& out) {
   if (c.resume) [[unlikely]]
     detail::throw_resumes();
@@ -83,13 +83,13 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
 json::value node_input(const body_input& given, const json_layout& layout,
                      const std::vector<std::uint32_t>& reads) {
   if (given.payload && !given.payload->holds<json::value>())
-    throw_wrong_input(given);
+    detail::throw_wrong_input(given);
   if (given.payload)
     return given.payload->as<json::value>();
   return layout.input_of(given, *given.state, reads);
 }
 
-class json_node final : public node_body {
+class json_node final : public detail::node_body {
 public:
   json_node(detail::json_body_function f, bool gives_commands, const json_layout& layout,
             std::shared_ptr<std::vector<std::uint32_t>> reads)
@@ -125,12 +125,12 @@ private:
 };
 
 /// Awaits a subgraph and writes what it put out, or what it told its parent.
-task<node_output> finish_nested(call_services* services, compiled_json_graph graph,
+task<node_output> finish_nested(detail::call_services* services, compiled_json_graph graph,
                                 json::value given, program_node at, const json_layout& layout) {
   if (!given.is_object())
     throw_no_object(given);
   auto writes = detail::adapter_of(graph).input(given.get_object());
-  auto running = run_nested(services, detail::program_of(graph), std::move(writes));
+  auto running = detail::run_nested(services, detail::program_of(graph), std::move(writes));
   auto ended = co_await running;
   auto out = node_output{};
   if (ended.to_parent)
@@ -142,7 +142,7 @@ task<node_output> finish_nested(call_services* services, compiled_json_graph gra
   co_return out;
 }
 
-class json_subgraph final : public node_body {
+class json_subgraph final : public detail::node_body {
 public:
   json_subgraph(compiled_json_graph graph, const json_layout& layout,
                 std::shared_ptr<std::vector<std::uint32_t>> reads)
@@ -164,7 +164,7 @@ public:
                                [](const auto& n) { return n->body->gives_commands(); });
   }
   const value_form* input_form() const override { return form_of<json::value>(); }
-  program_ptr nested() const override { return detail::program_of(graph_); }
+  detail::program_ptr nested() const override { return detail::program_of(graph_); }
 
 private:
   compiled_json_graph graph_;
@@ -172,7 +172,7 @@ private:
   std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
 
-class json_branch final : public router {
+class json_branch final : public detail::router {
 public:
   json_branch(detail::json_router_function f, const json_layout& layout, json_path_map map,
               std::shared_ptr<std::vector<std::uint32_t>> reads)
@@ -188,7 +188,7 @@ public:
     for (auto& t : chosen.go_to) {
       if (!t.input)
         t.to = node_for(std::move(t.to));
-      if (t.to == start_node || t.to.empty())
+      if (t.to == detail::start_node || t.to.empty())
         throw_route(graph_errc::bad_destination, "Branch did not return a valid destination");
     }
     add_outcome(std::move(chosen), *given.table, *layout_, out);
@@ -279,7 +279,8 @@ json::value json_adapter::update(write_list writes) const {
   return list;
 }
 
-void json_adapter::add_command(json_command&& c, const program& table, node_output& out) const {
+void json_adapter::add_command(json_command&& c, const detail::program& table,
+                               node_output& out) const {
   add_outcome(std::move(c), table, *layout, out);
 }
 
@@ -397,7 +398,7 @@ json_graph& json_graph::add(std::string name, compiled_json_graph subgraph,
   return *this;
 }
 
-void json_graph::add_body(std::string name, std::unique_ptr<node_body> body,
+void json_graph::add_body(std::string name, std::unique_ptr<detail::node_body> body,
                           std::shared_ptr<std::vector<std::uint32_t>> reads,
                           json_node_options options) {
   auto node = node_options{};
@@ -461,7 +462,8 @@ json_graph& json_graph::sequence(std::vector<std::string> nodes) {
 }
 
 json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
-  if (from.size() == 1 && from.front() == start_node) // one source looks like a plain edge below
+  if (from.size() == 1 &&
+      from.front() == detail::start_node) // one source looks like a plain edge below
     faults_.push_back({graph_errc::invalid_graph, from.front(), "START cannot be part of a join"});
   builder_.add_edge(std::move(from), std::move(to));
   return *this;
@@ -540,7 +542,7 @@ void json_graph::resolve_shapes() {
 compiled_json_graph json_graph::compile(compile_options options) {
   resolve_reads();
   resolve_shapes();
-  auto table = program_ptr{};
+  auto table = detail::program_ptr{};
   try {
     options.output = layout_->output;
     table = builder_.compile(std::move(options));
@@ -549,7 +551,7 @@ compiled_json_graph json_graph::compile(compile_options options) {
   }
   if (!faults_.empty())
     throw compile_error{std::move(faults_)};
-  return compiled_json_graph{std::move(table), {layout_}};
+  return detail::graph_access::make<compiled_json_graph::state_type>(std::move(table), {layout_});
 }
 
 } // namespace superstep

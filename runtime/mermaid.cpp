@@ -187,7 +187,7 @@ private:
 
 } // namespace
 
-std::string to_mermaid(const program& table, draw_options options) {
+std::string to_mermaid(const detail::program& table, draw_options options) {
   const auto graph = draw(table, options.expand);
   auto body = writer{graph, options.styles}.level({});
   if (!options.styles)
@@ -197,7 +197,7 @@ std::string to_mermaid(const program& table, draw_options options) {
          "\tclassDef last fill:#bfb6fc\n";
 }
 
-std::string program::mermaid() const {
+std::string detail::program::mermaid() const {
   return to_mermaid(*this);
 }
 

@@ -21,12 +21,13 @@ struct giving_up {
 
 } // namespace
 
-task<nested_outcome> run_nested(call_services* services, program_ptr table, write_list input) {
+task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
+                                                detail::program_ptr table, write_list input) {
   if (services == nullptr)
     throw std::logic_error{"a graph can only be run below a node that an engine runs"};
-  auto waiting =
-      await_callback<nested_outcome>([services, table = std::move(table), input = std::move(input)](
-                                         completer<nested_outcome> done) mutable {
+  auto waiting = await_callback<detail::nested_outcome>(
+      [services, table = std::move(table),
+       input = std::move(input)](completer<detail::nested_outcome> done) mutable {
         services->start_nested(std::move(table), std::move(input), std::move(done));
       });
   auto ended = co_await waiting;
@@ -47,13 +48,13 @@ task<nested_outcome> run_nested(call_services* services, program_ptr table, writ
   co_return ended;
 }
 
-std::string detail::whole_state_fault(std::string_view caller, const program& child) {
+std::string detail::whole_state_fault(std::string_view caller, const detail::program& child) {
   return std::string{caller} + " returns a whole state, but graph '" + child.name() +
          "' keeps its state between calls (persistence::per_thread) and would lose every field "
          "without a reducer: return update{set<&State::field>(value), ...} or a part";
 }
 
-void detail::check_whole_input(std::string_view caller, const program& child) {
+void detail::check_whole_input(std::string_view caller, const detail::program& child) {
   if (child.options().persistence == persistence::per_thread)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
                                 whole_state_fault(caller, child), {}, 0, {}, 1, {}}};

@@ -11,8 +11,8 @@
 
 namespace superstep {
 
-node_body::~node_body() = default;
-router::~router() = default;
+detail::node_body::~node_body() = default;
+detail::router::~router() = default;
 
 runtime body_input::make_runtime() const {
   using access = detail::runtime_access;
@@ -36,7 +36,7 @@ void runtime::heartbeat(bool is_told) const {
     services_->note_progress(is_told);
 }
 
-void throw_wrong_input(const body_input& given) {
+void detail::throw_wrong_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "the input of the Send to node '" + node +
@@ -62,7 +62,7 @@ namespace detail {
 
 } // namespace detail
 
-void throw_wrong_parent(const program& parent, const std::string& child) {
+void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                               "the Command of graph '" + child +
                                   "' to its parent is not for graph '" + parent.name() +
@@ -98,14 +98,14 @@ void detail::throw_unknown_label(const std::string& label) {
 namespace {
 
 /// Whether a step without writes would change the state.
-bool holds_transients(const program& table, const state_block& state) noexcept {
+bool holds_transients(const detail::program& table, const state_block& state) noexcept {
   return std::ranges::any_of(table.transient_channels(), [&](std::uint32_t c) {
     return table.channels()[c]->is_available(state);
   });
 }
 
 /// Empties the channels that live for one step and that the step did not write.
-void empty_transients(const program& table, state_block& state,
+void empty_transients(const detail::program& table, state_block& state,
                       std::vector<std::uint32_t>& changes) {
   for (const auto c : table.transient_channels())
     if (std::ranges::find(changes, c) == changes.end() &&
@@ -116,7 +116,7 @@ void empty_transients(const program& table, state_block& state,
 } // namespace
 
 /// A router sees the state as the step would leave it if its own node's writes were all there is.
-void run_routers(const body_input& input, node_output& output) {
+void detail::run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
     return;
@@ -154,7 +154,7 @@ void run_routers(const body_input& input, node_output& output) {
 namespace {
 
 template <class Advance>
-bool guarded(const body_input& input, node_body::outcome& out, std::exception_ptr& failed,
+bool guarded(const body_input& input, detail::node_body::outcome& out, std::exception_ptr& failed,
              Advance advance) {
   auto has_ended = false;
   try {
@@ -166,7 +166,7 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
       out.rest = {};
     }
     has_ended = out.output.has_ended = true;
-    run_routers(input, out.output);
+    detail::run_routers(input, out.output);
     out.output.for_routers.reset(); // the record is reused, maybe by a node of another front end
   } catch (...) { // user code throws what it likes; it goes no further than here
     failed = std::current_exception();
@@ -179,8 +179,8 @@ bool guarded(const body_input& input, node_body::outcome& out, std::exception_pt
 
 } // namespace
 
-bool start_body(const body_input& input, node_body::outcome& out, execution_context& at,
-                std::exception_ptr& failed) {
+bool detail::start_body(const body_input& input, detail::node_body::outcome& out,
+                        execution_context& at, std::exception_ptr& failed) {
   return guarded(input, out, failed, [&] {
     if (const auto& body = input.table->node(input.node).body)
       body->run(input, out);
@@ -191,7 +191,8 @@ bool start_body(const body_input& input, node_body::outcome& out, execution_cont
   });
 }
 
-bool continue_body(const body_input& input, node_body::outcome& out, std::exception_ptr& failed) {
+bool detail::continue_body(const body_input& input, detail::node_body::outcome& out,
+                           std::exception_ptr& failed) {
   return guarded(input, out, failed, [] {});
 }
 

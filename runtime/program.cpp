@@ -5,7 +5,7 @@
 
 namespace superstep {
 
-std::uint32_t program::find(std::string_view name) const noexcept {
+std::uint32_t detail::program::find(std::string_view name) const noexcept {
   const auto by_name = [](const auto& node, std::string_view n) { return node->name < n; };
   const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), name, by_name);
   if (found == nodes_.end() || (*found)->name != name)
@@ -13,7 +13,7 @@ std::uint32_t program::find(std::string_view name) const noexcept {
   return static_cast<std::uint32_t>(found - nodes_.begin());
 }
 
-std::uint32_t program::target(std::string_view name) const {
+std::uint32_t detail::program::target(std::string_view name) const {
   const auto found = find(name);
   if (found == no_node && !options_.ignore_unknown_targets)
     throw graph_error{
@@ -27,8 +27,8 @@ std::uint32_t program::target(std::string_view name) const {
   return found;
 }
 
-void program::go_to(node_output& out, std::string_view name) const {
-  if (name == end_node)
+void detail::program::go_to(node_output& out, std::string_view name) const {
+  if (name == detail::end_node)
     return;
   const auto to = target(name);
   if (to == no_node)
@@ -45,8 +45,8 @@ void program::go_to(node_output& out, std::string_view name) const {
   out.targets.push_back(to);
 }
 
-void program::send_to(node_output& out, std::string_view name, value input) const {
-  if (name == end_node)
+void detail::program::send_to(node_output& out, std::string_view name, value input) const {
+  if (name == detail::end_node)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                                 "Cannot send a packet to the END node",
                                 {},

@@ -10,14 +10,15 @@
 
 namespace superstep {
 
-std::uint32_t program_builder::add_channel(std::unique_ptr<const channel> c) {
+std::uint32_t detail::program_builder::add_channel(std::unique_ptr<const channel> c) {
   channels_.push_back(std::move(c));
   return static_cast<std::uint32_t>(channels_.size() - 1);
 }
 
-void program_builder::add_node(std::string name, std::unique_ptr<const node_body> body,
-                               bool takes_payload, node_options options) {
-  auto entry = std::make_unique<node_entry>();
+void detail::program_builder::add_node(std::string name,
+                                       std::unique_ptr<const detail::node_body> body,
+                                       bool takes_payload, node_options options) {
+  auto entry = std::make_unique<detail::node_entry>();
   entry->name = std::move(name);
   entry->body = std::move(body);
   entry->takes_payload = takes_payload;
@@ -26,9 +27,9 @@ void program_builder::add_node(std::string name, std::unique_ptr<const node_body
   nodes_.push_back(std::move(entry));
 }
 
-void program_builder::add_error_handler(const std::string& node,
-                                        std::unique_ptr<const node_body> body, bool takes_payload,
-                                        node_options options) {
+void detail::program_builder::add_error_handler(const std::string& node,
+                                                std::unique_ptr<const detail::node_body> body,
+                                                bool takes_payload, node_options options) {
   const auto name =
       node.empty() ? std::string{"__default_error_handler__"} : "__error_handler__" + node;
   const auto is_taken = [&](const auto& n) { return n->name == name; };
@@ -41,12 +42,12 @@ void program_builder::add_error_handler(const std::string& node,
   handlers_.emplace_back(node, name);
 }
 
-void program_builder::set_error_handler(std::unique_ptr<const node_body> body,
-                                        node_options options) {
+void detail::program_builder::set_error_handler(std::unique_ptr<const detail::node_body> body,
+                                                node_options options) {
   add_error_handler({}, std::move(body), false, std::move(options));
 }
 
-void program_builder::fill_defaults() {
+void detail::program_builder::fill_defaults() {
   for (auto& n : nodes_) {
     auto& own = n->options;
     if (own.retry.empty())
@@ -59,7 +60,7 @@ void program_builder::fill_defaults() {
 }
 
 /// Handlers never handle the failures of handlers.
-void program_builder::connect_handlers(program& table) const {
+void detail::program_builder::connect_handlers(detail::program& table) const {
   for (const auto& [node, handler] : handlers_) {
     const auto found = table.find(handler);
     if (!node.empty()) {
@@ -67,21 +68,22 @@ void program_builder::connect_handlers(program& table) const {
       continue;
     }
     for (auto& n : table.nodes_)
-      if (!n->is_handler && n->handler == program::no_node)
+      if (!n->is_handler && n->handler == detail::program::no_node)
         n->handler = found;
   }
 }
 
-void program_builder::add_edge(std::vector<std::string> sources, std::string target) {
+void detail::program_builder::add_edge(std::vector<std::string> sources, std::string target) {
   edges_.push_back({std::move(sources), std::move(target)});
 }
 
-void program_builder::add_branch(std::string source, std::unique_ptr<const router> r,
-                                 std::vector<std::pair<std::string, std::string>> declared) {
+void detail::program_builder::add_branch(
+    std::string source, std::unique_ptr<const detail::router> r,
+    std::vector<std::pair<std::string, std::string>> declared) {
   branches_.push_back({std::move(source), {std::move(r), std::move(declared)}});
 }
 
-void program_builder::add_sequence(std::vector<std::string> names) {
+void detail::program_builder::add_sequence(std::vector<std::string> names) {
   if (names.empty())
     faults_.push_back({graph_errc::invalid_graph, {}, "Sequence requires at least one node."});
   auto seen = std::set<std::string_view>{};
@@ -95,15 +97,15 @@ void program_builder::add_sequence(std::vector<std::string> names) {
     add_edge({names[i - 1]}, names[i]);
 }
 
-program_ptr program_builder::compile(compile_options options) {
+detail::program_ptr detail::program_builder::compile(compile_options options) {
   if (std::exchange(is_used_up_, true))
     throw compile_error{{{graph_errc::invalid_graph,
                           {},
                           "the graph was compiled before, which uses it up: copy the compiled "
                           "graph, or build it again"}}};
-  auto table = std::make_shared<program>();
+  auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
-  table->entry_.name = start_node;
+  table->entry_.name = detail::start_node;
   const auto layout = std::make_shared<graph_layout>();
   layout->graph = table->options_.name;
   layout->make_state = std::move(make_state_);
@@ -168,42 +170,43 @@ bool limits_something(const timeout_policy& p) noexcept {
 
 } // namespace
 
-void program_builder::check_target(const program& table, std::string_view target,
-                                   std::string_view from, std::vector<fault>& faults) const {
-  if (target == start_node)
+void detail::program_builder::check_target(const detail::program& table, std::string_view target,
+                                           std::string_view from,
+                                           std::vector<fault>& faults) const {
+  if (target == detail::start_node)
     faults.push_back(invalid(from, "START cannot be an end node"));
-  else if (target != end_node && table.find(target) == program::no_node)
+  else if (target != detail::end_node && table.find(target) == detail::program::no_node)
     faults.push_back({graph_errc::unknown_node, std::string{from},
                       "Found edge ending at unknown node `" + std::string{target} + "`"});
 }
 
-void program_builder::check_edge(const program& table, const edge& e,
-                                 std::vector<fault>& faults) const {
+void detail::program_builder::check_edge(const detail::program& table, const edge& e,
+                                         std::vector<fault>& faults) const {
   for (const auto& source : e.sources) {
-    if (source == end_node)
+    if (source == detail::end_node)
       faults.push_back(invalid(source, "END cannot be a start node"));
-    else if (source == start_node && e.sources.size() > 1)
+    else if (source == detail::start_node && e.sources.size() > 1)
       faults.push_back(invalid(source, "START cannot be part of a join"));
-    else if (source != start_node && table.find(source) == program::no_node)
+    else if (source != detail::start_node && table.find(source) == detail::program::no_node)
       faults.push_back({graph_errc::unknown_node, source,
                         "Found edge starting at unknown node '" + source + "'"});
   }
   check_target(table, e.target, e.sources.empty() ? std::string_view{} : e.sources.front(), faults);
   const auto to = table.find(e.target);
-  if (to != program::no_node && table.node(to).takes_payload)
+  if (to != detail::program::no_node && table.node(to).takes_payload)
     faults.push_back(
         invalid(e.target, "node '" + e.target +
                               "' takes an input of its own: reach it by a Send, not by "
                               "an edge"));
 }
 
-std::vector<fault> program_builder::check(const program& table) const {
+std::vector<fault> detail::program_builder::check(const detail::program& table) const {
   auto faults = faults_;
   for (auto i = std::size_t{0}; i < table.nodes_.size(); ++i) {
     const auto& name = table.nodes_[i]->name;
     if (i > 0 && table.nodes_[i - 1]->name == name)
       faults.push_back(invalid(name, "Node `" + name + "` already present."));
-    if (name == start_node || name == end_node || name.empty())
+    if (name == detail::start_node || name == detail::end_node || name.empty())
       faults.push_back(invalid(name, "Node `" + name + "` is reserved."));
     if (const auto bad = name.find_first_of("|:"); bad != std::string::npos)
       faults.push_back(invalid(name, "'" + name.substr(bad, 1) +
@@ -221,31 +224,31 @@ std::vector<fault> program_builder::check(const program& table) const {
   }
   for (const auto* list : {&table.options_.interrupt_before, &table.options_.interrupt_after})
     for (const auto& name : *list)
-      if (name != "*" && table.find(name) == program::no_node)
+      if (name != "*" && table.find(name) == detail::program::no_node)
         faults.push_back(
             {graph_errc::unknown_node, name, "Interrupt node `" + name + "` not found"});
   for (const auto& text : handler_faults_)
     faults.push_back(invalid({}, text));
   for (const auto& [node, handler] : handlers_)
-    if (!node.empty() && table.find(node) == program::no_node)
+    if (!node.empty() && table.find(node) == detail::program::no_node)
       faults.push_back({graph_errc::unknown_node, node,
                         "an error handler for node '" + node + "', which does not exist"});
   auto has_entry = false;
   for (const auto& e : edges_) {
     check_edge(table, e, faults);
-    has_entry = has_entry || (e.sources.size() == 1 && e.sources.front() == start_node);
+    has_entry = has_entry || (e.sources.size() == 1 && e.sources.front() == detail::start_node);
   }
   for (const auto& b : branches_) {
-    if (b.source != start_node && table.find(b.source) == program::no_node)
+    if (b.source != detail::start_node && table.find(b.source) == detail::program::no_node)
       faults.push_back({graph_errc::unknown_node, b.source,
                         "Found edge starting at unknown node '" + b.source + "'"});
     for (const auto& [label, to] : b.entry.declared) {
-      if (to != end_node && table.find(to) == program::no_node)
+      if (to != detail::end_node && table.find(to) == detail::program::no_node)
         faults.push_back(
             {graph_errc::unknown_node, b.source,
              "At '" + b.source + "' node, a branch found unknown target '" + to + "'"});
     }
-    has_entry = has_entry || b.source == start_node;
+    has_entry = has_entry || b.source == detail::start_node;
   }
   if (!has_entry)
     faults.push_back(invalid({},
@@ -254,12 +257,12 @@ std::vector<fault> program_builder::check(const program& table) const {
   return faults;
 }
 
-void program_builder::connect(program& table) {
-  const auto node_of = [&](std::string_view name) -> node_entry& {
-    return name == start_node ? table.entry_ : *table.nodes_[table.find(name)];
+void detail::program_builder::connect(detail::program& table) {
+  const auto node_of = [&](std::string_view name) -> detail::node_entry& {
+    return name == detail::start_node ? table.entry_ : *table.nodes_[table.find(name)];
   };
   for (auto& e : edges_) {
-    if (e.target == end_node) {
+    if (e.target == detail::end_node) {
       for (const auto& source : e.sources)
         node_of(source).has_end_edge = true;
       continue;

@@ -15,7 +15,7 @@ bool question::await_ready() {
   return answer_.has_value();
 }
 
-std::shared_ptr<const task_place> runtime::place() const {
+std::shared_ptr<const detail::task_place> runtime::place() const {
   return services_ != nullptr ? services_->place() : nullptr;
 }
 

@@ -68,15 +68,15 @@ namespace {
 using namespace detail;
 
 /// Where the subgraph of a task keeps its checkpoints.
-std::string nested_ns_of(const thread_key& key, const checkpoint& at, const program& child,
+std::string nested_ns_of(const thread_key& key, const checkpoint& at, const detail::program& child,
                          const std::string& node, const std::string& path) {
   return nested_namespace(key.ns, child.options().persistence, node, path + '@' + at.id, 0);
 }
 
 class reader {
 public:
-  reader(const program_ptr& table, const thread_key& key, superstep::checkpointer& checkpointer,
-         bool with_subgraphs)
+  reader(const detail::program_ptr& table, const thread_key& key,
+         superstep::checkpointer& checkpointer, bool with_subgraphs)
       : table_{table}, key_{key}, checkpointer_{checkpointer}, with_subgraphs_{with_subgraphs} {}
 
   state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
@@ -107,7 +107,7 @@ private:
       out[i] = i;
     const auto rank = [&](std::uint32_t i) -> std::ptrdiff_t {
       const auto& t = step.tasks[i];
-      if (t.is_push() || t.node == program::no_node)
+      if (t.is_push() || t.node == detail::program::no_node)
         return -1;
       const auto& declared = table_->declaration_order();
       return std::ranges::find(declared, t.node) - declared.begin();
@@ -130,7 +130,7 @@ private:
       out.error = record->error;
       out.cause = record->cause;
     }
-    const auto child = entry.body ? entry.body->nested() : program_ptr{};
+    const auto child = entry.body ? entry.body->nested() : detail::program_ptr{};
     if (!child || child->options().persistence == persistence::none)
       return out;
     out.nested_ns = nested_ns_of(key_, *saved.checkpoint, *child, out.node, out.task);
@@ -144,7 +144,7 @@ private:
     return out;
   }
 
-  const program_ptr& table_;
+  const detail::program_ptr& table_;
   const thread_key& key_;
   superstep::checkpointer& checkpointer_;
   bool with_subgraphs_;
@@ -180,7 +180,8 @@ std::vector<interrupt> state_snapshot::interrupts() const {
   return out;
 }
 
-state_snapshot get_state(const program_ptr& table, const thread_place& place, bool with_subgraphs) {
+state_snapshot detail::get_state(const detail::program_ptr& table,
+                                 const detail::thread_place& place, bool with_subgraphs) {
   auto& checkpointer = checkpointer_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
   const auto saved = checkpointer.load(key, place.checkpoint_id, table->layout());
@@ -193,8 +194,9 @@ state_snapshot get_state(const program_ptr& table, const thread_place& place, bo
   return reader{table, key, checkpointer, with_subgraphs}.read(*saved, place.checkpoint_id.empty());
 }
 
-std::vector<state_snapshot> state_history(const program_ptr& table, const thread_place& place,
-                                          const checkpoint_query& query) {
+std::vector<state_snapshot> detail::state_history(const detail::program_ptr& table,
+                                                  const detail::thread_place& place,
+                                                  const checkpoint_query& query) {
   auto& checkpointer = checkpointer_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
   const auto r = reader{table, key, checkpointer, false};

@@ -25,7 +25,7 @@ constexpr auto edit_steps_left = std::int64_t{2};
 /// A thread, for as long as it is edited. Runs and other edits wait until then.
 class held_thread {
 public:
-  held_thread(superstep::checkpointer& checkpointer, const thread_place& place,
+  held_thread(superstep::checkpointer& checkpointer, const detail::thread_place& place,
               std::chrono::milliseconds patience)
       : checkpointer_{checkpointer}, key_{place.thread_id, place.ns},
         lease_{take(checkpointer, place.thread_id, patience)} {}
@@ -69,12 +69,12 @@ private:
 /// One edit: a run that takes no step, only the place of one.
 class editor {
 public:
-  editor(const program_ptr& table, const thread_place& place, held_thread& thread)
+  editor(const detail::program_ptr& table, const detail::thread_place& place, held_thread& thread)
       : table_{table}, place_{place}, checkpointer_{checkpointer_of(*table)},
         key_{place.thread_id, place.ns}, thread_{thread} {}
 
   /// The edits of one super-step.
-  std::string edit(const std::vector<state_edit>& all) {
+  std::string edit(const std::vector<detail::state_edit>& all) {
     if (all.empty())
       throw_graph_error(graph_errc::invalid_update, "No updates provided");
     load();
@@ -122,9 +122,11 @@ private:
     run_.count_step(-2);
   }
 
-  static bool is_clearing(const state_edit& e) { return e.as_node == end_node && !e.values; }
+  static bool is_clearing(const detail::state_edit& e) {
+    return e.as_node == detail::end_node && !e.values;
+  }
 
-  static void check_several(const std::vector<state_edit>& all) {
+  static void check_several(const std::vector<detail::state_edit>& all) {
     for (const auto& e : all) {
       if (e.as_node.empty())
         throw_graph_error(graph_errc::invalid_update,
@@ -141,16 +143,16 @@ private:
         return *last;
       throw_graph_error(graph_errc::invalid_update, "Ambiguous update, specify as_node");
     }
-    if (name == start_node)
-      return program::no_node;
+    if (name == detail::start_node)
+      return detail::program::no_node;
     const auto found = table_->find(name);
-    if (found == program::no_node)
+    if (found == detail::program::no_node)
       throw_graph_error(graph_errc::invalid_update, "Node " + name + " does not exist");
     return found;
   }
 
   /// What a node would have given: the values, and where its branches go with them.
-  [[nodiscard]] node_output output_of(const state_edit& wanted, std::uint32_t node) const {
+  [[nodiscard]] node_output output_of(const detail::state_edit& wanted, std::uint32_t node) const {
     auto out = node_output{};
     if (wanted.values)
       out.writes.assign(wanted.values->begin(), wanted.values->end());
@@ -170,11 +172,11 @@ private:
       table_->go_to(out, to);
     out.sends = wanted.sends;
     out.for_routers = wanted.for_routers;
-    run_routers(input, out);
+    detail::run_routers(input, out);
     return out;
   }
 
-  void write_all(const std::vector<state_edit>& all) {
+  void write_all(const std::vector<detail::state_edit>& all) {
     auto step = super_step{};
     auto outputs = std::vector<node_output>{};
     for (auto i = std::uint32_t{0}; i < all.size(); ++i) {
@@ -243,8 +245,8 @@ private:
     return next_checkpoint_id(last, std::string_view{last}.substr(0, last.rfind('.') + 1));
   }
 
-  const program_ptr& table_;
-  const thread_place& place_;
+  const detail::program_ptr& table_;
+  const detail::thread_place& place_;
   superstep::checkpointer& checkpointer_;
   thread_key key_;
   held_thread& thread_;
@@ -254,16 +256,18 @@ private:
 
 } // namespace
 
-std::string update_state(const program_ptr& table, const thread_place& place, state_edit edit,
-                         std::chrono::milliseconds patience) {
-  auto step = std::vector<state_edit>{};
+std::string detail::update_state(const detail::program_ptr& table,
+                                 const detail::thread_place& place, detail::state_edit edit,
+                                 std::chrono::milliseconds patience) {
+  auto step = std::vector<detail::state_edit>{};
   step.push_back(std::move(edit));
   return bulk_update_state(table, place, {std::move(step)}, patience);
 }
 
-std::string bulk_update_state(const program_ptr& table, const thread_place& place,
-                              std::vector<std::vector<state_edit>> steps,
-                              std::chrono::milliseconds patience) {
+std::string detail::bulk_update_state(const detail::program_ptr& table,
+                                      const detail::thread_place& place,
+                                      std::vector<std::vector<detail::state_edit>> steps,
+                                      std::chrono::milliseconds patience) {
   if (steps.empty())
     throw_graph_error(graph_errc::invalid_update, "No supersteps provided");
   auto thread = held_thread{checkpointer_of(*table), place, patience};
@@ -274,8 +278,8 @@ std::string bulk_update_state(const program_ptr& table, const thread_place& plac
   return at.checkpoint_id;
 }
 
-std::string copy_state(const program_ptr& table, const thread_place& place,
-                       std::chrono::milliseconds patience) {
+std::string detail::copy_state(const detail::program_ptr& table, const detail::thread_place& place,
+                               std::chrono::milliseconds patience) {
   auto thread = held_thread{checkpointer_of(*table), place, patience};
   auto id = editor{table, place, thread}.copy();
   thread.settle();

@@ -80,7 +80,8 @@ task_output super_step::output_of(const step_task& t) const {
   return {part(writes, t.writes), part(targets, t.targets), part(sends, t.sends)};
 }
 
-void run_state::reset(program_ptr table, std::string run_id, std::uint32_t recursion_limit) {
+void run_state::reset(detail::program_ptr table, std::string run_id,
+                      std::uint32_t recursion_limit) {
   table_ = std::move(table);
   state_ = table_->make_state();
   causes_.assign(table_->nodes().size(), 0);
@@ -116,7 +117,7 @@ void run_state::trigger(std::uint32_t node, trigger_cause cause) {
     versions_->branch[node] = versions_->last;
 }
 
-void run_state::follow(const node_entry& node) {
+void run_state::follow(const detail::node_entry& node) {
   for (const auto to : node.edges)
     trigger(to, trigger_cause::branch);
   for (const auto [join, member] : node.joins) {
@@ -146,7 +147,7 @@ result<void> begin(run_state& run, super_step& step, std::span<write> input) {
   run.ordered_.clear();
   for (auto& w : input)
     run.ordered_.push_back(&w);
-  step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
+  step.tasks.push_back({detail::program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
   return run.apply_ordered();
 }
 
@@ -159,7 +160,7 @@ next_step prepare(run_state& run, super_step& step) {
   if (run.input_) {
     step.input = std::exchange(run.input_, std::nullopt);
     step.input_targets = std::move(run.input_targets_);
-    step.tasks.push_back({program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
+    step.tasks.push_back({detail::program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
   }
   for (auto i = std::uint32_t{0}; i < step.inputs->size(); ++i)
     step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}, 1, 0, false});
@@ -247,7 +248,7 @@ result<void> run_state::apply_tasks(super_step& step) {
       return applied;
     end_transients(std::move(before));
   }
-  auto* last = static_cast<const node_entry*>(nullptr);
+  auto* last = static_cast<const detail::node_entry*>(nullptr);
   for (const auto number : step.finished) {
     const auto& t = step.tasks[number];
     if (const auto* node = &table_->node(t.node); node != last) {

@@ -77,7 +77,7 @@ class run_state {
 public:
   run_state() = default;
   /// Makes it a fresh run of a program. Keeps buffers.
-  void reset(program_ptr table, std::string run_id, std::uint32_t recursion_limit);
+  void reset(detail::program_ptr table, std::string run_id, std::uint32_t recursion_limit);
   /// After reset(): makes it go on where a checkpoint of the same table stands, and keeps track of
   /// what is needed for the next one. Without a checkpoint: a fresh thread.
   void restore(const checkpoint* from);
@@ -86,8 +86,8 @@ public:
   /// Lets go of state and table; keeps buffers.
   void clear() noexcept;
 
-  [[nodiscard]] const program& table() const noexcept { return *table_; }
-  [[nodiscard]] const program_ptr& table_ptr() const noexcept { return table_; }
+  [[nodiscard]] const detail::program& table() const noexcept { return *table_; }
+  [[nodiscard]] const detail::program_ptr& table_ptr() const noexcept { return table_; }
   [[nodiscard]] const state_ptr& state() const noexcept { return state_; }
   [[nodiscard]] state_ptr take_state() noexcept { return std::move(state_); }
   /// Number of the super-step that prepare() made last, 1 for the first nodes.
@@ -120,11 +120,11 @@ private:
   [[nodiscard]] state_ptr held_for_emptying() const;
   void end_transients(state_ptr before);
   void trigger(std::uint32_t node, trigger_cause cause);
-  void follow(const node_entry&);
+  void follow(const detail::node_entry&);
   void consume_joins(std::uint32_t node);
   void note_seen(std::uint32_t node, std::uint8_t causes);
 
-  program_ptr table_;
+  detail::program_ptr table_;
   state_ptr state_;
   std::vector<std::uint8_t> causes_;     // by node: trigger_cause bits, 0: not triggered
   std::vector<std::uint32_t> triggered_; // nodes, unordered
@@ -164,7 +164,7 @@ private:
 /// Applies writes, given in task order, to a state: sorts them by channel, one update each.
 /// `changes` gets the channels that changed. An error leaves the state unusable. For what routers
 /// see.
-[[nodiscard]] result<void> apply_in_order(const program&, state_block&, std::span<write*>,
+[[nodiscard]] result<void> apply_in_order(const detail::program&, state_block&, std::span<write*>,
                                           id_source&, std::vector<std::uint32_t>& changes);
 
 } // namespace superstep

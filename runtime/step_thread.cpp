@@ -71,7 +71,7 @@ position run_state::where() const {
 /// changes those that made it run.
 void run_state::note_seen(std::uint32_t node, std::uint8_t causes) {
   auto& v = *versions_;
-  if (node == program::no_node) {
+  if (node == detail::program::no_node) {
     v.entry_seen = v.entry;
     v.entry = v.last;
     return;
@@ -94,7 +94,7 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
   const auto had_tasks = input_ || !triggered_.empty() || !sends_.empty();
   ++versions_->last;
   if (input_)
-    note_seen(program::no_node, 0);
+    note_seen(detail::program::no_node, 0);
   for (const auto node : triggered_) {
     note_seen(node, std::exchange(causes_[node], std::uint8_t{0}));
     consume_joins(node);
@@ -143,7 +143,7 @@ std::optional<std::uint32_t> run_state::last_node() const {
   SUPERSTEP_ASSERT(versions_ != nullptr);
   const auto& v = *versions_;
   auto latest = v.entry_seen;
-  auto node = program::no_node;
+  auto node = detail::program::no_node;
   auto is_tie = false;
   const auto look = [&](std::uint64_t seen, std::uint32_t n) {
     if (seen == 0 || seen < latest)

@@ -72,8 +72,8 @@ bool is_of_one_channel(group writes) noexcept {
 }
 
 /// Updates one channel. @pre all writes are of it
-result<void> update_channel(const program& table, state_block& state, group own, id_source& ids,
-                            std::vector<std::uint32_t>& changes) {
+result<void> update_channel(const detail::program& table, state_block& state, group own,
+                            id_source& ids, std::vector<std::uint32_t>& changes) {
   const auto number = own.front()->channel;
   const auto& c = *table.channels()[number];
   try {
@@ -98,7 +98,7 @@ struct update_plan {
 };
 
 /// Sorts the writes. @pre there are some
-update_plan plan_of(const program& table, std::span<write*> writes) {
+update_plan plan_of(const detail::program& table, std::span<write*> writes) {
   const auto& channels = table.channels();
   auto plan = update_plan{writes, {}, false};
   if (is_of_one_channel(writes)) {
@@ -120,7 +120,7 @@ update_plan plan_of(const program& table, std::span<write*> writes) {
 /// One barrier's updates.
 class updater {
 public:
-  updater(const program& table, state_block& state, id_source& ids,
+  updater(const detail::program& table, state_block& state, id_source& ids,
           std::vector<std::uint32_t>& changes)
       : table_{table}, state_{state}, ids_{ids}, changes_{changes} {}
 
@@ -162,7 +162,7 @@ private:
     return update_channel(table_, state_, own, ids_, changes_);
   }
 
-  const program& table_;
+  const detail::program& table_;
   state_block& state_;
   id_source& ids_;
   std::vector<std::uint32_t>& changes_;
@@ -170,7 +170,7 @@ private:
 };
 
 /// Applies writes to any number of channels. On an error the state is as it was before.
-[[gnu::noinline]] result<void> apply_planned(const program& table, state_ptr& state,
+[[gnu::noinline]] result<void> apply_planned(const detail::program& table, state_ptr& state,
                                              std::span<write*> writes, id_source& ids,
                                              std::vector<std::uint32_t>& changes) {
   const auto plan = plan_of(table, writes);
@@ -201,8 +201,9 @@ result<void> run_state::apply_ordered() {
   return apply_planned(*table_, state_, ordered_, ids_, changes_);
 }
 
-result<void> apply_in_order(const program& table, state_block& state, std::span<write*> writes,
-                            id_source& ids, std::vector<std::uint32_t>& changes) {
+result<void> apply_in_order(const detail::program& table, state_block& state,
+                            std::span<write*> writes, id_source& ids,
+                            std::vector<std::uint32_t>& changes) {
   if (writes.empty())
     return {};
   return updater{table, state, ids, changes}.carry_out(plan_of(table, writes), false);

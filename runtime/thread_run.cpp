@@ -132,7 +132,7 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
   return {};
 }
 
-result<void> thread_run::take_command(thread_command& c, bool forks) {
+result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent, "There is no parent graph");
   const auto answers = c.resume || !c.resume_by_id.empty();
@@ -171,7 +171,7 @@ error thread_run::failed_checkpointer(const std::exception_ptr& cause) const {
           "the checkpointer of thread '" + key_.thread_id + "' failed: " + describe(cause)};
 }
 
-result<void> thread_run::open(run_state& run, run_input&& input, const run_config& config,
+result<void> thread_run::open(run_state& run, detail::run_input&& input, const run_config& config,
                               const nesting* below) {
   try { // checkpointers throw; a run has results
     return take_up(run, std::move(input), config, below);
@@ -184,11 +184,11 @@ result<void> thread_run::open(run_state& run, run_input&& input, const run_confi
 
 /// Whether the run does again what followed a checkpoint that was specified. Answers to the
 /// questions that were asked there resume it instead.
-bool thread_run::goes_back(run_input& input, const run_config& config) const {
+bool thread_run::goes_back(detail::run_input& input, const run_config& config) const {
   if (!at_ || !config.thread || config.thread->checkpoint_id.empty())
     return false;
-  if (input.what() != run_input::kind::command)
-    return input.what() == run_input::kind::nothing;
+  if (input.what() != detail::run_input::kind::command)
+    return input.what() == detail::run_input::kind::nothing;
   return !input.command().resume && input.command().resume_by_id.empty();
 }
 
@@ -196,9 +196,9 @@ bool thread_run::is_edit() const noexcept {
   return at_->source == checkpoint_source::update || at_->source == checkpoint_source::fork;
 }
 
-result<void> thread_run::take_up(run_state& run, run_input&& input, const run_config& config,
-                                 const nesting* below) {
-  using kind = run_input::kind;
+result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
+                                 const run_config& config, const nesting* below) {
+  using kind = detail::run_input::kind;
   if (auto loaded = load(run, config, below); !loaded)
     return loaded;
   if (checkpointer_)

@@ -80,7 +80,8 @@ public:
   void hold(lease_ptr lease) noexcept { lease_ = std::move(lease); }
   [[nodiscard]] lease_ptr give_up_lease() noexcept { return std::exchange(lease_, nullptr); }
   /// Loads the thread and takes what the caller says. Afterwards the run is ready to be prepared.
-  [[nodiscard]] result<void> open(run_state&, run_input&&, const run_config&, const nesting*);
+  [[nodiscard]] result<void> open(run_state&, detail::run_input&&, const run_config&,
+                                  const nesting*);
   /// After open(): the thread goes on instead of starting over.
   [[nodiscard]] bool is_resuming() const noexcept { return is_resuming_; }
   /// Set while the first step of a run that goes on is run: subgraphs go on, too.
@@ -115,11 +116,12 @@ public:
 private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
   /// @param forks the run begins a branch of the thread, which holds what the command writes
-  [[nodiscard]] result<void> take_command(thread_command&, bool forks);
-  [[nodiscard]] bool goes_back(run_input&, const run_config&) const;
+  [[nodiscard]] result<void> take_command(detail::thread_command&, bool forks);
+  [[nodiscard]] bool goes_back(detail::run_input&, const run_config&) const;
   /// Whether the checkpoint that the run starts from is an edit. @pre at()
   [[nodiscard]] bool is_edit() const noexcept;
-  [[nodiscard]] result<void> take_up(run_state&, run_input&&, const run_config&, const nesting*);
+  [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
+                                     const nesting*);
   [[nodiscard]] error failed_checkpointer(const std::exception_ptr& cause) const;
   void store(bool may_wait = false);
   template <class Call>

@@ -89,9 +89,9 @@ private:
 
 /// What the engine does for the body, and whether that has asked without an answer: then it stops,
 /// or returns something that is dropped, and is run again from its beginning.
-class watched_services final : public call_services {
+class watched_services final : public detail::call_services {
 public:
-  explicit watched_services(call_services* real) noexcept : real_{real} {}
+  explicit watched_services(detail::call_services* real) noexcept : real_{real} {}
   [[nodiscard]] bool was_asked() const noexcept { return was_asked_; }
 
   std::stop_token stop_token() override { return real_->stop_token(); }
@@ -108,14 +108,14 @@ public:
   }
   void note_progress(bool is_heartbeat) noexcept override { real_->note_progress(is_heartbeat); }
   std::function<void(value)> message_emitter() override { return real_->message_emitter(); }
-  task_place_ptr place() override { return real_->place(); }
-  void start_nested(std::shared_ptr<const program> table, write_list input,
-                    completer<nested_outcome> done) override {
+  detail::task_place_ptr place() override { return real_->place(); }
+  void start_nested(std::shared_ptr<const detail::program> table, write_list input,
+                    completer<detail::nested_outcome> done) override {
     real_->start_nested(std::move(table), std::move(input), std::move(done));
   }
 
 private:
-  call_services* real_;
+  detail::call_services* real_;
   std::atomic<bool> was_asked_{false};
 };
 

@@ -9,7 +9,7 @@ namespace superstep {
 namespace {
 
 std::string_view where_to(bool has_calls) noexcept {
-  return has_calls ? "tools" : end_node;
+  return has_calls ? "tools" : detail::end_node;
 }
 
 error no_messages(const std::string& state) {

@@ -217,9 +217,9 @@ struct ledger {
   std::atomic<int> submitted{0};
 };
 
-class thrower final : public ss::event_sink {
+class thrower final : public ss::detail::event_sink {
 public:
-  void push(ss::run_event) override {
+  void push(ss::detail::run_event) override {
     if (++seen_ > 5)
       throw std::runtime_error{"a sink that throws"};
   }
@@ -317,7 +317,7 @@ private:
     const auto resubmits = pick(8) == 0;
     const auto throws = pick(12) == 0;
     ++book_.submitted;
-    auto done = [this, i, resubmits, throws, is_kept](const ss::raw_result& raw) {
+    auto done = [this, i, resubmits, throws, is_kept](const ss::detail::raw_result& raw) {
       ++book_.calls[static_cast<std::size_t>(i)];
       if (!raw.error && !raw.interrupts) {
         const auto& left = static_cast<const ss::struct_block<numbers>&>(*raw.state).state;

@@ -14,18 +14,18 @@ namespace {
 
 using ss::detail::engine_access;
 
-std::vector<ss::run_event> all_of(ss::event_stream stream) {
-  auto events = std::vector<ss::run_event>{};
+std::vector<ss::detail::run_event> all_of(ss::detail::event_stream stream) {
+  auto events = std::vector<ss::detail::run_event>{};
   while (auto event = stream.next())
     events.push_back(std::move(*event));
   return events;
 }
 
-const numbers& state_of(const ss::run_event& e) {
+const numbers& state_of(const ss::detail::run_event& e) {
   return static_cast<const ss::struct_block<numbers>&>(*e.state).state;
 }
 
-ss::task<int> count_all(ss::event_stream& stream) {
+ss::task<int> count_all(ss::detail::event_stream& stream) {
   for (auto count = 0;; ++count) {
     auto receiving = stream.receive();
     const auto event = co_await receiving;

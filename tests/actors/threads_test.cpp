@@ -189,21 +189,22 @@ BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
   BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
-  const auto place = ss::thread_place{"t", {}, {}};
-  const auto now = ss::get_state(ss::detail::program_of(graph), place);
+  const auto place = ss::detail::thread_place{"t", {}, {}};
+  const auto now = ss::detail::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST(now.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
   BOOST_TEST(now.interrupts().size() == 1U);
-  auto edit = ss::state_edit{};
+  auto edit = ss::detail::state_edit{};
   edit.as_node = "a";
   edit.values.emplace().push_back({0, false, ss::value{7}});
-  (void)ss::update_state(ss::detail::program_of(graph), place, std::move(edit));
+  (void)ss::detail::update_state(ss::detail::program_of(graph), place, std::move(edit));
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 14);
-  const auto history = ss::state_history(ss::detail::program_of(graph), place);
+  const auto history = ss::detail::state_history(ss::detail::program_of(graph), place);
   BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
   auto again = on("t");
   again.thread.emplace().checkpoint_id = history[1].checkpoint->id;
   BOOST_TEST(e.try_invoke(graph, ss::resume(), again).state.n == 14);
-  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place).size() == 6U); // a fork, and b once more
+  BOOST_TEST(ss::detail::state_history(ss::detail::program_of(graph), place).size() ==
+             6U); // a fork, and b once more
 }
 
 BOOST_AUTO_TEST_CASE(what_siblings_of_a_failed_task_did_is_kept_and_not_done_again) {
@@ -323,10 +324,10 @@ BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
   BOOST_TEST(!first.next());
   BOOST_TEST(!second.next());
   BOOST_TEST(!elsewhere.next());
-  const auto place = ss::thread_place{"t", {}, {}};
+  const auto place = ss::detail::thread_place{"t", {}, {}};
   const auto now = e.get_state(graph, on("t"));
   BOOST_TEST(now.values->total == 2);
-  BOOST_TEST(ss::state_history(ss::detail::program_of(graph), place).size() == 6U);
+  BOOST_TEST(ss::detail::state_history(ss::detail::program_of(graph), place).size() == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {

@@ -217,11 +217,11 @@ BOOST_AUTO_TEST_CASE(throwing_callback_ends_with_its_run) {
 namespace {
 
 /// Throws at the n-th call of each member.
-class throwing_sink final : public ss::event_sink {
+class throwing_sink final : public ss::detail::event_sink {
 public:
   enum class member { push, is_full, on_room };
   throwing_sink(member at, int n, bool is_exception) : at_{at}, left_{n}, as_{is_exception} {}
-  void push(ss::run_event) override { count(member::push); }
+  void push(ss::detail::run_event) override { count(member::push); }
   bool is_full() const override {
     count(member::is_full);
     return false;
@@ -255,12 +255,12 @@ BOOST_AUTO_TEST_CASE(throwing_sink_ends_its_run) {
           return ss::update{ss::set<&numbers::n>(s.n + 1)};
         });
         g.add(b, add_one).edge(ss::start, a).edge(a, b);
-        auto ended = std::promise<ss::raw_result>{};
+        auto ended = std::promise<ss::detail::raw_result>{};
         const auto graph = g.compile();
-        ss::detail::engine_access::start(e, ss::detail::program_of(graph),
-                                         ss::detail::input_for(graph, numbers{}), {},
-                [&](ss::raw_result raw) { ended.set_value(std::move(raw)); }, modes,
-                std::make_shared<throwing_sink>(at, n, is_exception));
+        ss::detail::engine_access::start(
+            e, ss::detail::program_of(graph), ss::detail::input_for(graph, numbers{}), {},
+            [&](ss::detail::raw_result raw) { ended.set_value(std::move(raw)); }, modes,
+            std::make_shared<throwing_sink>(at, n, is_exception));
         const auto raw = ended.get_future().get();
         BOOST_TEST_REQUIRE(raw.error.has_value());
         BOOST_TEST(contains(raw.error->text, "the sink"), raw.error->text);
@@ -466,11 +466,11 @@ BOOST_AUTO_TEST_CASE(states_that_throw_end_their_run) {
     auto failed = std::atomic<bool>{false};
     struct caller {
       static void run(ss::engine& e, const ss::compiled_graph<fragile>& g, ss::write_list in,
-                      std::function<void(ss::raw_result)> done) {
+                      std::function<void(ss::detail::raw_result)> done) {
         ss::detail::engine_access::start(e, ss::detail::program_of(g), std::move(in), {}, std::move(done));
       }
     };
-    caller::run(e, graph, std::move(input.writes), [&](const ss::raw_result& raw) {
+    caller::run(e, graph, std::move(input.writes), [&](const ss::detail::raw_result& raw) {
       failed = raw.error.has_value();
       called.count_down();
     });

@@ -64,9 +64,9 @@ private:
     return sorted(std::move(out));
   }
 
-  [[nodiscard]] run_input input_of(const json::object& call) const {
+  [[nodiscard]] detail::run_input input_of(const json::object& call) const {
     if (call.contains("resume") || call.contains("resume_map")) {
-      auto said = thread_command{};
+      auto said = detail::thread_command{};
       said.ignore_unknown_ids = true;
       if (call.contains("resume"))
         said.resume = call.at("resume");
@@ -75,7 +75,7 @@ private:
       return said;
     }
     const auto& given = member(call, "input");
-    return given.is_null() ? run_input::resume()
+    return given.is_null() ? detail::run_input::resume()
                            : detail::adapter_of(graph_).input(given.as_object());
   }
 
@@ -122,7 +122,7 @@ private:
   }
 
   template <class See>
-  raw_result follow(const json::object& call, stream_mode modes, See see) const {
+  detail::raw_result follow(const json::object& call, stream_mode modes, See see) const {
     auto run =
         detail::engine_access::open_stream(*world_.lanes, detail::program_of(graph_), input_of(call), modes, config_of(call), 64);
     while (const auto event = run.next())
@@ -133,7 +133,7 @@ private:
   [[nodiscard]] json::object invoke(const json::object& call) const {
     // What a caller gets is what a stream of values would have shown last, if anything.
     auto last = json::value{};
-    const auto ended = follow(call, stream_mode::values, [&](const run_event& event) {
+    const auto ended = follow(call, stream_mode::values, [&](const detail::run_event& event) {
       if (event.changes.empty() || detail::adapter_of(graph_).is_output(event.changes))
         last = printed(detail::adapter_of(graph_).read(*event.state));
     });
@@ -143,7 +143,7 @@ private:
     return out;
   }
 
-  [[nodiscard]] json::value event_data(const run_event& event) const {
+  [[nodiscard]] json::value event_data(const detail::run_event& event) const {
     if (event.mode == stream_mode::custom)
       return event.data;
     if (event.mode == stream_mode::values) {
@@ -164,7 +164,7 @@ private:
                        : mode == "updates" ? stream_mode::updates
                                            : stream_mode::custom);
     auto events = json::array{};
-    static_cast<void>(follow(call, modes, [&](const run_event& event) {
+    static_cast<void>(follow(call, modes, [&](const detail::run_event& event) {
       const auto* name = event.mode == stream_mode::custom   ? "custom"
                          : event.mode == stream_mode::values ? "values"
                                                              : "updates";
@@ -200,7 +200,7 @@ private:
   }
 
   [[nodiscard]] json::object update(const json::object& call) const {
-    auto edit = state_edit{};
+    auto edit = detail::state_edit{};
     edit.as_node = text_member(call, "as_node");
     if (const auto& values = member(call, "values"); values.is_object())
       edit.values = detail::adapter_of(graph_).edit(values.get_object());

@@ -28,7 +28,7 @@ json::object input_of(const ss::compiled_json_graph& /*graph*/) {
 }
 
 /// The events as words: mode, and node or phase.
-std::string words(const std::vector<ss::run_event>& all) {
+std::string words(const std::vector<ss::detail::run_event>& all) {
   auto text = std::string{};
   for (const auto& e : all) {
     text += text.empty() ? "" : " ";
@@ -43,7 +43,7 @@ std::string words(const std::vector<ss::run_event>& all) {
     else if (e.mode == stream_mode::updates)
       text += e.interrupts ? "stop" : "update:" + e.node;
     else if (e.mode == stream_mode::tasks)
-      text += (e.at == ss::run_event::phase::started ? "start:" : "end:") + e.node;
+      text += (e.at == ss::detail::run_event::phase::started ? "start:" : "end:") + e.node;
   }
   return text;
 }

@@ -91,10 +91,11 @@ inline auto asks(std::string what) {
 
 /// All events of a run, in their order.
 template <class Input>
-std::vector<ss::run_event> events(ss::engine& e, const ss::compiled_json_graph& g, Input input,
-                                  ss::stream_mode modes, ss::run_config config = {}) {
+std::vector<ss::detail::run_event> events(ss::engine& e, const ss::compiled_json_graph& g,
+                                          Input input, ss::stream_mode modes,
+                                          ss::run_config config = {}) {
   auto stream = ss::detail::engine_access::stream(e, g, std::move(input), modes, std::move(config));
-  auto out = std::vector<ss::run_event>{};
+  auto out = std::vector<ss::detail::run_event>{};
   while (auto event = stream.next())
     out.push_back(std::move(*event));
   return out;

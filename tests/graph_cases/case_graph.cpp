@@ -304,7 +304,7 @@ const compiled_json_graph& builder::build(const std::string& name) {
 
 } // namespace
 
-const compiled_json_graph& case_graphs::of(const program* table) const {
+const compiled_json_graph& case_graphs::of(const detail::program* table) const {
   for (const auto& [name, graph] : *all)
     if (detail::program_of(graph).get() == table)
       return graph;

@@ -20,7 +20,7 @@ struct case_graphs {
 
   [[nodiscard]] const compiled_json_graph& main() const { return all->at("main"); }
   /// The graph of an event or a snapshot.
-  [[nodiscard]] const compiled_json_graph& of(const program* table) const;
+  [[nodiscard]] const compiled_json_graph& of(const detail::program* table) const;
 };
 
 /// Throws compile_error for a graph with faults, unsupported for what superstep lacks.

@@ -79,7 +79,9 @@ public:
   [[nodiscard]] bool has_died() const noexcept { return has_died_; }
 
 private:
-  [[nodiscard]] const program_ptr& table() const { return detail::program_of(graphs_.main()); }
+  [[nodiscard]] const detail::program_ptr& table() const {
+    return detail::program_of(graphs_.main());
+  }
 
   [[nodiscard]] static std::string thread_of(const json::object& what) {
     return what.contains("thread") ? text_member(what, "thread") : "t";
@@ -97,12 +99,12 @@ private:
     return all[i].checkpoint->id;
   }
 
-  [[nodiscard]] thread_place place(const json::object& what) const {
+  [[nodiscard]] detail::thread_place place(const json::object& what) const {
     return {thread_of(what), checkpoint_of(what), {}};
   }
 
-  [[nodiscard]] run_input input(const json::object& what) const {
-    auto said = thread_command{};
+  [[nodiscard]] detail::run_input input(const json::object& what) const {
+    auto said = detail::thread_command{};
     said.ignore_unknown_ids = true;
     if (what.contains("resume")) {
       said.resume = what.at("resume");
@@ -125,9 +127,9 @@ private:
     return said;
   }
 
-  [[nodiscard]] run_input plain_input(const json::value& given) const {
+  [[nodiscard]] detail::run_input plain_input(const json::value& given) const {
     if (given.is_null())
-      return run_input::resume();
+      return detail::run_input::resume();
     if (!given.is_object())
       throw_invalid(graph_errc::invalid_update,
                     "Expected an object, got " + to_text(given) + "\nReturn a JSON object");
@@ -171,7 +173,7 @@ private:
   json::object invoke(const json::object& what) {
     // What a caller gets is what a stream of values would have shown last, if anything.
     auto last = json::value{};
-    const auto result = follow(what, stream_mode::values, [&](const run_event& event) {
+    const auto result = follow(what, stream_mode::values, [&](const detail::run_event& event) {
       if (event.changes.empty() || detail::adapter_of(graphs_.main()).is_output(event.changes))
         last = shown(detail::adapter_of(graphs_.main()).read(*event.state));
     });
@@ -182,7 +184,7 @@ private:
 
   /// Runs a call to its end. Where the process dies on the way, the next one goes on.
   template <class See>
-  raw_result follow(const json::object& what, stream_mode modes, See see) {
+  detail::raw_result follow(const json::object& what, stream_mode modes, See see) {
     auto was_told = false;
     try {
       auto run = detail::engine_access::open_stream(engine_, table(), input(what), modes, config_of(what), 64);
@@ -200,8 +202,8 @@ private:
     has_died_ = true;
     auto rest = what;
     rest.erase("checkpoint"); // it has been gone back to: the thread goes on from its newest
-    auto run = detail::engine_access::open_stream(engine_, table(), run_input::resume(), modes,
-                                                  config_of(rest), 64);
+    auto run = detail::engine_access::open_stream(engine_, table(), detail::run_input::resume(),
+                                                  modes, config_of(rest), 64);
     while (const auto event = run.next()) {
       // Whoever goes on is first told where: the process that died has told that, or would not
       // have, because it began with an input.
@@ -221,7 +223,7 @@ private:
     auto events = json::array{};
     auto out = json::object{};
     try {
-      static_cast<void>(follow(what, modes, [&](const run_event& event) {
+      static_cast<void>(follow(what, modes, [&](const detail::run_event& event) {
         events.push_back(describe_event(event, graphs_));
       }));
     } catch (const graph_error& e) {
@@ -255,7 +257,7 @@ private:
   }
 
   void update(const json::object& what) const {
-    auto edit = state_edit{};
+    auto edit = detail::state_edit{};
     const auto node = text_member(what, "as_node");
     if (const auto& values = member(what, "values"); values.is_object())
       edit = detail::edit_for(graphs_.main(), {values.get_object(), node});

@@ -65,8 +65,8 @@ json::value error_or_null(const std::string& text, const std::exception_ptr& cau
   return nullptr;
 }
 
-json::object describe_task_event(const run_event& event, const compiled_json_graph& graph) {
-  if (event.at == run_event::phase::started)
+json::object describe_task_event(const detail::run_event& event, const compiled_json_graph& graph) {
+  if (event.at == detail::run_event::phase::started)
     return {{"event", "start"}, {"name", event.node}, {"input", shown(event.data)}};
   return {{"event", "finish"},
           {"name", event.node},
@@ -132,7 +132,7 @@ json::array describe_questions(const std::vector<interrupt>& questions) {
   return out;
 }
 
-json::object describe_event(const run_event& event, const case_graphs& graphs) {
+json::object describe_event(const detail::run_event& event, const case_graphs& graphs) {
   const auto& graph = graphs.of(event.table.get());
   auto ns = json::array{};
   if (event.path)

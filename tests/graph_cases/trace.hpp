@@ -14,7 +14,7 @@ namespace superstep::graph_cases {
 /// Overwrites and ids that superstep made, as traces write them.
 [[nodiscard]] json::value shown(json::value);
 [[nodiscard]] json::array describe_questions(const std::vector<interrupt>&);
-[[nodiscard]] json::object describe_event(const run_event&, const case_graphs&);
+[[nodiscard]] json::object describe_event(const detail::run_event&, const case_graphs&);
 [[nodiscard]] json::object describe_state(const state_snapshot&, const case_graphs&);
 
 } // namespace superstep::graph_cases

@@ -14,7 +14,8 @@ namespace superstep::test {
 /// One run on the pure step, in path order or (reversed) in the opposite one. Coroutine bodies must
 /// not wait. Throws what a body throws and, for a step that is refused, std::system_error.
 struct pure_run {
-  explicit pure_run(program_ptr t, std::uint32_t recursion_limit = 25) : table{std::move(t)} {
+  explicit pure_run(detail::program_ptr t, std::uint32_t recursion_limit = 25)
+      : table{std::move(t)} {
     auto c = run_config{};
     c.run_id = "run";
     c.recursion_limit = recursion_limit;
@@ -45,7 +46,7 @@ struct pure_run {
     return last;
   }
 
-  program_ptr table;
+  detail::program_ptr table;
   std::shared_ptr<const run_config> config;
   run_state state;
   super_step step;
@@ -82,10 +83,10 @@ private:
     in.steps_left = state.steps_left();
     in.sole_task = step.tasks.size() == 1;
     in.keep_writes = keep_writes;
-    auto out = node_body::outcome{};
+    auto out = detail::node_body::outcome{};
     auto failed = std::exception_ptr{};
     auto nowhere = execution_context{};
-    const auto ended = start_body(in, out, nowhere, failed);
+    const auto ended = detail::start_body(in, out, nowhere, failed);
     if (failed)
       std::rethrow_exception(failed);
     SUPERSTEP_ASSERT(ended);

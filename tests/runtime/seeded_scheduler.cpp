@@ -137,7 +137,7 @@ void seeded_scheduler::start_bodies(dice& random) {
     in.sole_task = step_.tasks.size() == 1;
     in.keep_writes = keep_writes;
     auto nowhere = execution_context{};
-    const auto ended = start_body(in, bodies_[i].outcome, nowhere, bodies_[i].failed);
+    const auto ended = detail::start_body(in, bodies_[i].outcome, nowhere, bodies_[i].failed);
     SUPERSTEP_ASSERT(ended);
   }
 }

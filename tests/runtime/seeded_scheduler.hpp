@@ -32,7 +32,7 @@ private:
 
 /// What a graph is run on, and how its state is written down.
 struct scenario {
-  program_ptr table;
+  detail::program_ptr table;
   std::function<write_list()> input;
   std::function<std::string(const state_block&)> text_of;
   std::uint32_t recursion_limit = 25;
@@ -68,7 +68,7 @@ private:
 
   struct started {
     body_input input;
-    node_body::outcome outcome;
+    detail::node_body::outcome outcome;
     std::exception_ptr failed;
   };
   struct snapshot {

@@ -245,7 +245,7 @@ struct bad_target {
 };
 const auto bad_targets = std::vector<bad_target>{
     {"an unknown node", at("nobody"), "graph 'graph' has no node 'nobody' to go to"},
-    {"a Send to the end", {node<int>{end_node}, 1}, "Cannot send a packet to the END node"},
+    {"a Send to the end", {node<int>{detail::end_node}, 1}, "Cannot send a packet to the END node"},
     {"a worker without an input", at("worker"),
      "node 'worker' takes an input of its own: reach it by a Send with one"},
     {"a worker with an input of another type",

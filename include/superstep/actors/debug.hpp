@@ -11,7 +11,9 @@
 
 namespace superstep {
 
+namespace detail {
 class engine_core;
+} // namespace detail
 
 enum class actor_kind : std::uint8_t { coordinator, node, tool };
 /// What the call of an actor is doing; `idle` when it has none.
@@ -44,7 +46,6 @@ struct actor_info {
 /// Looks into an engine from outside. For tests and for finding out what hangs.
 class engine_debug {
 public:
-  explicit engine_debug(std::shared_ptr<engine_core> core) : core_{std::move(core)} {}
   /// The actors of a run as they are now; empty when it has ended or the engine has shut down.
   /// Blocks for a moment; not for bodies.
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
@@ -52,7 +53,9 @@ public:
   [[nodiscard]] std::size_t live_runs() const;
 
 private:
-  std::shared_ptr<engine_core> core_;
+  friend class engine;
+  explicit engine_debug(std::shared_ptr<detail::engine_core> core) : core_{std::move(core)} {}
+  std::shared_ptr<detail::engine_core> core_;
 };
 
 } // namespace superstep

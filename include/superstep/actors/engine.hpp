@@ -22,6 +22,10 @@
 
 namespace superstep {
 
+namespace detail {
+class engine_core;
+} // namespace detail
+
 /// How an engine uses the machine.
 struct engine_options {
   /// Lanes; each owns its runs and is served by one thread. 0: one per core.
@@ -44,7 +48,6 @@ struct engine_options {
   std::chrono::milliseconds shutdown_grace{5'000};
 };
 
-class engine_core;
 namespace detail {
 struct engine_access;
 } // namespace detail
@@ -173,7 +176,7 @@ public:
   [[nodiscard]] snapshot<State> get_state(const compiled_graph<State>& graph,
                                           const run_config& config, bool with_subgraphs = false) {
     return {detail::adapter_of(graph),
-            superstep::get_state(detail::program_of(graph), place_of(config), with_subgraphs)};
+            detail::get_state(detail::program_of(graph), place_of(config), with_subgraphs)};
   }
 
   /// The checkpoints of a thread, newest first, each as it was before the step that follows it.
@@ -201,7 +204,7 @@ public:
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            Values values, std::string as_node = {}) {
-    return superstep::update_state(
+    return detail::update_state(
         detail::program_of(graph), place_of(config),
         detail::edit_for(graph, state_update<State>{std::move(values), std::move(as_node)}));
   }
@@ -210,8 +213,8 @@ public:
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            state_update<State> change,
                            std::chrono::milliseconds timeout = edit_timeout) {
-    return superstep::update_state(detail::program_of(graph), place_of(config),
-                                   detail::edit_for(graph, std::move(change)), timeout);
+    return detail::update_state(detail::program_of(graph), place_of(config),
+                                detail::edit_for(graph, std::move(change)), timeout);
   }
   /// Writes several updates to a thread. Each inner list is one super-step, whose updates are
   /// applied together, in their order. Where there are several, each names its node.
@@ -220,21 +223,21 @@ public:
   std::string bulk_update_state(const compiled_graph<State>& graph, const run_config& config,
                                 std::vector<std::vector<state_update<State>>> steps,
                                 std::chrono::milliseconds timeout = edit_timeout) {
-    auto edits = std::vector<std::vector<state_edit>>{};
+    auto edits = std::vector<std::vector<detail::state_edit>>{};
     for (auto& step : steps) {
       auto& together = edits.emplace_back();
       for (auto& change : step)
         together.push_back(detail::edit_for(graph, std::move(change)));
     }
-    return superstep::bulk_update_state(detail::program_of(graph), place_of(config),
-                                        std::move(edits), timeout);
+    return detail::bulk_update_state(detail::program_of(graph), place_of(config), std::move(edits),
+                                     timeout);
   }
   /// Copies a checkpoint of a thread, as the start of a branch.
   /// @returns the id of the copy
   template <class State>
   std::string copy_state(const compiled_graph<State>& graph, const run_config& config,
                          std::chrono::milliseconds timeout = edit_timeout) {
-    return superstep::copy_state(detail::program_of(graph), place_of(config), timeout);
+    return detail::copy_state(detail::program_of(graph), place_of(config), timeout);
   }
 
   /// Looks into live runs: their actors, which may be told to exit.
@@ -247,7 +250,9 @@ private:
   struct completion : on_cache_lines {
     std::function<void(run_result<State>)> done;
     [[no_unique_address]] detail::state_adapter<State> adapter;
-    void operator()(raw_result raw) const { done(detail::typed_result(adapter, std::move(raw))); }
+    void operator()(detail::raw_result raw) const {
+      done(detail::typed_result(adapter, std::move(raw)));
+    }
   };
   /// Counts a run of a batch as ended, whatever its callback throws.
   struct batch_end {
@@ -258,20 +263,22 @@ private:
     ~batch_end() { ended(); }
   };
 
-  run_handle start(const program_ptr& program, run_input input, run_config config,
-                   std::function<void(raw_result)> done, stream_mode modes = stream_mode::none,
-                   std::shared_ptr<event_sink> sink = nullptr);
-  raw_result wait_for(const program_ptr& program, run_input input, run_config config);
-  event_stream open_stream(const program_ptr& program, run_input input, stream_mode modes,
-                           run_config config, std::size_t buffer_max);
+  run_handle start(const detail::program_ptr& program, detail::run_input input, run_config config,
+                   std::function<void(detail::raw_result)> done,
+                   stream_mode modes = stream_mode::none,
+                   std::shared_ptr<detail::event_sink> sink = nullptr);
+  detail::raw_result wait_for(const detail::program_ptr& program, detail::run_input input,
+                              run_config config);
+  detail::event_stream open_stream(const detail::program_ptr& program, detail::run_input input,
+                                   stream_mode modes, run_config config, std::size_t buffer_max);
   /// Calls `begin(i, ended)` for each index below `count`, at most `at_once_max` without an end. If
   /// one throws, waits for those before it and throws that.
   static void run_each(std::size_t count, std::size_t at_once_max,
                        const std::function<void(std::size_t, const std::function<void()>&)>& begin);
-  [[nodiscard]] static thread_place place_of(const run_config& config);
+  [[nodiscard]] static detail::thread_place place_of(const run_config& config);
   [[noreturn]] static void throw_run_error(run_error e);
 
-  std::shared_ptr<engine_core> core_;
+  std::shared_ptr<detail::engine_core> core_;
 };
 
 } // namespace superstep

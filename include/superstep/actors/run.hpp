@@ -14,7 +14,9 @@
 
 namespace superstep {
 
+namespace detail {
 class engine_core;
+} // namespace detail
 
 /// A reference to one run of an engine. Cheap to copy. May outlive the run and the engine.
 class run_handle {
@@ -32,7 +34,8 @@ public:
 private:
   friend class engine;
   friend class engine_debug;
-  std::shared_ptr<const std::weak_ptr<engine_core>> core_; // one count per lane, not per engine
+  std::shared_ptr<const std::weak_ptr<detail::engine_core>>
+      core_; // one count per lane, not per engine
   std::uint64_t run_ = 0;
   std::uint32_t lane_ = 0;
 };

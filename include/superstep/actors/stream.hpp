@@ -55,7 +55,7 @@ struct update_event : event_origin {
   json::value update{};
   /// Set if the run stopped: the pending interrupts, none at a breakpoint. `node` is empty then.
   std::optional<std::vector<interrupt>> interrupts{};
-  program_ptr program{}; ///< of the task, for wrote()
+  detail::program_ptr program{}; ///< of the task, for wrote()
   write_list writes{};   ///< what the task wrote, by the numbers of the channels
 
   /// The value that the task wrote to a field, `wrote<&State::field>()`. Null if it did not write
@@ -184,9 +184,6 @@ template <class State>
 template <class State>
 class event_range {
 public:
-  event_range(detail::state_adapter<State> adapter, program_ptr program, event_stream events)
-      : adapter_{std::move(adapter)}, program_{std::move(program)}, events_{std::move(events)} {}
-
   /// The next event; empty when the run has ended. Blocks. Throws the run's graph_error after the
   /// last event.
   [[nodiscard]] std::optional<event<State>> next() { return typed(events_.next()); }
@@ -201,7 +198,7 @@ public:
   [[nodiscard]] const run_handle& handle() const noexcept { return events_.handle(); }
   /// The result of the run. @pre next() returned nothing, or a loop over the range has ended
   [[nodiscard]] run_result<State> result() const {
-    auto raw = raw_result{};
+    auto raw = detail::raw_result{};
     const auto& ended = events_.result();
     raw.state = ended.state;
     raw.error = ended.error;
@@ -235,15 +232,20 @@ public:
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
 private:
-  std::optional<event<State>> typed(std::optional<run_event> raw) {
+  friend class engine;
+  event_range(detail::state_adapter<State> adapter, detail::program_ptr program,
+              detail::event_stream events)
+      : adapter_{std::move(adapter)}, program_{std::move(program)}, events_{std::move(events)} {}
+
+  std::optional<event<State>> typed(std::optional<detail::run_event> raw) {
     if (!raw)
       return std::nullopt;
     return detail::event_from(std::move(*raw), adapter_, program_);
   }
 
   [[no_unique_address]] detail::state_adapter<State> adapter_;
-  program_ptr program_;
-  event_stream events_;
+  detail::program_ptr program_;
+  detail::event_stream events_;
   std::optional<event<State>> at_; // what the iterators point to
 };
 

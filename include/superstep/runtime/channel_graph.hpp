@@ -168,11 +168,11 @@ private:
   }
   void check_own(const detail::channel_layout* graph) const;
   std::string_view keep(const std::string& name);
-  void add_branch(const destination& from, std::unique_ptr<const router> route,
+  void add_branch(const destination& from, std::unique_ptr<const detail::router> route,
                   std::initializer_list<destination> declared);
 
   std::shared_ptr<detail::channel_layout> layout_;
-  program_builder builder_;
+  detail::program_builder builder_;
 };
 
 } // namespace superstep

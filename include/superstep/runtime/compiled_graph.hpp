@@ -24,14 +24,6 @@ class compiled_graph {
 public:
   using state_type = State;
 
-  /// For the builders of graphs. Throws wrong_type if the state of the program is not a State.
-  explicit compiled_graph(program_ptr program, detail::state_adapter<State> adapter = {})
-      : program_{std::move(program)}, adapter_{std::move(adapter)} {
-    const auto& type = typeid(typename detail::state_adapter<State>::block);
-    if (program_->state_type() != type)
-      detail::throw_wrong_type("the state of the graph", &program_->state_type(), type);
-  }
-
   /// The graph as Mermaid text, laid out as LangGraph's.
   [[nodiscard]] std::string mermaid() const { return program_->mermaid(); }
   /// The faults that compile() accepted: nodes that nothing leads to, or that never lead to END.
@@ -42,7 +34,14 @@ public:
 private:
   friend struct detail::graph_access;
 
-  program_ptr program_;
+  explicit compiled_graph(detail::program_ptr program, detail::state_adapter<State> adapter = {})
+      : program_{std::move(program)}, adapter_{std::move(adapter)} {
+    const auto& type = typeid(typename detail::state_adapter<State>::block);
+    if (program_->state_type() != type)
+      detail::throw_wrong_type("the state of the graph", &program_->state_type(), type);
+  }
+
+  detail::program_ptr program_;
   [[no_unique_address]] detail::state_adapter<State> adapter_;
 };
 

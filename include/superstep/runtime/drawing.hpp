@@ -21,12 +21,12 @@ struct draw_options {
 
 /// As Mermaid text, in the reference's layout. Throws graph_error{invalid_graph} when two expanded
 /// subgraphs have one name, which Mermaid cannot show.
-[[nodiscard]] std::string to_mermaid(const program&, draw_options = {});
+[[nodiscard]] std::string to_mermaid(const detail::program&, draw_options = {});
 /// As input for Graphviz's `dot`, expanded subgraphs as clusters.
-[[nodiscard]] std::string to_dot(const program&, draw_options = {});
+[[nodiscard]] std::string to_dot(const detail::program&, draw_options = {});
 /// As {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source", "target", "conditional",
 /// "data"}]}; what does not apply is left out.
-[[nodiscard]] json::object to_graph_json(const program&, draw_options = {});
+[[nodiscard]] json::object to_graph_json(const detail::program&, draw_options = {});
 
 /// Draws a compiled graph as Mermaid text, in LangGraph's layout. Throws
 /// graph_error{invalid_graph} if two expanded subgraphs have one name, which Mermaid cannot show.

@@ -266,7 +266,7 @@ public:
   /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Call it
   /// once: the bodies move into the result.
   [[nodiscard]] compiled_graph<State> compile(compile_options options = {}) {
-    return compiled_graph<State>{builder_.compile(std::move(options))};
+    return detail::graph_access::make<State>(builder_.compile(std::move(options)));
   }
 
 private:
@@ -278,7 +278,7 @@ private:
     });
   }
 
-  program_builder builder_;
+  detail::program_builder builder_;
 };
 
 namespace detail {

@@ -244,7 +244,7 @@ private:
   void add_node(std::string name, detail::json_body_function body, bool gives_commands,
                 json_node_options options);
   void add_handler(std::string name, detail::json_body_function body, bool gives_commands);
-  void add_body(std::string name, std::unique_ptr<node_body> body,
+  void add_body(std::string name, std::unique_ptr<detail::node_body> body,
                 std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);
   void add_branch(std::string from, detail::json_router_function route, json_path_map map);
   void resolve_reads();
@@ -257,7 +257,7 @@ private:
   };
 
   std::shared_ptr<detail::json_layout> layout_;
-  program_builder builder_;
+  detail::program_builder builder_;
   std::vector<fault> faults_;
   std::vector<std::pair<std::string, json_shape>> shapes_;
   bool checks_inputs_ = false;

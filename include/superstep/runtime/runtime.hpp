@@ -17,8 +17,9 @@
 
 namespace superstep {
 
-class call_services;
 namespace detail {
+class call_services;
+struct task_place;
 struct runtime_access;
 } // namespace detail
 template <class State>
@@ -26,13 +27,10 @@ class compiled_graph;
 struct run_error;
 template <class T>
 class task;
-struct task_place;
 
 /// Awaits the answer to one question; see runtime::interrupt().
 class [[nodiscard]] question {
 public:
-  question(call_services* services, json::value asked)
-      : services_{services}, asked_(std::move(asked)) {}
   [[nodiscard]] bool await_ready();
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
@@ -42,7 +40,11 @@ public:
   json::value await_resume() { return std::move(*answer_); }
 
 private:
-  call_services* services_;
+  friend class runtime;
+  question(detail::call_services* services, json::value asked)
+      : services_{services}, asked_(std::move(asked)) {}
+
+  detail::call_services* services_;
   json::value asked_;
   std::optional<json::value> answer_;
 };
@@ -93,7 +95,7 @@ public:
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
 
   /// The task of the thread that the body serves, the same in any process; null without a thread.
-  [[nodiscard]] std::shared_ptr<const task_place> place() const;
+  [[nodiscard]] std::shared_ptr<const detail::task_place> place() const;
 
   /// Interrupts the run until its caller resumes it with a value:
   ///
@@ -145,7 +147,7 @@ private:
   std::uint32_t task_index_;
   std::uint32_t attempt_ = 1;
   std::int64_t steps_left_ = 0;
-  call_services* services_ = nullptr;
+  detail::call_services* services_ = nullptr;
   superstep::store* store_ = nullptr;
   std::stop_token stop_;
   std::function<void(json::value)> emit_;

@@ -35,7 +35,7 @@ struct task_snapshot {
 
 /// A thread as a checkpoint shows it.
 struct state_snapshot {
-  program_ptr table;
+  detail::program_ptr table;
   checkpoint_ptr checkpoint; ///< null: the thread was never used
   state_view state;          ///< the values; null like `checkpoint`
   std::vector<task_snapshot> tasks;
@@ -54,6 +54,11 @@ struct state_snapshot {
     return found;
   }
 };
+
+/// How long an edit waits for a run that has its thread.
+inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
+
+namespace detail {
 
 /// Which thread, and how much of it. Empty ids: the newest checkpoint, the outermost graph.
 struct thread_place {
@@ -86,9 +91,6 @@ struct state_edit {
   std::shared_ptr<const void> for_routers{};
 };
 
-/// How long an edit waits for a run that has its thread.
-inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
-
 /// Writes to a thread as if a node had just run: its edges and branches fire, and what was pending
 /// before is dropped. The id of the new checkpoint, which is saved then: on the disk, where the
 /// checkpointer has one. Runs the node's branches on the caller's thread.
@@ -110,6 +112,8 @@ std::string bulk_update_state(const program_ptr&, const thread_place&,
 /// to begin a branch at. The id of the copy.
 std::string copy_state(const program_ptr&, const thread_place&,
                        std::chrono::milliseconds patience = edit_timeout);
+
+} // namespace detail
 
 /// A thread as a checkpoint shows it; see engine::get_state().
 template <class State>

@@ -81,8 +81,8 @@ struct node {
   node(const std::string&&) = delete; // the name would dangle
 };
 
-inline constexpr auto start = start_node;
-inline constexpr auto end = end_node;
+inline constexpr auto start = detail::start_node;
+inline constexpr auto end = detail::end_node;
 
 /// A node to activate, or a Send, which is a node and an input of its own.
 /// Names are views: of node constants, or of text that outlives the graph's construction.
@@ -107,7 +107,7 @@ public:
     return std::move(*this);
   }
   /// Adds the destination to the output of a node. Throws graph_error{unknown_node}.
-  void add_to(node_output& out, const program& table) && {
+  void add_to(node_output& out, const detail::program& table) && {
     if (!is_send()) {
       table.go_to(out, name_);
       return;

@@ -163,7 +163,7 @@ struct tool_context {
   std::uint32_t task_index = 0; ///< see runtime::task_index()
   std::uint32_t repeat = 0;     ///< how many calls of the same task with the same id are before it
   /// Of the task that makes the call; null when its run is not kept.
-  task_place_ptr place{};
+  detail::task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; a blocking tool may look at it
   std::chrono::milliseconds spent{0}; ///< of the tool's time_limit(), by the check of the arguments
   const superstep::clock* time = &system_clock();

@@ -73,7 +73,7 @@ struct told {
   std::string whole; // messages of tools, in the order of their ids
 };
 
-told read_all(event_stream& events) {
+told read_all(detail::event_stream& events) {
   auto out = told{};
   auto answers =
       std::map<std::string, std::string>{}; // two tasks: whichever ends first tells first

@@ -17,18 +17,18 @@ BOOST_AUTO_TEST_SUITE(chat_view_suite)
 
 namespace {
 
-run_event piece(std::string text) {
+detail::run_event piece(std::string text) {
   auto chunk = message_chunk{};
   chunk.part = ai_message(std::move(text));
-  auto out = run_event{};
+  auto out = detail::run_event{};
   out.mode = stream_mode::messages;
   out.node = "agent";
   out.message = value{std::move(chunk)};
   return out;
 }
 
-run_event wrote(std::string node, message_list messages) {
-  auto out = run_event{};
+detail::run_event wrote(std::string node, message_list messages) {
+  auto out = detail::run_event{};
   out.mode = stream_mode::updates;
   out.node = std::move(node);
   out.writes = detail::input_writes(update{set<&chat_state::messages>(std::move(messages))});

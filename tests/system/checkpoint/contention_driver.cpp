@@ -73,7 +73,7 @@ void check(const std::string& path, const size& how) {
   const auto g = make_graph(path);
   auto total = std::int64_t{0};
   for (auto t = 0; t < how.threads; ++t) {
-    const auto history = ss::state_history(ss::detail::program_of(g), {name_of(t), {}, {}});
+    const auto history = ss::detail::state_history(ss::detail::program_of(g), {name_of(t), {}, {}});
     if (history.empty())
       continue;
     const auto found = ss::detail::adapter_of(g).state(*history.front().state).at("total").to_number<std::int64_t>();

@@ -82,7 +82,7 @@ ss::run_config config_for(const std::string& thread, ss::durability when) {
 void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
             ss::durability when) {
   for (auto tries = 0; tries < 20; ++tries) {
-    const auto at = ss::get_state(ss::detail::program_of(g), {thread, {}, {}});
+    const auto at = ss::detail::get_state(ss::detail::program_of(g), {thread, {}, {}});
     if (at.checkpoint && at.tasks.empty())
       return; // not next.empty(): a task whose writes alone were saved is no longer next
     const auto config = config_for(thread, when);
@@ -99,7 +99,7 @@ void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& 
 /// that has begun already.
 void fork(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
           ss::durability when) {
-  const auto all = ss::state_history(ss::detail::program_of(g), {thread, {}, {}});
+  const auto all = ss::detail::state_history(ss::detail::program_of(g), {thread, {}, {}});
   for (const auto& s : all)
     if (s.checkpoint->source == ss::checkpoint_source::fork)
       return;
@@ -114,7 +114,7 @@ std::string describe(const ss::compiled_json_graph& g) {
   auto out = std::string{};
   for (auto t = 0; t < threads; ++t) {
     const auto thread = "t" + std::to_string(t);
-    for (const auto& s : ss::state_history(ss::detail::program_of(g), {thread, {}, {}})) {
+    for (const auto& s : ss::detail::state_history(ss::detail::program_of(g), {thread, {}, {}})) {
       auto next = json::array{};
       for (const auto& n : s.next)
         next.emplace_back(n);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-namespace superstep {
+namespace superstep::detail {
 
 /// Where the events of a run go. Called by the run's lane and by bodies that emit: thread-safe.
 class event_sink {
@@ -49,4 +49,4 @@ private:
   run_handle run_;
 };
 
-} // namespace superstep
+} // namespace superstep::detail

@@ -33,6 +33,18 @@ enum class stream_mode : std::uint8_t {
   return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(one)) != 0;
 }
 
+/// What counts as cost of a run.
+struct run_stats {
+  std::uint64_t steps = 0;
+  std::uint64_t tasks = 0;
+  /// Per step whose tasks did not all end in place: from the first task's end to the barrier.
+  std::vector<std::uint64_t> barrier_wait_ns;
+};
+
+} // namespace superstep
+
+namespace superstep::detail {
+
 /// One event of a run. Everything of step n comes before everything of step n + 1; within a step
 /// updates come in the order in which the tasks ended, values after them.
 struct run_event {
@@ -60,14 +72,6 @@ struct run_event {
   json::value data; ///< custom; tasks, started: the input; debug: {"event": "step" | …}
 };
 
-/// What counts as cost of a run.
-struct run_stats {
-  std::uint64_t steps = 0;
-  std::uint64_t tasks = 0;
-  /// Per step whose tasks did not all end in place: from the first task's end to the barrier.
-  std::vector<std::uint64_t> barrier_wait_ns;
-};
-
 /// How a run ended, for front ends: the typed ones are in engine.hpp.
 struct raw_result {
   state_ptr state; ///< null when the run never began
@@ -83,4 +87,4 @@ struct raw_result {
   std::shared_ptr<const value> to_parent; ///< of nested runs: see node_output::to_parent
 };
 
-} // namespace superstep
+} // namespace superstep::detail

@@ -285,7 +285,7 @@ public:
     table_.add_edge(std::move(sources), std::move(to));
   }
   [[nodiscard]] graph compile(compile_options options) {
-    return graph{table_.compile(std::move(options))};
+    return graph_access::make<State>(table_.compile(std::move(options)));
   }
 
 private:

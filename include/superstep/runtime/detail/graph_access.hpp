@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <utility>
+
 namespace superstep {
 
 template <class State>
@@ -14,6 +16,12 @@ struct state_adapter;
 
 /// The program and the adapter of a compiled graph, for the library itself and for its tests.
 struct graph_access {
+  /// A graph with this program. Throws wrong_type if the state of the program is not a State.
+  template <class State, class Program>
+  [[nodiscard]] static compiled_graph<State> make(Program program,
+                                                  state_adapter<State> adapter = {}) {
+    return compiled_graph<State>{std::move(program), std::move(adapter)};
+  }
   template <class State>
   [[nodiscard]] static const auto& program(const compiled_graph<State>& graph) noexcept {
     return graph.program_;

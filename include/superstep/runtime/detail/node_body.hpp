@@ -18,7 +18,9 @@
 
 namespace superstep {
 
+namespace detail {
 class program;
+} // namespace detail
 
 /// What one activation gave: nothing of it is visible to anybody before the barrier.
 struct node_output {
@@ -42,6 +44,10 @@ struct node_output {
            adopted_changes.empty() && !for_routers && !to_parent && !has_ended;
   }
 };
+
+} // namespace superstep
+
+namespace superstep::detail {
 
 /// How a run inside a node ended.
 struct nested_outcome {
@@ -75,14 +81,18 @@ protected:
   ~call_services() = default;
 };
 
+} // namespace superstep::detail
+
+namespace superstep {
+
 /// Everything a body reads. The pointed-to things live until the body has ended, also when its
 /// call was given up.
 struct body_input {
-  const program* table = nullptr;
+  const detail::program* table = nullptr;
   const state_block* state = nullptr;
   const value* payload = nullptr; ///< of the Send; null for a node triggered by edges
   const std::shared_ptr<const run_config>* config = nullptr;
-  call_services* services = nullptr;
+  detail::call_services* services = nullptr;
   std::uint32_t node = 0;
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
@@ -99,6 +109,10 @@ struct body_input {
 
   [[nodiscard]] runtime make_runtime() const;
 };
+
+} // namespace superstep
+
+namespace superstep::detail {
 
 /// Throws graph_error{invalid_update}: the input of a Send is not of the type that its node takes.
 [[noreturn]] void throw_wrong_input(const body_input&);
@@ -150,4 +164,4 @@ void run_routers(const body_input&, node_output&);
 [[nodiscard]] bool continue_body(const body_input&, node_body::outcome&,
                                  std::exception_ptr& failed);
 
-} // namespace superstep
+} // namespace superstep::detail

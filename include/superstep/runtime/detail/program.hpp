@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-namespace superstep {
+namespace superstep::detail {
 
 inline constexpr std::string_view start_node = "__start__";
 inline constexpr std::string_view end_node = "__end__";
 
 /// A branch: a router and the targets it declares (label, node), for drawing.
 struct branch_entry {
-  std::unique_ptr<const superstep::router> router;
+  std::unique_ptr<const detail::router> router;
   std::vector<std::pair<std::string, std::string>> declared;
 };
 
@@ -185,4 +185,4 @@ private:
   std::function<state_ptr()> make_state_;
 };
 
-} // namespace superstep
+} // namespace superstep::detail

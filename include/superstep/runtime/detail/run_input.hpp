@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace superstep {
+namespace superstep::detail {
 
 /// What a caller may say to a thread instead of an input (the reference's Command).
 struct thread_command {
@@ -58,4 +58,4 @@ private:
   std::unique_ptr<thread_command> command_;
 };
 
-} // namespace superstep
+} // namespace superstep::detail

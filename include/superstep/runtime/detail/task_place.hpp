@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace superstep {
+namespace superstep::detail {
 
 /// Which task of a kept run a body serves: the same in whatever process the super-step is run
 /// again. Immutable; may outlive the run.
@@ -20,4 +20,4 @@ struct task_place {
 };
 using task_place_ptr = std::shared_ptr<const task_place>;
 
-} // namespace superstep
+} // namespace superstep::detail
