@@ -63,7 +63,7 @@ void lane::set_limits(const run& r, call& c) {
   if (r.step.tasks[c.task_number].node == detail::program::no_node)
     return;
   const auto limit = timeout_of(r, c);
-  if (!limit || (limit->run.count() <= 0 && limit->idle.count() <= 0))
+  if (!limit)
     return;
   c.started = now();
   c.is_timed = true;
@@ -77,10 +77,8 @@ void lane::watch_time(const run& r, call& c) {
     return;
   const auto limit = timeout_of(r, c);
   SUPERSTEP_ASSERT(limit.has_value());
-  auto first = limit->run;
-  if (limit->idle.count() > 0 && (first.count() <= 0 || limit->idle < first))
-    first = limit->idle;
-  set_alarm(c.started + first, c);
+  constexpr auto none = std::chrono::milliseconds::max();
+  set_alarm(c.started + std::min(limit->run.value_or(none), limit->idle.value_or(none)), c);
 }
 
 /// An alarm of a call that is still in flight: it has taken too long, or gets the next alarm.
@@ -93,11 +91,11 @@ void lane::look_at_time(call& c) {
   const auto progressed =
       time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
   auto due = time_point::max();
-  if (limit.run.count() > 0)
-    due = c.started + limit.run;
+  if (limit.run)
+    due = c.started + *limit.run;
   const auto is_over = due <= time;
-  if (limit.idle.count() > 0)
-    due = std::min(due, progressed + limit.idle);
+  if (limit.idle)
+    due = std::min(due, progressed + *limit.idle);
   if (due > time) {
     set_alarm(due, c);
     return;
@@ -109,8 +107,8 @@ void lane::look_at_time(call& c) {
   const auto number = c.task_number;
   auto error = error_of(r, number, graph_errc::node_timeout, nullptr);
   const auto passed = is_over
-                          ? node_timeout_error{kind::run, limit.run, elapsed(c.started), error}
-                          : node_timeout_error{kind::idle, limit.idle, elapsed(progressed), error};
+                          ? node_timeout_error{kind::run, *limit.run, elapsed(c.started), error}
+                          : node_timeout_error{kind::idle, *limit.idle, elapsed(progressed), error};
   error = passed.details();
   error.cause = std::make_exception_ptr(passed);
   const auto config = c.config; // outlives the record for the failure handler
@@ -126,13 +124,13 @@ void lane::look_at_time(call& c) {
 }
 
 void lane::watch_step(run& r) {
-  set_alarm(alarm_kind::step_limit, now() + r.table().options().step_timeout, r);
+  set_alarm(alarm_kind::step_limit, now() + *r.table().options().step_timeout, r);
 }
 
 void lane::step_took_too_long(run& r) {
   auto text = "Timed out: step " + std::to_string(r.state.step()) + " of graph '" +
               r.table().name() + "' took longer than " +
-              std::to_string(r.table().options().step_timeout.count()) + " ms";
+              std::to_string(r.table().options().step_timeout->count()) + " ms";
   end_run(r, make_run_error(graph_errc::step_timeout, std::move(text), r.state.step()));
 }
 

@@ -135,7 +135,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.offloaded = 0;
   r.draining_siblings = false;
   r.detached_tasks = 0;
-  r.detached_tasks_max = config.max_concurrency;
+  r.detached_tasks_max = config.max_concurrency.value_or(0);
   r.drained_for.clear();
   r.stats.steps = 0;
   r.stats.tasks = 0;
@@ -171,7 +171,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     return;
   }
   r.is_fast_path = r.stops.empty() && !r.keeps_writes && below == nullptr && !r.request.sink &&
-                   !r.table().times_nodes() && r.table().options().step_timeout.count() == 0;
+                   !r.table().times_nodes() && !r.table().options().step_timeout;
   if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
     end_run(r, make_run_error(begun.error().code, begun.error().text));
     return;

@@ -196,7 +196,7 @@ bool lane::announce_step(run& r) {
 
 /// A step is about to run. False when the run has ended or pauses.
 bool lane::begin_step(run& r) {
-  if (r.table().options().step_timeout.count() > 0)
+  if (r.table().options().step_timeout)
     watch_step(r);
   if (r.thread)
     take_known(r);

@@ -51,7 +51,7 @@ std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, c
   context.come_from(rt);
   context.node = react::tools_name;
   context.observer = react::observer_of(asked);
-  const auto limit = limiter{rt.config().max_concurrency};
+  const auto limit = limiter{rt.config().max_concurrency.value_or(0)};
   ways.run = [tools, limit, context](const tool_call& call) {
     return run_early(tools->tools_, limit, call, context);
   };

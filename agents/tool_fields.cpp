@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <utility>
@@ -33,7 +34,7 @@ options_variant read_http_get(fields& at, const std::string&) {
   auto out = http_get_options{};
   at.texts("allow_hosts", out.allow_hosts, 1)
       .number("max_bytes", out.max_bytes, 1)
-      .number("timeout_ms", out.timeout_ms, 1);
+      .duration("timeout_ms", out.timeout, 1);
   return out;
 }
 
@@ -124,7 +125,7 @@ options_variant read_command(fields& at, const std::string& folder) {
       .text("description", out.description)
       .texts("argv", out.argv, 1)
       .schema("args_schema", out.args_schema)
-      .number("timeout_ms", out.timeout_ms, 1)
+      .duration("timeout_ms", out.timeout, 1)
       .number("max_output_bytes", out.max_output_bytes, 1)
       .text("cwd", out.cwd);
   read_env(at, out);
@@ -142,7 +143,7 @@ options_variant read_simulated(fields& at, const std::string&) {
   at.required_text("name", out.name)
       .text("description", out.description)
       .schema("args_schema", out.args_schema)
-      .number("delay_ms", out.delay_ms)
+      .duration("delay_ms", out.delay, 0)
       .real("error_rate", out.error_rate, 0, 1)
       .number("seed", out.seed);
   if (at.take("result").IsDefined())
@@ -175,10 +176,13 @@ options_variant read_recall(fields& at, const std::string&) {
 
 options_variant read_agent(fields& at, const std::string& folder) {
   auto out = sub_agent_options{};
+  auto timeout = std::chrono::milliseconds{0};
   at.required_text("name", out.name)
       .text("description", out.description)
       .required_text("file", out.file)
-      .number("timeout_ms", out.timeout_ms);
+      .duration("timeout_ms", timeout, 0);
+  if (timeout.count() > 0)
+    out.timeout = timeout;
   out.file = in_folder(folder, out.file);
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -72,6 +73,12 @@ public:
   fields& number(std::string_view key, std::optional<std::int64_t>& into, std::int64_t min) {
     if (auto n = integer(key, min, std::numeric_limits<std::int64_t>::max()))
       into = *n;
+    return *this;
+  }
+  /// A number of milliseconds, up to 49 days.
+  fields& duration(std::string_view key, std::chrono::milliseconds& into, std::int64_t min) {
+    if (auto n = integer(key, min, bound_of<std::uint32_t>()))
+      into = std::chrono::milliseconds{*n};
     return *this;
   }
   fields& texts(std::string_view key, std::vector<std::string>& into, std::size_t min_size);

@@ -163,9 +163,9 @@ fault invalid(std::string_view node, std::string text) {
   return {graph_errc::invalid_graph, std::string{node}, std::move(text)};
 }
 
-/// A limit of 0 is not set, so a policy of zeros would silently limit nothing.
 bool limits_something(const timeout_policy& p) noexcept {
-  return p.run.count() >= 0 && p.idle.count() >= 0 && p.run.count() + p.idle.count() > 0;
+  const auto is_valid = [](const auto& limit) { return !limit || limit->count() > 0; };
+  return (p.run || p.idle) && is_valid(p.run) && is_valid(p.idle);
 }
 
 } // namespace
@@ -217,6 +217,8 @@ std::vector<fault> detail::program_builder::check(const detail::program& table) 
     if (const auto& limit = table.nodes_[i]->options.timeout; limit && !limits_something(*limit))
       faults.push_back(invalid(name, "node '" + name + "': its timeout must be greater than 0"));
   }
+  if (const auto& limit = table.options().step_timeout; limit && limit->count() <= 0)
+    faults.push_back(invalid({}, "step_timeout must be greater than 0"));
   auto names = std::set<std::string_view>{};
   for (const auto& c : table.channels()) {
     if (!names.insert(c->name()).second)

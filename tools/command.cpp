@@ -95,7 +95,7 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
   [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override {
-    return std::chrono::milliseconds{options_.timeout_ms};
+    return options_.timeout;
   }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
@@ -122,8 +122,8 @@ private:
   }
 
   [[nodiscard]] std::uint32_t left_of(std::chrono::milliseconds spent) const noexcept {
-    const auto left = std::max<std::int64_t>(options_.timeout_ms - spent.count(), 1);
-    return static_cast<std::uint32_t>(left);
+    const auto left = std::max<std::int64_t>(options_.timeout.count() - spent.count(), 1);
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(left, UINT32_MAX));
   }
 
   [[nodiscard]] tool_output failed(const std::string& text) const {
@@ -165,8 +165,8 @@ result<tool_ptr> make_command(std::shared_ptr<io_runtime> io, command_options op
     return refused("name: a tool needs a name");
   if (options.argv.empty() || options.argv.front().empty())
     return refused("argv: name the program to run");
-  if (options.timeout_ms == 0 || options.max_output_bytes == 0)
-    return refused("timeout_ms and max_output_bytes must not be 0");
+  if (options.timeout.count() <= 0 || options.max_output_bytes == 0)
+    return refused("timeout and max_output_bytes must be greater than 0");
   if (options.args_schema.empty())
     options.args_schema = json::object{{"type", "object"}};
   if (const auto schema = argument_schema::compile(options.args_schema); !schema)

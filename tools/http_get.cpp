@@ -49,7 +49,7 @@ struct http_getter {
 
   task<tool_output> operator()(http_get_arguments args) const {
     auto& at = co_await this_context{};
-    const auto deadline = at.where->now() + std::chrono::milliseconds{options.timeout_ms};
+    const auto deadline = at.where->now() + options.timeout;
     auto address = std::move(args.url);
     for (auto hop = std::uint32_t{0}; hop <= options.redirects_max; ++hop) {
       const auto target = parse_url(address);
@@ -59,7 +59,7 @@ struct http_getter {
         co_return failed("'" + target->authority() + "' is not among the hosts that may be asked");
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - at.where->now());
       if (left.count() <= 0)
-        co_return failed("no answer within " + std::to_string(options.timeout_ms) + " ms");
+        co_return failed("no answer within " + std::to_string(options.timeout.count()) + " ms");
       auto request = http_request{};
       request.url = address;
       request.total_timeout_ms = static_cast<std::uint32_t>(left.count());
@@ -85,8 +85,8 @@ result<tool_ptr> make_http_get(std::shared_ptr<const http_client> client,
   auto hosts = detail::host_list::make(options.allow_hosts);
   if (!hosts)
     return error{errc::invalid_argument, "http_get: " + hosts.error().text};
-  if (options.max_bytes == 0 || options.timeout_ms == 0)
-    return error{errc::invalid_argument, "http_get: max_bytes and timeout_ms must not be 0"};
+  if (options.max_bytes == 0 || options.timeout.count() <= 0)
+    return error{errc::invalid_argument, "http_get: max_bytes and timeout must be greater than 0"};
   return make_tool<http_get_arguments>(
       "http_get", "Fetches a web address with GET and answers with the body.",
       http_getter{std::move(client), *std::move(hosts), std::move(options)});

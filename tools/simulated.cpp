@@ -36,8 +36,8 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    if (options_.delay_ms != 0) {
-      auto delay = sleep_for{std::chrono::milliseconds{options_.delay_ms}};
+    if (options_.delay.count() > 0) {
+      auto delay = sleep_for{options_.delay};
       co_await delay;
     }
     auto out = tool_output{};

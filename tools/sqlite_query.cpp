@@ -228,7 +228,7 @@ error ended(const end_of_query& end, const sqlite_query_options& options) {
     return {errc::too_large, "the queries that run now take more than " +
                                  std::to_string(options.memory_bytes_max) + " bytes of memory"};
   return {errc::timed_out,
-          "the query took longer than " + std::to_string(options.timeout_ms) + " ms"};
+          "the query took longer than " + std::to_string(options.timeout.count()) + " ms"};
 }
 
 error too_long(const sqlite_query_options& options) {
@@ -290,7 +290,7 @@ result<std::string> run_query(const sqlite_query_options& options,
   constexpr auto steps_between_looks = 20;
   const auto running = running_query{load};
   auto end = end_of_query{
-      std::chrono::steady_clock::now() + std::chrono::milliseconds{options.timeout_ms}, stop,
+      std::chrono::steady_clock::now() + options.timeout, stop,
       running.memory_max(options.memory_bytes_max)};
   // A connection per call: calls run on any thread and at once, and opening one costs little.
   auto watch = detail::function_watch{&end_of_query::ask, &end};
@@ -310,9 +310,9 @@ result<std::string> run_query(const sqlite_query_options& options,
 } // namespace
 
 result<tool_ptr> make_sqlite_query(sqlite_query_options options) {
-  if (options.max_rows == 0 || options.max_bytes == 0 || options.timeout_ms == 0 ||
+  if (options.max_rows == 0 || options.max_bytes == 0 || options.timeout.count() <= 0 ||
       options.value_bytes_max == 0 || options.memory_bytes_max == 0)
-    return error{errc::invalid_argument, "sqlite_query: max_rows, max_bytes, timeout_ms, "
+    return error{errc::invalid_argument, "sqlite_query: max_rows, max_bytes, timeout, "
                                          "value_bytes_max and memory_bytes_max must not be 0"};
   auto watch = detail::function_watch{};
   if (const auto db = open_database(options.path, options.value_bytes_max, watch); !db)

@@ -120,7 +120,7 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
   auto context = tool_context{};
   context.come_from(rt);
   context.observer = std::move(input.observer);
-  const auto at_once_max = rt.config().max_concurrency;
+  const auto at_once_max = rt.config().max_concurrency.value_or(0);
   auto known = known_answers(self, input.calls, rt);
   if (std::ranges::all_of(input.calls,
                           [&](const auto& call) { return self.runs_bare(call.name); })) {

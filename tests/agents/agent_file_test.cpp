@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(s.recursion_limit == 7U);
   BOOST_REQUIRE(s.tools.size() == 7U);
   BOOST_TEST(std::get<current_time_options>(s.tools[1].options).default_zone == "Europe/Berlin");
-  BOOST_TEST(std::get<http_get_options>(s.tools[2].options).timeout_ms == 20U);
+  BOOST_TEST(std::get<http_get_options>(s.tools[2].options).timeout.count() == 20);
   BOOST_TEST(std::get<sqlite_query_options>(s.tools[3].options).path == "/data/a.db");
   BOOST_TEST(std::get<read_file_options>(s.tools[4].options).root == "/agents/notes");
   BOOST_TEST((s.tools[2].effects == tool_effects::repeatable));
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(an_override_takes_the_place_of_what_the_file_says) {
   BOOST_TEST(std::get<scripted_model_options>(got.spec.model).path == "/agents/other.yaml");
   BOOST_TEST(got.spec.limits.rpm == 60);
   BOOST_TEST(std::holds_alternative<current_time_options>(got.spec.tools[0].options));
-  BOOST_TEST(std::get<simulated_options>(got.spec.tools[6].options).delay_ms == 77U);
+  BOOST_TEST(std::get<simulated_options>(got.spec.tools[6].options).delay.count() == 77);
   BOOST_TEST((got.spec.version == react_version::v2));
 }
 

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(rates_of_0_and_1_are_meant) {
 
 BOOST_AUTO_TEST_CASE(a_delay_is_waited_for_without_a_thread) {
   auto options = named();
-  options.delay_ms = 1;
+  options.delay = std::chrono::milliseconds{1};
   BOOST_TEST(ask(options, "r", "c").content == R"({"a":1})");
 }
 

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_query_without_an_end_is_ended) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto short_time = options();
-  short_time.timeout_ms = 1;
+  short_time.timeout = std::chrono::milliseconds{1};
   const auto out = ask({{"query", endless}}, short_time);
   BOOST_TEST(out.content.find("longer than 1 ms") != std::string::npos);
 
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(memory_bound_counts_all_of_sqlite) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto o = options();
-  o.timeout_ms = 30'000;
+  o.timeout = std::chrono::seconds{30};
   o.memory_bytes_max = 1024 * 1024;
   auto out = std::async(std::launch::async, [&] { return ask({{"query", endless}}, o); });
   auto others = std::vector<void*>{}; // as another query or a checkpoint would take it meanwhile
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_query_is_bounded_in_time_and_memory,
       doubling + " SELECT count(*) FROM t39",
   };
   auto o = options();
-  o.timeout_ms = 300;
+  o.timeout = std::chrono::milliseconds{300};
 #ifdef SUPERSTEP_ASSERTIONS // sanitizers and debug builds take longer between two checks
   constexpr auto seconds_max = 4.0;
 #else

@@ -37,7 +37,7 @@ struct sub_agent_options {
   std::string name;
   std::string description; ///< what the model reads; empty: that it asks that agent
   std::string file;
-  std::int64_t timeout_ms = 0; ///< of one call; 0: none
+  std::optional<std::chrono::milliseconds> timeout{}; ///< of one call; unset: none
 };
 
 /// One tool of an agent file and where it stands there.

@@ -48,10 +48,10 @@ struct retry_policy {
 /// How long one attempt of an activation may take. One that takes longer fails with
 /// node_timeout_error, which is worth a retry by default; what it wrote is dropped. A body that
 /// waits is destroyed; one that runs is asked to stop and runs out unheard. compile() refuses a
-/// policy with a negative limit or without any.
+/// policy without a limit, and limits below 1 ms.
 struct timeout_policy {
-  std::chrono::milliseconds run{0};  ///< from its start; 0: no limit
-  std::chrono::milliseconds idle{0}; ///< without progress; 0: no limit
+  std::optional<std::chrono::milliseconds> run{};  ///< from its start; unset: no limit
+  std::optional<std::chrono::milliseconds> idle{}; ///< without progress; unset: no limit
   /// Progress is what the body emits, what the graphs it runs do, and runtime::heartbeat().
   /// Set: only the last of these.
   bool heartbeats_only = false;
@@ -123,8 +123,8 @@ struct compile_options {
   std::vector<std::uint32_t> output{};
   /// As a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;
-  /// How long a super-step may take; 0: no limit. Its tasks are cancelled, and the run fails.
-  std::chrono::milliseconds step_timeout{0};
+  /// How long a super-step may take; unset: no limit. Its tasks are cancelled, and the run fails.
+  std::optional<std::chrono::milliseconds> step_timeout{};
   /// What a Command or router may name that the graph does not have: an error, or nothing (the
   /// reference).
   bool ignore_unknown_targets = false;

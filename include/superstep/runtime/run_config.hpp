@@ -93,7 +93,7 @@ struct run_config {
   std::string run_id{};
   std::string thread_id{};            ///< the conversation that the run belongs to; empty: none
   std::uint32_t recursion_limit = 25; ///< super-steps before the run fails
-  std::uint32_t max_concurrency = 0;  ///< tasks of the run at once; 0: no limit
+  std::optional<std::uint32_t> max_concurrency{}; ///< tasks of the run at once; unset: no limit
   /// The longest time that the whole run may take, from its start. Not set: no limit.
   std::optional<std::chrono::milliseconds> deadline{};
   std::vector<std::string> tags{};

@@ -57,7 +57,7 @@ struct http_get_options {
   /// (else the port of the scheme alone). Nothing else is, redirects included.
   std::vector<std::string> allow_hosts;
   std::size_t max_bytes = 1024 * 1024; ///< of one answer; a longer one is an error result
-  std::uint32_t timeout_ms = 10'000;   ///< of one call, its redirects included
+  std::chrono::milliseconds timeout{10'000}; ///< of one call, its redirects included
   std::uint32_t redirects_max = 5;
 };
 
@@ -102,7 +102,7 @@ struct simulated_options {
   std::string description = "A simulated tool.";
   json::object args_schema;          ///< empty: takes any arguments
   std::optional<json::value> result; ///< text, or JSON; unset: answers its arguments as JSON
-  std::uint32_t delay_ms = 0;        ///< the call is suspended that long, no thread waits
+  std::chrono::milliseconds delay{0}; ///< the call is suspended that long, no thread waits
   double error_rate = 0;             ///< 0 to 1: how many of the calls fail
   std::uint64_t seed = 0;
 };
@@ -115,7 +115,7 @@ struct sqlite_query_options {
   std::string path;
   std::size_t max_rows = 100;          ///< further rows are left out, which the result says
   std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
-  std::uint32_t timeout_ms = 5'000;    ///< of one query
+  std::chrono::milliseconds timeout{5'000}; ///< of one query
   std::size_t value_bytes_max = 512 * 1024;         ///< of one value or row, also of those in between
   /// The bound on the memory that SQLite takes in this process while queries of the tool run. Queries
   /// that run at the same time share it. What checkpoints take through SQLite meanwhile counts, too.

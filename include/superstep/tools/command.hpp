@@ -6,6 +6,7 @@
 #include <superstep/net/io_runtime.hpp>
 #include <superstep/tools/tool.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,7 +31,7 @@ struct command_options {
   std::string description{};
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< of the arguments the model gives; empty: any
-  std::uint32_t timeout_ms = 60'000;
+  std::chrono::milliseconds timeout{60'000};
   std::size_t max_output_bytes = 1024 * 1024; ///< of standard output; more is an error result
   /// Variables of our environment that it sees, beside PATH, HOME, LANG, LC_*, TZ and TMPDIR.
   std::vector<std::string> env_names{};

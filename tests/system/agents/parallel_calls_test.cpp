@@ -113,7 +113,7 @@ tool_ptr make_slow_tool(body b) {
   case body::coroutine: {
     auto options = simulated_options{};
     options.name = "work";
-    options.delay_ms = 300;
+    options.delay = std::chrono::milliseconds{300};
     return make_simulated(std::move(options)).value();
   }
   case body::blocking:

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+using namespace std::chrono_literals;
 using namespace superstep;
 
 namespace command_test {
@@ -32,7 +33,7 @@ struct programs {
     auto o = command_options{};
     o.name = "c";
     o.argv = std::move(argv);
-    o.timeout_ms = 20'000;
+    o.timeout = 20s;
     return o;
   }
   [[nodiscard]] tool_output run_with(command_options o, json::object args = {}) const {
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_failing_program_is_an_error_with_what_it_said) {
 
 BOOST_AUTO_TEST_CASE(a_program_that_cannot_be_started_is_no_answer) {
   const auto fails = [this](command_options o) {
-    o.timeout_ms = 300;
+    o.timeout = 300ms;
     const auto node = tool_node{{*make_command(io, o)}};
     BOOST_CHECK_THROW(sync_wait(node.run(tool_call{"1", "c", {}}, {})), tool_unavailable);
   };
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_cannot_be_started_is_no_answer) {
 BOOST_AUTO_TEST_CASE(a_shortage_is_no_answer) {
   BOOST_TEST(!run({"true"}).is_error);
   auto o = options({"true"});
-  o.timeout_ms = 100;
+  o.timeout = 100ms;
   const auto node = tool_node{{*make_command(io, o)}, {.errors = tool_errors::all()}};
   auto before = rlimit{};
   ::getrlimit(RLIMIT_NOFILE, &before);
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(too_much_output_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(a_program_that_hangs_is_killed_with_its_children) {
   auto o = options({"sh", "-c", "sleep 30 & sleep 30"});
-  o.timeout_ms = 100;
+  o.timeout = 100ms;
   const auto begin = std::chrono::steady_clock::now();
   const auto out = run_with(o);
   BOOST_TEST(out.is_error);
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
   BOOST_TEST(make_command(io, options({})).error().text ==
              "command: argv: name the program to run");
   o = options({"cat"});
-  o.timeout_ms = 0;
+  o.timeout = 0ms;
   BOOST_TEST(make_command(io, o).has_error());
   o = options({"cat"});
   o.args_schema = json::object{{"type", "no type"}, {"properties", 3}};

@@ -109,7 +109,7 @@ struct web {
     auto options = http_get_options{};
     options.allow_hosts = {server.host()};
     options.max_bytes = 1000;
-    options.timeout_ms = timeout_ms;
+    options.timeout = std::chrono::milliseconds{timeout_ms};
     const auto tool =
         make_http_get(std::make_shared<const http_client>(*std::move(client)), options);
     BOOST_REQUIRE(tool.has_value());
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
   BOOST_TEST(make_http_get(shared, {}).has_error());
   auto options = http_get_options{};
   options.allow_hosts = {"example.org"};
-  options.timeout_ms = 0;
+  options.timeout = std::chrono::milliseconds{0};
   BOOST_TEST(make_http_get(shared, options).has_error());
 }
 
