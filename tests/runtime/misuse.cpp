@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes that the compiler refuses. MISUSE=0 compiles; every other number must not.
+#include <superstep/actors/stream.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/snapshot.hpp>
@@ -141,5 +142,9 @@ void use(ss::graph<chat>& g) {
   const auto child = ss::graph<numbers>{}.compile();
   g.add(agent, child, [](const chat&) { return stranger{}; },
              [](const numbers&) { return ss::update<chat>{}; });
+#elif MISUSE == 26 // a pointer into the state of a temporary
+  static_cast<void>(ss::state_snapshot{}.as<chat>());
+#elif MISUSE == 27 // a pointer into the message of a temporary
+  static_cast<void>(ss::message_event{}.get_if<std::string>());
 #endif
 }

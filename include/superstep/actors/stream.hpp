@@ -80,9 +80,11 @@ struct message_event : event_origin {
 
   /// The object that the body sent, or null if it is of another type. Valid as long as the event.
   template <class T>
-  [[nodiscard]] const T* get_if() const noexcept {
+  [[nodiscard]] const T* get_if() const& noexcept {
     return message.get_if<T>();
   }
+  template <class T>
+  const T* get_if() const&& = delete; // the pointer would dangle
 };
 
 /// stream_mode::custom: what a body sent by runtime::emit().

@@ -27,9 +27,10 @@ public:
   /// The graph as Mermaid text, laid out as LangGraph's.
   [[nodiscard]] std::string mermaid() const { return program_->mermaid(); }
   /// The faults that compile() accepted: nodes that nothing leads to, or that never lead to END.
-  [[nodiscard]] const std::vector<fault>& warnings() const noexcept {
+  [[nodiscard]] const std::vector<fault>& warnings() const& noexcept {
     return program_->warnings();
   }
+  [[nodiscard]] std::vector<fault> warnings() && { return program_->warnings(); }
 
 private:
   friend struct detail::graph_access;

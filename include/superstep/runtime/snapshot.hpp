@@ -44,7 +44,7 @@ struct state_snapshot {
   /// The values as the struct of their graph, for snapshots of nested graphs; null if there are
   /// none. Throws wrong_type if the graph has another state. Valid as long as the snapshot.
   template <class State>
-  [[nodiscard]] const State* as() const {
+  [[nodiscard]] const State* as() const& {
     const auto* found = state_if<State>(state.get());
     if (state && found == nullptr) {
       const auto& held = *state; // clang warns of calls inside typeid
@@ -53,6 +53,8 @@ struct state_snapshot {
     }
     return found;
   }
+  template <class State>
+  const State* as() const&& = delete; // the pointer would dangle
 };
 
 /// How long an edit waits for a run that has its thread.
