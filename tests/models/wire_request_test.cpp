@@ -8,7 +8,6 @@
 #include "models/providers/openai_responses.hpp"
 
 #include <superstep/messages/message_json.hpp>
-#include <superstep/models/chat_model.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
