@@ -209,6 +209,7 @@ public:
     return detail::typed_result(adapter_, std::move(raw));
   }
 
+  /// An input iterator. All iterators of a range share its position.
   class iterator {
   public:
     using iterator_concept = std::input_iterator_tag;

@@ -82,10 +82,12 @@ using value_converter = std::function<std::optional<json::value>(const outdated_
 /// and shared by all checkpoints of that graph. It must not own a checkpointer: a checkpointer owns
 /// checkpoints, which own their layout.
 struct graph_layout {
+  /// A node of the graph.
   struct node {
     std::string name;
     const value_form* input = nullptr; ///< form of a Send's input; null if it cannot be stored
   };
+  /// An edge with several sources.
   struct join {
     std::vector<std::string> sources; ///< nodes that the join waits for
     std::uint32_t target = 0;         ///< index of the node that it triggers

@@ -116,12 +116,14 @@ struct stored_form<message> {
   static void write(std::string& out, const message& from);
   static result<void> read(const json::value& from, message& into);
 };
+/// Stored form of a tool call.
 template <>
 struct stored_form<tool_call> {
   static std::string type() { return "tool call"; }
   static void write(std::string& out, const tool_call& from);
   static result<void> read(const json::value& from, tool_call& into);
 };
+/// Stored form of token counts.
 template <>
 struct stored_form<token_usage> {
   static std::string type() { return "token usage"; }
