@@ -7,22 +7,22 @@
 
 namespace superstep {
 
-/// How an engine uses the machine.
+/// Options of an engine: threads, and the size of its pools.
 struct engine_options {
-  /// Lanes; each owns its runs and is served by one thread. 0: one per core.
+  /// Number of lanes. Each owns its runs and is served by one thread. 0: one per core.
   std::size_t workers = 0;
-  /// Watcher polling interval. A body that still runs after two polls keeps its thread, and the
-  /// lane moves to another.
+  /// Polling interval of the watcher. A body that still runs after two polls keeps its thread, and
+  /// another thread takes over the lane.
   std::chrono::microseconds watcher_tick{500};
-  /// All threads of the engine. At the bound a lane waits for its body.
+  /// The largest number of threads. At the bound a lane waits for its body to return.
   std::size_t threads_max = 256;
-  /// Threads that were not needed for this long end; one spare thread stays.
+  /// Time after which an unused thread ends; one spare thread always remains.
   std::chrono::milliseconds thread_idle_time{5'000};
-  /// Actors are taken from and given back to pools. Off: every run creates its own.
+  /// Whether actors are reused from pools. Otherwise each run creates its own.
   bool pool_actors = true;
-  /// Largest number of idle actors that a lane keeps.
+  /// The largest number of idle actors in a lane's pool.
   std::size_t pooled_actors_max = 65'536;
-  /// Super-steps of one run before the lane serves its other runs.
+  /// Number of super-steps of one run after which the lane serves its other runs.
   std::uint32_t steps_per_turn = 1'024;
   /// The longest time that the destructor waits for blocking bodies. After it their threads are
   /// detached.

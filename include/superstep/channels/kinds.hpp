@@ -17,10 +17,10 @@
 
 namespace superstep {
 
-// The kinds of user channels, over any place that holds their value: a field of a described struct
-// or a slot of a block of slots. `Place` is a small copyable object with
-//   T& of(state_block&), const T& of(const state_block&), using value_type = T
-// and, where a value may be absent, `T` is std::optional<V> (then the kind reads and writes V).
+// The kinds of user channels. Each is a template over the place that holds its value: a field of a
+// described struct, or a slot of a slot_block. `Place` is a small copyable object with
+//     T& of(state_block&), const T& of(const state_block&), using value_type = T
+// If a value may be absent, T is std::optional<V>, and the kind reads and writes V.
 
 namespace detail {
 
@@ -33,12 +33,13 @@ struct holder<std::optional<T>> {
   static bool has(const std::optional<T>& t) noexcept { return t.has_value(); }
 };
 
-/// What all kinds share: the place of the value, and how a checkpoint keeps it. `Written` is what
-/// is written to the channel; a place that may be absent holds std::optional of what is kept.
+/// The base of all kinds: the place of the value, and its checkpoint form. `Written` is the type
+/// that is written to the channel. A place that may be absent holds std::optional of it.
 template <class Place, class Written>
 class placed_channel : public channel {
 public:
-  /// @param is_undone by default: its updates only assign a value that was made before
+  /// @param is_undone by default true if replacing the value cannot throw: updates only assign a
+  /// value that was created before
   placed_channel(std::string name, Place place, bool is_undone = is_put_nothrow)
       : channel{std::move(name), is_undone}, place_{place} {}
 
@@ -104,8 +105,8 @@ protected:
       is_replaced_nothrow && (std::is_nothrow_assignable_v<held_type&, Written> ||
                               std::is_nothrow_constructible_v<held_type, Written>);
 
-  /// An assignment, made so that it cannot throw if that is possible at all: one that throws may
-  /// leave a half of both values.
+  /// Assigns a value, in a way that cannot throw if the type has one. An assignment that throws may
+  /// leave a mixture of both values.
   template <class From>
   static void put(held_type& to, From&& from) {
     if constexpr (!std::is_nothrow_assignable_v<held_type&, From> &&
@@ -122,7 +123,7 @@ protected:
       return w->content.template may_fail_to_give<Written>();
     });
   }
-  /// Whether one of some writes may fail to be taken, or to be put in its place.
+  /// Whether taking the value of a write, or putting it into its place, may throw.
   static bool may_fail_to_put(std::span<write* const> writes) noexcept {
     return !is_put_nothrow || may_fail_to_take(writes);
   }
@@ -150,8 +151,9 @@ private:
 
 } // namespace detail
 
-/// Two writes in one step are refused: without a reducer the node that happened to finish last
-/// would decide, and a step must not depend on timing.
+/// Holds the last value written. Two writes in one step are an error: otherwise the value would
+/// depend on which node finished last, and a step must not depend on timing. `LastValue` in
+/// langgraph/channels/last_value.py.
 template <class Place, class Value>
 class last_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -177,8 +179,9 @@ public:
   }
 };
 
-/// Like last_value, but checkpointers do not store it. Without a guard several writes in one step are
-/// allowed and the last one, in task order, stays.
+/// Holds the last value written, but is not saved in checkpoints. With a guard two writes in one
+/// step are an error; otherwise the last one in task order is kept. `UntrackedValue` in
+/// langgraph/channels/untracked_value.py.
 template <class Place, class Value>
 class untracked_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -194,7 +197,7 @@ public:
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (guard_ && writes.size() > 1)
-      return this->guarded_value_only("UntrackedValue");
+      return this->guarded_value_only("untracked");
     if (writes.empty())
       return changed::no;
     base::put(place_.of(state), writes.back()->content.template take<Value>());
@@ -212,9 +215,10 @@ private:
   bool guard_;
 };
 
-/// Folds all writes of a step, in task order, into its value. Where the place may be absent it
-/// starts so, and the first write ever is kept as it is.
-/// An overwrite replaces the value: writes before it are lost, those after it are skipped.
+/// Folds the writes of a step into its value, in task order. A place that may be absent starts
+/// empty, and the first write becomes its value unchanged. An overwrite replaces the value: earlier
+/// writes of the step are lost, later ones are skipped. `BinaryOperatorAggregate` in
+/// langgraph/channels/binop.py.
 template <class Place, class Value, reducer_for<Value> Fn>
 class binary_operator_aggregate final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -261,10 +265,10 @@ private:
   using base::may_be_absent;
   using typename base::held_type;
 
-  /// Folds the writes in. When it throws, `held` is as it was.
+  /// Folds the writes in. If it throws, `held` is unchanged.
   void fold_all(held_type& held, std::span<write* const> writes, id_source& ids) const {
     if constexpr (may_be_absent) {
-      if (!held) { // the value is made beside its place
+      if (!held) { // build the value first, then move it into place
         auto made = writes.front()->content.template take<Value>();
         fold_in_turn(made, writes.subspan(1), ids);
         base::put(held, std::move(made));
@@ -307,7 +311,8 @@ private:
   Fn fn_;
 };
 
-/// Lives exactly one step. With a guard two writes in one step are refused, else the last one wins.
+/// Holds a value for exactly one step. With a guard two writes in one step are an error; otherwise
+/// the last one in task order is kept. `EphemeralValue` in langgraph/channels/ephemeral_value.py.
 template <class Place, class Value>
 class ephemeral_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -325,7 +330,7 @@ public:
     if (writes.empty())
       return update_empty(state);
     if (guard_ && writes.size() > 1)
-      return this->guarded_value_only("EphemeralValue");
+      return this->guarded_value_only("ephemeral");
     base::put(place_.of(state), writes.back()->content.template take<Value>());
     return changed::yes;
   }
@@ -340,8 +345,8 @@ public:
     return !base::is_replaced_nothrow ||
            !std::is_nothrow_default_constructible_v<typename Place::value_type>;
   }
-  /// A place that cannot be absent counts as empty when it holds what it starts with: otherwise
-  /// every step would be said to have changed it.
+  /// A place that cannot be absent counts as empty if it equals a default value. Otherwise every
+  /// step would report it as changed.
   bool is_available(const state_block& state) const noexcept override {
     using held = typename Place::value_type;
     try {
@@ -362,7 +367,7 @@ private:
 
 namespace detail {
 
-/// What is written to a topic, and the items in it: here a list of them.
+/// Converts a write to a topic into its items: here the write is a list of items.
 template <class Item>
 struct listed_items {
   using written = std::vector<Item>;
@@ -371,8 +376,9 @@ struct listed_items {
 
 } // namespace detail
 
-/// Collects the items written in one step (or, accumulating, in all steps), in task order.
-/// A write is a list of items, or what `Items` makes one.
+/// Collects the items written in one step (or, with `accumulate`, in all steps), in task order. A
+/// write is a list of items, or a value that `Items` converts to one. `Topic` in
+/// langgraph/channels/topic.py.
 template <class Place, class Item, class Items = detail::listed_items<Item>>
 class topic final : public detail::placed_channel<Place, typename Items::written> {
   using base = detail::placed_channel<Place, typename Items::written>;
@@ -389,7 +395,7 @@ public:
                          id_source&) const override {
     auto& items = place_.of(state);
     const auto before = static_cast<std::ptrdiff_t>(items.size());
-    try { // behind the old items, so that these are there when it throws
+    try { // append to the old items, so that these are still there if a move throws
       for (auto* w : writes) {
         for (auto& item : Items{}(w->content.template take<typename Items::written>()))
           items.push_back(std::move(item));

@@ -38,7 +38,7 @@ class sqlite_store final : public store {
 public:
   /// Opens or creates the database.
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
-  ///   has a newer format, or the key does not match
+  /// has a newer format, or the key does not match
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
   ~sqlite_store() override;
 

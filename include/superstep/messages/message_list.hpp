@@ -42,7 +42,9 @@ public:
   /// Returns a message. @pre i < size(). The result is valid while any copy of the list contains
   /// the message.
   [[nodiscard]] const message& operator[](std::size_t i) const { return *items_[i]; }
+  /// Returns the last message. @pre !empty()
   [[nodiscard]] const message& back() const { return *items_.back(); }
+  /// Returns a message with shared ownership. @pre i < size()
   [[nodiscard]] message_ptr at_ptr(std::size_t i) const { return items_[i]; }
 
   /// Calls `f` with the type of every message, in order. Does not touch the messages themselves:
@@ -57,6 +59,7 @@ public:
     }
   }
 
+  /// Appends a message; O(1) amortised.
   void push_back(message m);
   /// @pre m is not null
   void push_back(message_ptr m);

@@ -9,10 +9,10 @@
 
 namespace superstep {
 
-/// The messages that a caller's text is as the input of a graph: one human message. The run verbs
-/// of the engine look for these functions for states with the field `messages`.
+/// Converts a caller's text to the input of a graph with the field `messages`: one human message.
+/// The engine finds these functions by argument-dependent lookup.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, std::string_view text);
-/// The messages that a caller's messages are as the input of a graph.
+/// Converts a message, or several, to the input of a graph with the field `messages`.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message one);
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message_list all);
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>,

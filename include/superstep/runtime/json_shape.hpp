@@ -12,22 +12,24 @@
 
 namespace superstep {
 
-/// What a JSON value should look like, all the way down. Written as JSON:
+/// The expected structure of a JSON value, at all levels. Written as JSON:
 ///
-///     "number"                            any, null, boolean, integer, number, string, list,
-///     object "string?"                           or null; a member: or absent
-///     ["integer"]                         a list of these
+///     "any" "null" "boolean" "integer" "number" "string" "list" "object"
+///     "string?"                           or null; as a member: or absent
+///     ["integer"]                         a list of integers
 ///     {"name": "string", "tags": ["string"], "age": "integer?"}
 ///
 /// Members that the shape does not name are allowed.
 class json_shape {
 public:
-  /// Fails with what is wrong and where: `$.tags[0]: …`. At most depth_max levels deep.
+  /// Parses a shape of at most depth_max levels. The error gives the place and the reason:
+  /// `$.tags[0]: …`.
   [[nodiscard]] static result<json_shape> parse(const json::value& written);
   static constexpr int depth_max = 64;
 
-  /// Where a value is of another shape, and how; nothing: it fits. `path` is what the text begins
-  /// with, e.g. `cart` in `cart.items[2].price should be a number, got "x"`.
+  /// Returns where and how a value differs from the shape, or nothing if it matches.
+  /// @param path the start of the returned text, e.g. `cart` in
+  /// `cart.items[2].price should be a number, got "x"`
   [[nodiscard]] std::optional<std::string> misfit(const json::value&,
                                                   const std::string& path) const;
 
@@ -40,7 +42,7 @@ private:
 
   kind kind_ = kind::any;
   bool may_be_null_ = false;
-  std::vector<json_shape> items_; // of a list: one, or none when anything may be in it
+  std::vector<json_shape> items_; // of a list: one, or none if its items may have any shape
   std::vector<std::pair<std::string, json_shape>> members_;
 };
 

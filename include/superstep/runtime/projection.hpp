@@ -15,7 +15,7 @@ namespace detail {
 
 constexpr auto no_field = ~std::uint32_t{0};
 
-/// The position in State of the field that a part's field D stands for: same name, same type.
+/// Returns the position in State of the field with the name and type of D, or no_field.
 template <class State, class D>
 consteval std::uint32_t place_in() {
   auto index = std::uint32_t{0};
@@ -44,12 +44,12 @@ consteval bool is_projection_of() {
 
 } // namespace detail
 
-/// A schema of a graph's input or output: a described struct, each field of which is a field of the
-/// state by name and type. A field of the state that neither has is private to the nodes.
+/// A schema of a graph's input or output: a described struct whose fields are fields of the state,
+/// by name and type. Fields of the state that are in neither schema are private to the nodes.
 template <class Projection, class State>
 concept projection_of = detail::is_projection_of<Projection, State>();
 
-/// What a part's fields are in a state.
+/// Returns the fields of a state that a projection has.
 ///
 ///     auto answer = project<reply>(engine.invoke(graph, question{"…"}));
 template <class Projection, class State>

@@ -9,30 +9,31 @@
 
 namespace superstep {
 
-/// When an activation that failed is tried again. Each attempt starts from the same state and with
-/// no writes; nothing of a failed one is kept.
+/// A policy for retrying failed activations (`RetryPolicy` in langgraph/types.py). Each attempt
+/// starts from the same state and without writes; the output of a failed attempt is discarded.
 struct retry_policy {
-  std::uint32_t max_attempts = 3; ///< the first one included
+  std::uint32_t max_attempts = 3; ///< including the first one
   std::chrono::milliseconds initial_interval{500};
-  double backoff_factor = 2.0; ///< each wait is so many times the one before
+  double backoff_factor = 2.0; ///< factor from each wait to the next
   std::chrono::milliseconds max_interval{128'000};
-  bool jitter = true; ///< adds up to a second, so that many runs do not come back at once
-  /// Whether this failure is worth another attempt; empty: is_worth_a_retry().
+  bool jitter = true; ///< adds up to a second, so that many runs do not retry at once
+  /// Whether a failure is retried; empty: is_worth_a_retry().
   std::function<bool(const std::exception_ptr&)> retry_on;
 };
 
-/// The default of the reference in the terms of this language: everything but what the same input
-/// must give again: std::logic_error (invalid_argument, out_of_range, …), bad_cast, graph_error,
-/// and errors of the operating system other than those of a connection.
+/// Whether a failure is retried by default. The C++ equivalent of LangGraph's default_retry_on
+/// (langgraph/_internal/_retry.py): retries everything except failures that the same input would
+/// repeat. Those are std::logic_error (invalid_argument, out_of_range, …), bad_cast, graph_error,
+/// and system errors other than those of a connection.
 [[nodiscard]] bool is_worth_a_retry(const std::exception_ptr&);
 
-/// How long to wait before the attempt that follows `attempt`. With jitter a random number decides
-/// how much of a second is added.
+/// Returns the wait before the attempt that follows `attempt`. With jitter, `random` determines how
+/// much of a second is added.
 [[nodiscard]] std::chrono::milliseconds wait_after(const retry_policy&, std::uint32_t attempt,
                                                    std::uint64_t random);
 
-/// The policy that decides about a failure: the first whose predicate holds. Null: none does, or no
-/// attempt is left; attempts count across policies.
+/// Returns the policy for a failure: the first whose predicate matches. Null if none matches, or if
+/// no attempt is left. Attempts count across policies.
 [[nodiscard]] const retry_policy* find_policy(const std::vector<retry_policy>&,
                                               const std::exception_ptr&, std::uint32_t attempt);
 

@@ -11,10 +11,11 @@
 
 namespace superstep {
 
-/// The caller's context of a run: one object of any type, shared read-only by all nodes.
+/// The context that a caller passes to a run: one object of any type, shared read-only by all
+/// nodes.
 ///
 /// It is read as the type that the shared_ptr had when it was stored, without const. A base class
-/// of that type is another type.
+/// of that type does not match.
 class run_context {
 public:
   run_context() noexcept = default;
@@ -26,7 +27,7 @@ public:
         type_{object_ != nullptr ? &typeid(std::remove_cv_t<T>) : nullptr} {}
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  /// Whether there is an object of this type.
+  /// Whether the context is an object of this type.
   template <class T>
   [[nodiscard]] bool holds() const noexcept {
     return type_ != nullptr && *type_ == typeid(T);

@@ -12,7 +12,8 @@
 
 namespace superstep {
 
-/// A thread as a checkpoint shows it; see engine::get_state().
+/// The state of a thread at a checkpoint; see engine::get_state(). The counterpart of
+/// `StateSnapshot` in langgraph/types.py.
 template <class State>
 struct snapshot : state_snapshot {
   snapshot() = default;
@@ -45,7 +46,8 @@ concept edit_of = std::convertible_to<Values, typename detail::state_adapter<Sta
 
 namespace detail {
 
-/// The erased form of an update. Throws graph_error.
+/// Returns the erased form of an update. Throws graph_error if it names an unknown node, or a
+/// channel of another graph.
 template <class State>
 [[nodiscard]] state_edit edit_for(const compiled_graph<State>& graph, state_update<State> change) {
   auto out = state_edit{};

@@ -17,29 +17,29 @@
 
 namespace superstep {
 
-/// One field and the value a node writes to it.
+/// A field of the state and the value that is written to it.
 template <auto Member>
 struct assignment {
   typename detail::field<Member>::type value;
   bool overwrite = false;
 };
 
-/// `set<&chat::calls>(1)`: writes a field. With a reducer the value is folded in. A number that the
-/// field may not be able to hold does not compile: cast it.
+/// Returns a write to a field: `set<&chat::calls>(1)`. If the field has a reducer, the value is
+/// folded in. A number of a type that the field may not be able to hold does not compile: cast it.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 set(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), false};
 }
 
-/// Replaces the value of a field that has a reducer, instead of folding into it.
+/// Returns a write that replaces the value of a field with a reducer instead of folding into it.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 overwrite(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), true};
 }
 
-/// What a node changes: some fields of the state. Empty: nothing.
+/// An update of some fields of the state. An empty one changes nothing.
 template <class State>
 class update {
 public:
@@ -57,6 +57,7 @@ public:
     return *this;
   }
 
+  /// The writes of the update, in the order in which they were added.
   [[nodiscard]] auto& writes() noexcept { return writes_; }
 
 private:
@@ -65,8 +66,8 @@ private:
 template <auto M, auto... Ms>
 update(assignment<M>, assignment<Ms>...) -> update<typename detail::field<M>::state>;
 
-/// The value that the last of these writes to a field has; null if none writes the field. For the
-/// result of a task (task_snapshot::result). @pre the writes are of a graph over the field's struct
+/// Returns the value of the last of these writes to a field; null if none writes it. For the result
+/// of a task (task_snapshot::result). @pre the writes are of a graph over the field's struct
 template <auto Member>
 [[nodiscard]] const typename detail::field<Member>::type*
 written(std::span<const write> writes) noexcept {
@@ -79,11 +80,11 @@ written(std::span<const write> writes) noexcept {
              : last->content.template get_if<typename detail::field<Member>::type>();
 }
 
-/// An update and where to go next.
+/// An update and the next destinations (`Command` in langgraph/types.py).
 ///
-/// As the result of a node: the node's own edges fire as well, and `resume` is not set. As the
-/// input of a run: what is written to the thread before it continues, as LangGraph's Command.
-/// graph_errc::unknown_node if the graph does not have a destination.
+/// As the result of a node: the node's own edges fire as well, and `resume` must not be set. As the
+/// input of a run: the update is written to the thread before it continues. A destination that the
+/// graph does not have is graph_errc::unknown_node.
 template <class State>
 struct command {
   superstep::update<State> update{};
@@ -91,18 +92,19 @@ struct command {
   optional_box<superstep::resume> resume{};
 };
 
-/// An update of the parent graph's state and where that goes on: ends the graph whose node returns
-/// it, at once, and becomes the result of the node which that graph is in its parent.
+/// A command to the parent graph: an update of the parent's state and its next destinations. The
+/// graph whose node returns it ends at once. The command becomes the result of the node that this
+/// graph is in its parent.
 template <class Parent>
 struct parent_command {
   superstep::update<Parent> update{};
   destinations go_to{};
 };
 
-/// A command to the parent graph by the names of its fields and nodes, from a node that does not know
-/// the parent's state, such as a node of tools.
+/// A command to the parent graph that names fields and nodes as text. For nodes that do not know
+/// the type of the parent's state, such as a node of tools.
 struct named_command {
-  /// Writes the field of this name: with a value of the field's own type, or with a json::value in
+  /// A write to the field of this name. The value has the field's own type, or is a json::value in
   /// the form that checkpoints have.
   struct field_write {
     std::string field;
@@ -112,7 +114,7 @@ struct named_command {
   std::vector<std::string> go_to{};
 };
 
-/// How one field combines the writes of a step; see channels/rules.hpp.
+/// Declares how a field combines the writes of a step; see channels/rules.hpp.
 template <auto Member, class Rule>
 struct by {};
 /// The rules of a state, as its member type `reducers`. Fields without a rule keep the last value.

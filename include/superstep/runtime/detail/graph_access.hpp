@@ -8,11 +8,12 @@ class compiled_graph;
 
 namespace detail {
 
-/// Reads and writes the values of a state; defined for each kind of state that graphs have.
+/// Converts between a state's channels and the types that callers use; specialised for each kind of
+/// state.
 template <class State>
 struct state_adapter;
 
-/// The program and the adapter of a compiled graph, for the library itself and for its tests.
+/// Gives the library and its tests access to the program and the adapter of a compiled graph.
 struct graph_access {
   template <class State>
   [[nodiscard]] static const auto& program(const compiled_graph<State>& graph) noexcept {
