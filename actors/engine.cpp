@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The public engine: turns inputs and callbacks into run requests for the engine_core, and waits
+// for results. Everything that runs is in lanes; see lane.hpp.
 #include "engine_core.hpp"
 #include "event_queue.hpp"
 #include "printing_sink.hpp"
@@ -23,7 +25,7 @@ engine::~engine() {
 
 void detail::note_copy_failure(raw_result& raw) {
   if (!raw.error)
-    raw.error = error_of_user_code("the copy of the final state", std::current_exception(), 0);
+    raw.error = error_of_user_code("copying the final state", std::current_exception(), 0);
 }
 
 void engine::throw_run_error(run_error e) {
@@ -31,11 +33,13 @@ void engine::throw_run_error(run_error e) {
     throw graph_error{std::move(e)};
   try {
     std::rethrow_exception(e.cause);
-  } catch (...) { // nests the body's own exception
+  } catch (...) { // nest the exception of the body
     std::throw_with_nested(graph_error{std::move(e)});
   }
 }
 
+/// Submits a run. The configuration and the request are allocated on cache lines of their own,
+/// because several threads use and free them.
 run_handle engine::start(const program_ptr& table, run_input input, run_config config,
                          std::function<void(raw_result)> done, stream_mode modes,
                          std::shared_ptr<event_sink> sink) {
@@ -52,16 +56,18 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
+  // The printing sink needs its own modes and forwards only those that the reader asked for.
   if (table->options().debug) {
     request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
     request.modes = modes | printing_sink::modes;
   }
-  // The queue of event_stream throws nothing; everything else that takes events is guarded.
+  // The queue of event_stream does not throw. All other sinks are guarded.
   if (request.sink && std::dynamic_pointer_cast<event_stream::queue>(request.sink) == nullptr) {
     request.guard = std::make_shared<guarded_sink>(std::move(request.sink));
     request.sink = request.guard;
   }
-  const auto events = request.sink; // the run may have ended before it is told who waits for room
+  // the request, and the sink in it, may be gone before on_room() is set
+  const auto events = request.sink;
   const auto t = core_->submit(target, std::move(request));
   if (events) {
     events->on_room([core = std::weak_ptr<engine_core>{core_}, t] {
@@ -76,6 +82,8 @@ run_handle engine::start(const program_ptr& table, run_input input, run_config c
   return handle;
 }
 
+/// Blocks until the run has ended. The promise may be on the stack, because the callback is called
+/// exactly once.
 raw_result engine::wait_for(const program_ptr& table, run_input input, run_config config) {
   auto ended = std::promise<raw_result>{};
   auto result = ended.get_future();
@@ -102,7 +110,7 @@ void engine::run_each(
   const auto ended = std::function<void()>{[&] {
     const auto lock = std::scoped_lock{mutex};
     --running;
-    changed.notify_one(); // under the lock: the waiting caller owns the condition
+    changed.notify_one(); // under the lock, because the waiting caller owns the condition variable
   }};
   const auto wait_below = [&](std::size_t max) {
     auto lock = std::unique_lock{mutex};
@@ -116,7 +124,7 @@ void engine::run_each(
     }
     try {
       begin(i, ended);
-    } catch (...) { // the runs before it still use what is on this stack
+    } catch (...) { // earlier runs still use objects on this stack
       ended();
       static_cast<void>(wait_below(1));
       throw;
