@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Look-up of nodes and of the targets that bodies and routers name. program_builder.cpp creates
+// programs.
 #include <superstep/runtime/program.hpp>
 
 #include <algorithm>
@@ -13,6 +15,7 @@ std::uint32_t program::find(std::string_view name) const noexcept {
   return static_cast<std::uint32_t>(found - nodes_.begin());
 }
 
+/// Returns no_node for an unknown name only if unknown targets are ignored; throws otherwise.
 std::uint32_t program::target(std::string_view name) const {
   const auto found = find(name);
   if (found == no_node && !options_.ignore_unknown_targets)
@@ -36,7 +39,7 @@ void program::go_to(node_output& out, std::string_view name) const {
   if (nodes_[to]->takes_payload)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                                 "node '" + nodes_[to]->name +
-                                    "' takes an input of its own: reach it by a Send with one",
+                                    "' is activated by Sends only: send it an input",
                                 {},
                                 0,
                                 {},
@@ -48,13 +51,13 @@ void program::go_to(node_output& out, std::string_view name) const {
 void program::send_to(node_output& out, std::string_view name, value input) const {
   if (name == end_node)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                                "Cannot send a packet to the END node",
+                                "a Send cannot go to END",
                                 {},
                                 0,
                                 {},
                                 1,
                                 {}}};
-  // Sends come in runs to one node: look the name up once.
+  // Consecutive Sends usually go to one node: look its name up once.
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);
   if (to != no_node)
