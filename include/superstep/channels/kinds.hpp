@@ -24,6 +24,7 @@ namespace superstep {
 
 namespace detail {
 
+/// Whether a place holds a value: always, unless it is a std::optional.
 template <class T>
 struct holder {
   static bool has(const T&) noexcept { return true; }
@@ -138,6 +139,7 @@ protected:
   Place place_;
 
 private:
+  /// A copy of the value, made before an update.
   class old_value final : public channel::kept_value {
   public:
     old_value(Place place, const state_block& state) : place_{place}, old_(place.of(state)) {}

@@ -38,6 +38,7 @@ struct shared_box {
   T object;
 };
 
+/// The operations on an object that is stored in the value.
 template <class T>
 struct inline_ops {
   static void destroy(void* at) noexcept { static_cast<T*>(at)->~T(); }
@@ -48,6 +49,7 @@ struct inline_ops {
   }
 };
 
+/// The operations on an object in a shared_box.
 template <class T>
 struct boxed_ops {
   using box = shared_box<T>;

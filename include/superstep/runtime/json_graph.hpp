@@ -238,6 +238,7 @@ private:
   void resolve_reads();
   void resolve_shapes();
 
+  /// The channels that a node reads, by name until compile() resolves them.
   struct node_reads {
     std::string node;
     std::vector<std::string> names;

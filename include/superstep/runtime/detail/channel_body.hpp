@@ -154,6 +154,7 @@ private:
   const channel_layout* layout_;
 };
 
+/// A branch of a channel_graph. Its function receives the values of the channels that it reads.
 template <class F, class... Handles>
 class channel_router final : public router {
 public:

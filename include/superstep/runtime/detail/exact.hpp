@@ -11,6 +11,8 @@
 // field, or a size_t variable for it, would silently lose a part of the number.
 namespace superstep::detail {
 
+/// The arithmetic type in T: T itself, or the value type of a std::optional of a number; void for
+/// other types.
 template <class T>
 struct number_in {
   using type = void;

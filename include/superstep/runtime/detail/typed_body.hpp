@@ -132,6 +132,7 @@ const In& checked_input_of(const body_input& given) {
   return *state;
 }
 
+/// The body of a node of a graph<State> that is a function taking an In.
 template <class State, class In, class F>
 class body_of final : public node_body {
 public:
@@ -176,6 +177,7 @@ void add_route(R chosen, const body_input& given, node_output& out) {
   }
 }
 
+/// A branch of a graph<State> whose function returns destinations.
 template <class State, class F>
 class router_of final : public router {
 public:
