@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The record of one call: runs its body or resumes its coroutine, and implements the services that
+// bodies use (interrupts, stop tokens, streams, nested runs). Bodies call these on any thread, so
+// they touch only the record and post the rest to the lane. lane_calls.cpp owns the records.
 #include "call.hpp"
 
 #include "lane.hpp"
@@ -8,7 +11,7 @@ namespace superstep {
 
 void call::advance(std::coroutine_handle<> frame) noexcept {
   if (forked) {
-    // Catches everything itself (run_one in await.hpp): only its end is of interest.
+    // It catches all exceptions itself (run_one in await.hpp), so only its end matters here.
     (frame ? frame : forked.handle()).resume();
     ended = forked.done() || gave_up;
     return;
@@ -19,7 +22,7 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
     frame.resume();
     ended = detail::continue_body(input, out, failed);
   }
-  if (gave_up && !ended) { // no exception goes through its frames: they are destroyed as they stand
+  if (gave_up && !ended) { // no exception unwinds its frames; they are destroyed as they are
     out.rest = {};
     ended = true;
   }
@@ -45,7 +48,7 @@ std::optional<json::value> conversation::ask(const json::value& question) {
 
 conversation& call::conversing() {
   const auto lock = std::scoped_lock{stop_mutex_};
-  if (!talk) { // of a run that is not kept: nobody will ever answer
+  if (!talk) { // a run without a checkpointer, which cannot be resumed
     talk = std::make_shared<conversation>();
     talk->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
                        input.table->node(input.node).name + '#' + std::to_string(input.task_index);
@@ -66,7 +69,7 @@ void call::pass_on(std::vector<interrupt> questions) {
 }
 
 detail::task_place_ptr call::place() {
-  const auto lock = std::scoped_lock{stop_mutex_}; // a tool of this body may just begin to ask
+  const auto lock = std::scoped_lock{stop_mutex_}; // a tool of this body may be in its first ask()
   return talk && talk->place.journal ? detail::task_place_ptr{talk, &talk->place} : nullptr;
 }
 
@@ -100,13 +103,14 @@ void call::request_stop() {
     stop_requested_ = true;
     stopper = stopper_;
   }
-  if (stopper) // runs the callbacks of whoever listens: not under the lock
+  if (stopper) // runs the token's callbacks, so not under the lock
     stopper->request_stop();
 }
 
 namespace {
 
-/// Sends events that say whose they are; may outlive the call.
+/// Returns a function that sends events with the call's node, step and path. It may outlive the
+/// call.
 auto speaker(const call& c, stream_mode mode) {
   return [mode, sink = c.sink, below = c.below, node = c.input.table->node(c.input.node).name,
           step = c.input.step, index = c.input.task_index](detail::run_event&& event) {

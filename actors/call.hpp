@@ -23,54 +23,54 @@ namespace superstep {
 struct run;
 struct nested_in;
 
-/// What one task has asked and been told; kept over its attempts.
+/// The interrupts and resume values of one task. Kept across its attempts.
 struct conversation {
   detail::task_place place;
   std::shared_ptr<given_answers> given;
-  std::mutex mutex; ///< forked calls of one task may ask at once
+  std::mutex mutex; ///< forked calls of one task may call ask() at the same time
   std::vector<json::value> answers;
-  std::size_t next = 0; ///< the answer for the next question
+  std::size_t next = 0; ///< index of the resume value for the next interrupt
   std::vector<interrupt> interrupts;
   bool was_answered = false;
-  bool stopped = false; ///< for the questions in `interrupts`, or for a breakpoint below
+  bool stopped = false; ///< by the interrupts in `interrupts`, or by a breakpoint in a nested graph
 
   [[nodiscard]] std::optional<json::value> ask(const json::value& question);
 };
 
-/// One body on its way: an activation of a node, a Send, or a call forked by another body.
+/// The record of one call of a body: an activation of a node, a Send, or a call forked by another
+/// body.
 ///
-/// A lane has one call record for bodies that it runs in place. When a body turns out to wait or to
-/// block, the record goes with it (it is detached) and the lane takes another. Everything that
-/// a body may still touch after its call was given up hangs on the record: state, input, config,
-/// table.
+/// A lane has one record for bodies that it runs in place. If a body suspends or blocks, the record
+/// stays with it (the call is detached), and the lane takes another. The record holds everything
+/// that a body may still use after its call was abandoned: state, input, configuration, program.
 ///
 /// @par Threads
-/// While a body runs, its thread alone touches the group "the body's" below; everything else is the
-/// lane's. Records are never freed before their lane, so a stale pointer with a stale generation
-/// can be told apart.
+/// While a body runs, only its thread uses the members in the group "Used by the body". All others
+/// belong to the lane. Records are not freed before their lane, so a stale pointer is recognised by
+/// its generation.
 struct alignas(64) call final : lane_message, detail::call_services {
   explicit call(superstep::lane& l) : owner_lane{l} { at.owner = this; }
 
-  // The body's, while it runs.
+  // Used by the body while it runs.
   body_input input;
   detail::node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false;      ///< the body has ended; otherwise it waits
-  bool was_short = false;  ///< it was a job, and not worth a thread
-  bool gave_up = false;    ///< it will not go on: it has asked and got no answer
-  bool has_observers = false; ///< has a sink, a conversation or a run above it
-  bool has_nested = false; ///< it has asked for a run below it
-  bool is_timed = false;   ///< it has a time limit; set before the body starts, like the next
+  bool ended = false;      ///< the body has ended; if false it is suspended
+  bool was_short = false;  ///< it ran as a job, but was too short to be worth a thread
+  bool gave_up = false;    ///< it will not be resumed: its interrupt has no resume value
+  bool has_observers = false; ///< has a sink, a conversation or a parent run
+  bool has_nested = false; ///< it has started a nested run
+  bool is_timed = false;   ///< it has a timeout; set before the body starts, like the next
   bool heartbeats_only = false;
-  bool streams_messages = false; ///< `sink` wants them
-  bool streams_custom = false;   ///< `sink` wants what the body emits
-  std::uint32_t nested = 0;      ///< runs started below it
+  bool streams_messages = false; ///< `sink` receives its messages
+  bool streams_custom = false;   ///< `sink` receives its custom events
+  std::uint32_t nested = 0;      ///< number of nested runs started so far
   std::shared_ptr<conversation> talk;
-  task<void> forked; ///< set: a forked call; `out` is unused
+  task<void> forked; ///< set for a forked call, which does not use `out`
 
-  // The lane's.
+  // Used by the lane.
   execution_context at;
-  run* owner = nullptr; ///< null: free, or given up
+  run* owner = nullptr; ///< null: the record is free, or the call was abandoned
   call* parent = nullptr;
   call* first_fork = nullptr; ///< calls that its body has forked and that have not ended
   call* next_fork = nullptr;
@@ -80,27 +80,28 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::uint32_t generation = 0;
   std::uint32_t parent_generation = 0;
   std::uint32_t task_number = 0;
-  std::uint32_t open_index = 0; ///< place in run::open
+  std::uint32_t open_index = 0; ///< index in run::open
   call_state state = call_state::idle;
-  bool begun = false;      ///< the body was started; a queued one was not
-  bool is_offloaded = false; ///< its body is on, or queued for, a thread that is not the lane's
-  wait_ptr stashed;        ///< ended while the body was still on its way to suspend
-  bool is_detached = false; ///< counted in run::detached_calls and listed in run::open
+  bool begun = false;      ///< the body was started; false for a queued one
+  /// its body runs on, or is queued for, a thread that does not serve the lane
+  bool is_offloaded = false;
+  wait_ptr stashed;        ///< a wait that ended before the body had suspended
+  bool is_detached = false; ///< detached: counted in run::detached_calls and listed in run::open
 
-  // What keeps the body's world alive when the run goes on without it.
+  // Keeps the body's arguments alive if the run continues without it.
   std::shared_ptr<const run_config> config;
   detail::program_ptr table;
   state_view state_hold;
   std::shared_ptr<std::vector<send>> inputs_hold;
   std::shared_ptr<detail::event_sink> sink;
   std::shared_ptr<const nested_in> below;
-  std::shared_ptr<const run_error> failure; ///< of an error handler
+  std::shared_ptr<const run_error> failure; ///< for error handlers
 
-  std::chrono::steady_clock::time_point started; ///< of a call with a time-out
-  /// Nanoseconds of the same clock; written by the body's threads.
+  std::chrono::steady_clock::time_point started; ///< for a call with a timeout
+  /// Nanoseconds of the same clock. Written by threads that run the body.
   std::atomic<std::int64_t> progressed{0};
 
-  /// Of a queued call: who gets it first, the thread that runs it or the lane that drops it.
+  /// For a queued call: set by the first of the thread that runs it and the lane that drops it.
   std::atomic<bool> claimed{false};
   [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
 
@@ -108,13 +109,14 @@ struct alignas(64) call final : lane_message, detail::call_services {
 
   /// Starts the body or resumes its coroutine. The only function that runs user code of nodes.
   void advance(std::coroutine_handle<> frame) noexcept;
-  /// A thread that is not (or no longer) its lane's has run the body: tells the lane.
+  /// Returns the record to the lane. Called by a thread that has run the body but does not serve
+  /// the lane, or no longer does.
   void return_to_lane() noexcept;
   void arrive(superstep::lane&) override;
-  /// The lane destroys what the body has left (lane::let_go()).
+  /// No effect: the lane destroys the body (lane::let_go()).
   void refuse(superstep::lane&) noexcept override {}
 
-  // What bodies ask for.
+  // Services for bodies; see call_services.
   std::stop_token stop_token() override;
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
@@ -124,19 +126,19 @@ struct alignas(64) call final : lane_message, detail::call_services {
   [[nodiscard]] detail::task_place_ptr place() override;
   void start_nested(detail::program_ptr table, write_list input,
                     completer<detail::nested_outcome> done) override;
-  /// The lane asks a body that it cannot end to stop.
+  /// Asks a running body, which the lane cannot end, to stop.
   void request_stop();
 
 private:
   [[nodiscard]] conversation& conversing();
 
-  std::mutex stop_mutex_; // a body may ask for its token while its call is given up
+  std::mutex stop_mutex_; // a body may request its token while its call is abandoned
   std::optional<std::stop_source> stopper_;
   bool stop_requested_ = false;
 
 public:
-  /// Destroys the body's frame, output and exception. A frame that waits holds the lane, so a lane
-  /// drops what its calls have left before it is let go.
+  /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive, so a
+  /// lane calls this for all its records before it is released.
   void drop_body() noexcept {
     out.rest = {};
     out.output = {};

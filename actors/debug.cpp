@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Inspection of live runs and their actors. Answers are collected on the run's lane, because only
+// the lane may read its runs.
 #include "engine_core.hpp"
 
 #include <superstep/actors/debug.hpp>
@@ -11,7 +13,7 @@
 
 namespace superstep {
 
-/// An actor somebody holds, and the engine it must not outlive.
+/// An actor that the caller holds, and the engine that it must not outlive.
 struct actor_ref::held {
   held(std::shared_ptr<detail::engine_core> c, pooled_actor_ptr a)
       : core{std::move(c)}, actor{std::move(a)} {}
@@ -51,7 +53,8 @@ call_state seen_state(const call& c) noexcept {
 } // namespace
 
 std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
-  // Held by the errand alone: a lane that is no longer served drops it, which ends the wait.
+  // Owned by the message only. A lane that is no longer served drops the message, which ends the
+  // wait.
   auto answer = std::make_shared<std::promise<std::vector<actor_info>>>();
   auto found = answer->get_future();
   core_->on_lane(handle.lane_, [this, handle, answer = std::move(answer)](lane& l) {
@@ -82,7 +85,7 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
   });
   try {
     return found.get();
-  } catch (const std::future_error&) { // the engine has shut down: nothing runs
+  } catch (const std::future_error&) { // the engine has shut down, so no actor is left
     return {};
   }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The text of compile_options::debug: formats events of the modes `updates` and `values` as lines.
+// printing_sink.cpp prints them.
 #include "actors/debug_line.hpp"
 
 #include <set>
@@ -8,7 +10,7 @@ namespace superstep {
 
 namespace {
 
-/// JSON text of an object, member by member.
+/// Builds the JSON text of an object, member by member.
 class members {
 public:
   void add(std::string_view name, std::string_view text) {
@@ -23,7 +25,7 @@ private:
   std::string text_;
 };
 
-/// Null, an object, or a list of objects when a channel was written more than once.
+/// Formats writes: null, an object, or a list of objects if a channel was written more than once.
 std::string written(const write_list& writes, const detail::program& table) {
   auto all = std::vector<std::string>{};
   auto now = members{};
@@ -56,7 +58,7 @@ std::string held(const state_block& state, const detail::program& table) {
   for (const auto& channel : table.channels()) {
     if (!channel->is_kept() || !channel->is_available(state))
       continue;
-    auto text = std::string{}; // a change from nothing: [value]
+    auto text = std::string{}; // the change from an empty value has the form [value]
     if (channel->write_change(text, nullptr, state) && text.size() > 2)
       out.add(channel->name(), std::string_view{text}.substr(1, text.size() - 2));
   }

@@ -7,14 +7,16 @@
 
 namespace superstep {
 
-/// Returns the line that compile_options::debug prints of an event of the modes `updates` or
-/// `values`, as LangGraph's `debug` does, with JSON for Python; empty for events of other modes.
+/// Returns the line that compile_options::debug prints for an event of the modes `updates` or
+/// `values`; empty for events of other modes. The form is that of LangGraph's `debug` option, with
+/// JSON in place of Python's notation.
 ///
 ///     [updates] {"agent":{"messages":[…]}}
 ///     [values] {"messages":[…]}
 ///
-/// Fields that no checkpoint could keep are left out. Events of subgraphs say whose they are.
-/// @param outermost the graph that was run
+/// Fields that cannot be stored in a checkpoint are omitted. Events of subgraphs contain the path
+/// of the subgraph.
+/// @param outermost the program of the graph that was run
 [[nodiscard]] std::string to_debug_line(const detail::run_event& event,
                                         const detail::program& outermost);
 

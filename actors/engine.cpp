@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The public engine: turns inputs and callbacks into run requests for the engine_core, and waits
+// for results. Everything that runs is in lanes; see lane.hpp.
 #include "engine_core.hpp"
 #include "event_queue.hpp"
 #include "printing_sink.hpp"
@@ -23,7 +25,7 @@ engine::~engine() {
 
 void detail::note_copy_failure(detail::raw_result& raw) {
   if (!raw.error)
-    raw.error = error_of_user_code("the copy of the final state", std::current_exception(), 0);
+    raw.error = error_of_user_code("copying the final state", std::current_exception(), 0);
 }
 
 void engine::throw_run_error(run_error e) {
@@ -31,7 +33,7 @@ void engine::throw_run_error(run_error e) {
     throw graph_error{std::move(e)};
   try {
     std::rethrow_exception(e.cause);
-  } catch (...) { // nests the body's own exception
+  } catch (...) { // nest the exception of the body
     std::throw_with_nested(graph_error{std::move(e)});
   }
 }
@@ -52,17 +54,19 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input inp
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
+  // The printing sink needs its own modes and forwards only those that the reader asked for.
   if (table->options().debug) {
     request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
     request.modes = modes | printing_sink::modes;
   }
-  // The queue of event_stream throws nothing; everything else that takes events is guarded.
+  // The queue of event_stream does not throw. All other sinks are guarded.
   if (request.sink &&
       std::dynamic_pointer_cast<detail::event_stream::queue>(request.sink) == nullptr) {
     request.guard = std::make_shared<guarded_sink>(std::move(request.sink));
     request.sink = request.guard;
   }
-  const auto events = request.sink; // the run may have ended before it is told who waits for room
+  // the request, and the sink in it, may be gone before on_room() is set
+  const auto events = request.sink;
   const auto t = core_->submit(target, std::move(request));
   if (events) {
     events->on_room([core = std::weak_ptr<detail::engine_core>{core_}, t] {
@@ -105,7 +109,7 @@ void engine::run_each(
   const auto ended = std::function<void()>{[&] {
     const auto lock = std::scoped_lock{mutex};
     --running;
-    changed.notify_one(); // under the lock: the waiting caller owns the condition
+    changed.notify_one(); // under the lock, because the waiting caller owns the condition variable
   }};
   const auto wait_below = [&](std::size_t max) {
     auto lock = std::unique_lock{mutex};
@@ -119,7 +123,7 @@ void engine::run_each(
     }
     try {
       begin(i, ended);
-    } catch (...) { // the runs before it still use what is on this stack
+    } catch (...) { // earlier runs still use objects on this stack
       ended();
       static_cast<void>(wait_below(1));
       throw;

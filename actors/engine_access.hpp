@@ -11,9 +11,9 @@
 
 namespace superstep::detail {
 
-/// The type-erased verbs of an engine, for the command line, the conformance programs and tests.
+/// Type-erased access to an engine, for the command line, the conformance programs and tests.
 struct engine_access {
-  /// Starts a run; see engine::submit(). With a sink the events of the modes go there.
+  /// Starts a run; see engine::submit(). If `sink` is set, it receives the events of the modes.
   static run_handle start(engine& e, const program_ptr& program, run_input input, run_config config,
                           std::function<void(raw_result)> done,
                           stream_mode modes = stream_mode::none,

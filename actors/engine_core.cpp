@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The parts of an engine: creates lanes, thread pool, watcher and actor system, submits runs to
+// lanes, and shuts everything down in order.
 #include "engine_core.hpp"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace superstep {
 
 namespace {
 
-/// Threads that an actor system starts with one worker: the worker and the clock.
+/// Number of threads that an actor system with one worker starts: the worker and the clock.
 constexpr auto caf_threads = std::size_t{2};
 
 engine_options with_defaults(engine_options o) {
@@ -54,11 +56,12 @@ private:
 };
 
 std::system_error no_threads(const std::error_code& why) {
-  return std::system_error{why, "an engine cannot start the threads that it needs at least (see "
-                                "the limit of processes, ulimit -u)"};
+  return std::system_error{why, "cannot start the minimum number of threads for an engine; raise "
+                                "the limit of processes (ulimit -u)"};
 }
 
-/// Throws where the system refuses so many threads. CAF would end the process when it finds out.
+/// Throws std::system_error if the system does not allow `n` more threads. CAF would end the
+/// process if it could not start its threads.
 void check_threads(std::size_t n) {
   auto release = std::latch{1};
   auto all = std::vector<std::jthread>{};
@@ -78,11 +81,13 @@ detail::engine_core::engine_core(engine_options options)
     : options_{with_defaults(options)},
       threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
       watcher_{*this, options_.watcher_tick} {
-  // CAF's own workers see only exits, monitors and foreign messages: bodies run on our threads.
+  // CAF's own worker handles only exits, monitors and messages of other actors. Bodies run on the
+  // threads of the pool.
   config_.set("scheduler.policy", caf::atom("sharing"));
   config_.set("scheduler.max-threads", std::size_t{1});
   config_.set("logger.console", caf::atom("none"));
-  check_threads(caf_threads + 2); // and one of ours; one that has ended may still count
+  // and one for a lane; one more because a thread that has ended may still count
+  check_threads(caf_threads + 2);
   system_ = std::make_unique<caf::actor_system>(config_);
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
     lanes_.emplace_back(new lane{*this, i});
@@ -91,7 +96,7 @@ detail::engine_core::engine_core(engine_options options)
 detail::engine_core::~engine_core() {
   for (auto& l : lanes_)
     l->let_go();
-  system_.reset(); // its workers may still be telling a lane of an actor's end
+  system_.reset(); // its worker may still be notifying a lane of an actor's end
 }
 
 void detail::engine_core::start() {
@@ -105,7 +110,7 @@ void detail::engine_core::start() {
     }
     if (l == lanes_.front())
       throw no_threads(std::make_error_code(std::errc::resource_unavailable_try_again));
-    lanes_.resize(l->index()); // fewer lanes than asked for
+    lanes_.resize(l->index()); // fewer lanes than requested
     break;
   }
   watcher_.start();
@@ -135,8 +140,9 @@ std::size_t detail::engine_core::live_runs() const noexcept {
 }
 
 lane& detail::engine_core::choose_lane() noexcept {
-  // A run started from a run's end stays on its lane: no message crosses cores, and no line that
-  // another lane writes is even read, but now and then, to see whether others have less to do.
+  // A run that is started by the callback of another stays on its lane. No message then crosses
+  // cores, and no cache line that another lane writes is read, except now and then to compare
+  // loads.
   auto* const here = lane::current;
   if (here != nullptr && here->is_of(*this) && !here->is_time_to_compare())
     return *here;

@@ -17,31 +17,32 @@
 
 namespace superstep {
 
-/// What an engine is made of. Kept alive by the engine, by each of its threads and by every actor
-/// somebody holds.
+/// The implementation of an engine: lanes, thread pool, watcher and actor system. Kept alive by the
+/// engine, by each of its threads, and by every actor_ref.
 class detail::engine_core : public std::enable_shared_from_this<detail::engine_core> {
 public:
   explicit engine_core(engine_options options);
   ~engine_core();
 
   void start();
-  /// Cancels what runs and waits for the threads, no longer than shutdown_grace.
+  /// Cancels all runs and waits for the threads, at most shutdown_grace.
   void shut_down();
-  /// Answers for what no lane will take any more. Called by the threads once they are stopped.
+  /// Refuses the messages that no lane will handle any more. Called by the threads once they are
+  /// stopped.
   void close_lanes() noexcept;
 
   struct ticket {
     std::uint64_t number;
     std::uint32_t lane;
   };
-  /// Counts the run in on `l`, chosen by choose_lane(), and sends it there.
+  /// Submits a run to `l`, which choose_lane() returned.
   ticket submit(lane& l, run_request request);
   [[nodiscard]] lane& choose_lane() noexcept;
   void cancel(ticket t);
   void resume(ticket t);
   void drain(ticket t, std::string reason);
   void saved(ticket t);
-  /// Runs a function on a lane, between two bodies. Any thread.
+  /// Runs a function on a lane, between two bodies. Thread-safe.
   void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
 
   // For lanes and the watcher.
@@ -60,10 +61,11 @@ private:
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;
-  // What is written as runs come and go stands apart from what every lane reads.
+  // Members that every run writes, on other cache lines than those that every lane reads.
   alignas(64) thread_pool threads_;
   alignas(64) watcher watcher_;
-  alignas(64) std::atomic<std::uint32_t> next_lane_{0}; // for runs from outside
+  // for runs that are not submitted from a lane
+  alignas(64) std::atomic<std::uint32_t> next_lane_{0};
 };
 
 } // namespace superstep

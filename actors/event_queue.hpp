@@ -13,10 +13,10 @@
 
 namespace superstep {
 
-/// Between a run and the reader of its stream. Bounded by holding the run back at its next step:
-/// one step's events may go over the bound, never more.
+/// The queue between a run and the reader of its stream. It is bounded by pausing the run before
+/// its next step, so that at most one step's events exceed the bound.
 ///
-/// The reader takes all that has come at once and then reads its batch without a lock: a token
+/// The reader takes all available events at once and then reads the batch without a lock: a token
 /// costs little more than its own memory. Neither side allocates once both lists have grown.
 class detail::event_stream::queue final : public detail::event_sink {
 public:
@@ -28,7 +28,8 @@ public:
   void close(detail::raw_result result);
 
   [[nodiscard]] std::optional<detail::run_event> pop();
-  /// Calls it once, from any thread, as soon as pop() does not block: at once, if it does not now.
+  /// Calls the function once, from any thread, as soon as pop() does not block; at once if it does
+  /// not block now.
   void when_ready(std::function<void()> tell);
   [[nodiscard]] const detail::raw_result& result() const { return *result_; }
 
@@ -43,14 +44,14 @@ private:
   std::vector<detail::run_event> events_;
   std::optional<detail::raw_result> result_;
   std::function<void()> tell_;
-  std::function<void()> reader_; ///< waits without a thread
+  std::function<void()> reader_; ///< a reader that waits without blocking a thread
   bool has_sleeping_reader_ = false;
   mutable std::atomic<bool> was_full_{false};
 
-  // The reader's own.
+  // Used by the reader.
   std::vector<detail::run_event> batch_;
   std::size_t next_ = 0;
-  std::atomic<std::size_t> left_{0}; ///< in the batch; written by the reader alone
+  std::atomic<std::size_t> left_{0}; ///< unread events of the batch; written by the reader only
 };
 
 } // namespace superstep

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The stream of a run's events: the queue between the run's lane and the reader (event_queue.hpp),
+// and the reader's side of it.
 #include "event_queue.hpp"
 
 #include <superstep/base/await.hpp>
@@ -47,8 +49,8 @@ void detail::event_stream::queue::when_ready(std::function<void()> tell) {
   tell();
 }
 
-/// Says so before it looks, and the reader looks for that after each event: one of both sees what
-/// the other did, so that no room is made unseen.
+/// Sets was_full_ before it checks the size, and the reader checks was_full_ after each event. At
+/// least one of them sees the other's change, so that room is never missed.
 bool detail::event_stream::queue::is_full() const {
   const auto lock = std::scoped_lock{mutex_};
   was_full_ = true;
@@ -62,11 +64,11 @@ void detail::event_stream::queue::on_room(std::function<void()> tell) {
     const auto lock = std::scoped_lock{mutex_};
     tell_ = std::move(tell);
   }
-  if (const auto missed = room_to_tell()) // it came before the listener
+  if (const auto missed = room_to_tell()) // room was made before the function was set
     missed();
 }
 
-/// Whom to tell that a queue that was full has room again; nobody when it is not so.
+/// Returns the function to call if the queue was full and has room again; otherwise an empty one.
 std::function<void()> detail::event_stream::queue::room_to_tell() const {
   if (!was_full_)
     return {};
@@ -77,7 +79,8 @@ std::function<void()> detail::event_stream::queue::room_to_tell() const {
   return tell_;
 }
 
-/// False: the run has ended, and all was read.
+/// Takes all available events, or waits for them. Returns false if the run has ended and all events
+/// were read.
 bool detail::event_stream::queue::take_batch() {
   batch_.clear();
   next_ = 0;
@@ -110,7 +113,7 @@ detail::event_stream::event_stream(detail::event_stream&&) noexcept = default;
 
 detail::event_stream::~event_stream() {
   if (events_)
-    run_.cancel(); // without effect when it has ended
+    run_.cancel(); // no effect if it has ended
 }
 
 std::optional<detail::run_event> detail::event_stream::next() {

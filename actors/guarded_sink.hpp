@@ -11,8 +11,8 @@
 
 namespace superstep {
 
-/// A sink of the application's, whose exceptions end its run and not the process. After the first
-/// one the sink is not called any more.
+/// Wraps a sink of the application, so that its exceptions end the run and not the process. After
+/// the first exception the sink is not called again.
 class guarded_sink final : public detail::event_sink {
 public:
   explicit guarded_sink(std::shared_ptr<detail::event_sink> inner) : inner_{std::move(inner)} {}
@@ -42,7 +42,8 @@ private:
     try {
       call();
     } catch (...) {
-      if (was_claimed_.exchange(true, std::memory_order_acq_rel)) // another thread's was first
+      // another thread has stored its exception
+      if (was_claimed_.exchange(true, std::memory_order_acq_rel))
         return;
       cause_ = std::current_exception();
       has_failed_.store(true, std::memory_order_release);

@@ -5,12 +5,14 @@
 
 namespace superstep {
 
-/// Many writers, one reader: a stack of intrusive items (member `next`), taken whole and turned
-/// into the order of arrival. No allocation, no lock; owns nothing.
+/// A queue with many writers and one reader: a stack of intrusive items (member `next`) that the
+/// reader takes as a whole and reverses into the order of arrival. No allocation, no lock; owns
+/// nothing.
 template <class T>
 class inbox {
 public:
-  /// Any thread. False when the inbox is closed: the item is still the caller's.
+  /// Adds an item; thread-safe. Returns false if the inbox is closed; the caller then still owns
+  /// the item.
   [[nodiscard]] bool push(T* item) noexcept {
     auto* head = head_.load(std::memory_order_relaxed);
     do {
@@ -22,10 +24,10 @@ public:
     return true;
   }
 
-  /// The reader: all items, oldest first, linked by `next`; null when there are none.
+  /// Called by the reader: takes all items, oldest first, linked by `next`; null if there are none.
   [[nodiscard]] T* take_all() noexcept {
     auto* head = head_.load(std::memory_order_relaxed);
-    do { // it may be closed by another thread meanwhile, and must then stay so
+    do { // another thread may close it meanwhile, and it must then stay closed
       if (head == nullptr || head == closed_mark())
         return nullptr;
     } while (!head_.compare_exchange_weak(head, nullptr, std::memory_order_acquire,
@@ -33,7 +35,7 @@ public:
     return oldest_first(head);
   }
 
-  /// Any thread: takes what is left, like take_all(), and refuses what comes later.
+  /// Takes the remaining items, like take_all(), and refuses later ones. Thread-safe.
   [[nodiscard]] T* close() noexcept {
     auto* const head = head_.exchange(closed_mark(), std::memory_order_acq_rel);
     return head == closed_mark() ? nullptr : oldest_first(head);
@@ -45,7 +47,7 @@ public:
   }
 
 private:
-  /// An address that no item has.
+  /// An address that cannot be an item's.
   [[nodiscard]] T* closed_mark() const noexcept {
     return reinterpret_cast<T*>(const_cast<inbox*>(this));
   }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// The loop of a lane: serves messages, ended waits, alarms and the ready queue, and sleeps when all
+// are empty. guarded() runs a body so that the watcher can give the lane to another thread
+// meanwhile; adopt_interrupted() is where that thread continues. The other lane_*.cpp files contain
+// what the loop calls.
 #include "lane.hpp"
 
 #include "engine_core.hpp"
@@ -75,7 +79,7 @@ lane::~lane() {
 }
 
 void lane::drop_waits(wait* first) noexcept {
-  for (auto* w = first; w != nullptr;) { // completed after the lane stopped serving
+  for (auto* w = first; w != nullptr;) { // they ended after the lane stopped serving
     auto* const following = w->next;
     wait_ptr{w, false}.reset();
     w = following;
@@ -84,13 +88,13 @@ void lane::drop_waits(wait* first) noexcept {
 
 void lane::let_go() noexcept {
   close();
-  // A wait holds its lane: those that were abandoned before they were due would hold it for ever.
+  // A wait keeps its lane alive. Abandoned waits whose time has not come would do so forever.
   alarms_.clear();
   ready_.clear();
-  drop_waits(waits_.close()); // one that ends later is dropped where it ends
+  drop_waits(waits_.close()); // a wait that ends later is dropped by resume_soon()
   free_actors_.clear();
   for (auto& c : calls_) {
-    c->drop_body(); // of bodies that suspended after the lane was closed
+    c->drop_body(); // for bodies that suspended after the lane was closed
     c->actor.reset();
   }
   for (auto& r : runs_) {
@@ -127,8 +131,8 @@ void lane::resume_soon(wait_ptr w) noexcept {
 }
 
 void lane::wake_at(time_point when, wait_ptr w) noexcept {
-  // The caller is a body, whose lane may be taken over at any moment: not even its own lane's heap
-  // may be touched from here.
+  // The caller is a body, whose lane may be taken over at any moment. It must not touch even its
+  // own lane's alarms, so the wait goes through the inbox with its time.
   w->due = when;
   resume_soon(std::move(w));
 }
@@ -182,7 +186,8 @@ void lane::sleep() {
   pinned_.clear();
   auto lock = std::unique_lock{sleep_mutex_};
   asleep_.store(true, std::memory_order_seq_cst);
-  // Whoever pushed before it could see us asleep has pushed before this look.
+  // A thread that pushed an item before it could see `asleep_` does not wake this one. Its item is
+  // visible to this check.
   if (messages_.empty() && waits_.empty()) {
     const auto up = [this] { return !asleep_.load(std::memory_order_relaxed); };
     if (alarms_.empty())
@@ -225,7 +230,7 @@ void lane::fire_alarms() {
     auto due = std::move(alarms_.back());
     alarms_.pop_back();
     if (due.kind == alarm_kind::sleeper) {
-      // Ended without the way through the inbox: this is the lane.
+      // Ended directly instead of through the inbox, because this is the lane's thread.
       due.sleeper->due = {};
       if (due.sleeper->end_in_place())
         ready_.push_back({nullptr, nullptr, std::move(due.sleeper), 0});
@@ -238,7 +243,7 @@ void lane::fire_alarms() {
   }
 }
 
-/// An alarm of a run that is still the one it was set for.
+/// Handles an alarm of a run. @pre the run is the one that the alarm was set for
 void lane::fire(const alarm& due, run& r) {
   switch (due.kind) {
   case alarm_kind::retry:
@@ -261,12 +266,12 @@ void lane::fire(const alarm& due, run& r) {
     return;
   case alarm_kind::sleeper:
   case alarm_kind::call_time:
-    break; // not a run's
+    break; // handled by fire_alarms()
   }
   SUPERSTEP_ASSERT(false);
 }
 
-/// Whether an alarm would find nothing to do: what it was set for has ended.
+/// Whether the object that an alarm was set for has ended, so that the alarm has no effect.
 bool lane::is_stale(const alarm& at) noexcept {
   switch (at.kind) {
   case alarm_kind::sleeper:
@@ -284,8 +289,8 @@ bool lane::is_stale(const alarm& at) noexcept {
 }
 
 void lane::set_alarm(alarm&& at) {
-  // Work ends long before its limits: stale alarms are swept out whenever as many have been added
-  // as were found alive, which costs each alarm a constant.
+  // Most work ends long before its limits. Stale alarms are removed whenever as many have been
+  // added as were alive after the last sweep, so the cost per alarm is constant.
   if (alarms_.size() >= sweep_at_) {
     std::erase_if(alarms_, is_stale);
     std::make_heap(alarms_.begin(), alarms_.end());
@@ -315,6 +320,8 @@ void lane::set_alarm(time_point due, call& c) {
   set_alarm(std::move(at));
 }
 
+/// Handles the first entry of the ready queue. The entry is moved out before, because the frame of
+/// turn() must not own anything while a body runs.
 lane::kept lane::turn() {
   auto& first = ready_.front();
   auto* const to_drive = first.to_drive;
@@ -323,7 +330,8 @@ lane::kept lane::turn() {
   resuming_ = std::move(first.to_resume);
   ready_.pop_front();
   if (to_drive != nullptr) {
-    if (to_drive->generation != generation) // the run has ended; its record may serve another
+    // the run has ended, and its record may be in use for another
+    if (to_drive->generation != generation)
       return kept::yes;
     to_drive->queued = false;
     return drive(*to_drive);
@@ -333,21 +341,26 @@ lane::kept lane::turn() {
   return resume(std::move(resuming_));
 }
 
+/// Runs or resumes a body under the guard. The guard is odd while a body runs; the watcher takes
+/// the lane by changing it. Returns kept::no if that happened: the caller must then return without
+/// touching the lane.
 lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
   running_ = &c;
   const auto ticket = (++sequence_ << 1) | 1;
   guard_.store(ticket, std::memory_order_release);
-  current = nullptr; // a body may lose the lane while it starts runs
+  current = nullptr; // the lane may be taken over while the body starts runs
   c.advance(frame);
   auto expected = ticket;
   if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) {
     current = this;
     return kept::yes;
   }
-  c.return_to_lane(); // another thread may serve the lane now: touch nothing of it
+  c.return_to_lane(); // another thread serves the lane now, so it must not be touched any more
   return kept::no;
 }
 
+/// The first step of a thread that has taken over the lane: detaches the call whose body the old
+/// thread is still running, so that the run continues with its next task.
 void lane::adopt_interrupted() {
   auto& c = *running_;
   auto& r = *c.owner;
@@ -358,7 +371,7 @@ void lane::adopt_interrupted() {
     in_place_ = &take_call();
   }
   on_offloaded(c);
-  // From here on exits, monitors and messages reach the actor although its body is not back.
+  // From here on exits, monitors and messages reach the actor, although its body has not returned.
   if (c.actor)
     pooled_actor_of(c.actor).release();
   queue_first(r);

@@ -27,15 +27,21 @@ class engine_core;
 
 class worker;
 
-/// One lane per core: owns its runs, their calls, actors and alarms, without locks, because one
-/// thread at a time serves it.
+/// The executor of an engine's runs. There is one lane per core. A lane owns its runs, their calls,
+/// actors and alarms. It needs no locks because one thread at a time serves it.
 ///
-/// Invariant: between serve() and a body lie only frames that hold nothing. Where a run stands is
-/// data (run, next task, call record). A body that blocks keeps its thread; the watcher gives the
-/// lane to another thread, which goes on with the run's next task, while the old thread, when its
-/// body returns at last, finds the guard taken and goes back to the thread pool without touching
-/// the lane. So nothing in turn(), drive() or what they call may have a destructor that matters
-/// across guarded(), and `kept::no` must be returned at once.
+/// Invariant: no stack frame between serve() and a body owns a resource. The position of a run is
+/// data (run, next task, call record). A body that blocks keeps its thread: the watcher gives the
+/// lane to another thread, which continues with the run's next task. When the body returns, the old
+/// thread finds that it has lost the guard and returns to the pool without touching the lane.
+/// Therefore turn(), drive() and the functions that they call must not hold objects with a
+/// non-trivial destructor while guarded() runs, and must return at once if it returns `kept::no`.
+///
+/// The member functions are defined in several files: lane.cpp (the loop), lane_runs.cpp and
+/// lane_steps.cpp (coordinators), lane_calls.cpp (bodies and actors), lane_threads.cpp (leases and
+/// checkpoints), lane_known.cpp (tasks that need not run), lane_retry.cpp (failures and timeouts),
+/// lane_nested.cpp (subgraphs), lane_events.cpp (streams), lane_guards.cpp (exceptions of user
+/// code).
 class lane final : public executor {
 public:
   enum class kept : bool { no, yes };
@@ -43,7 +49,7 @@ public:
   lane(detail::engine_core& core, std::uint32_t index);
   ~lane() override;
 
-  // Any thread.
+  // Callable from any thread.
   void post(lane_message* m) noexcept;
   void post_death(const actor_assignment& t) noexcept;
   void resume_soon(wait_ptr w) noexcept override;
@@ -60,9 +66,9 @@ public:
     return static_cast<std::uint64_t>(now().time_since_epoch().count());
   }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  /// Runs begun or on their way here, and not ended.
+  /// The number of runs that were submitted to the lane and have not ended.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
-  /// Counts a run in; its number, unique on this lane and never 0.
+  /// Counts a run as submitted and returns its number, which is unique on this lane and never 0.
   [[nodiscard]] std::uint64_t expect_run() noexcept {
     load_.fetch_add(1, std::memory_order_relaxed);
     return numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -70,8 +76,7 @@ public:
   [[nodiscard]] bool is_of(const detail::engine_core& core) const noexcept {
     return &core_ == &core;
   }
-  /// What handles hold instead of the core itself: a count of the lane's own, so that two lanes
-  /// that hand out handles do not write one line.
+  /// A per-lane reference count for run_handles, to avoid contention on the engine's.
   void set_anchor(std::shared_ptr<const std::weak_ptr<detail::engine_core>> a) noexcept {
     anchor_ = std::move(a);
   }
@@ -80,29 +85,33 @@ public:
     return anchor_;
   }
 
-  // The thread that serves it.
+  // Called by the thread that serves the lane.
   void serve(worker& by, bool took_over);
 
-  // The watcher.
+  // Called by the watcher.
   [[nodiscard]] std::uint64_t guard() const noexcept {
     return guard_.load(std::memory_order_acquire);
   }
-  /// Takes the lane from a thread that is still inside the body it was in when `seen` was read.
+  /// Takes the lane from its thread if the thread is still inside the body that it was in when
+  /// `seen` was read.
   [[nodiscard]] bool take_over(std::uint64_t seen) noexcept {
     return guard_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
   }
   [[nodiscard]] worker* server() const noexcept { return server_.load(std::memory_order_acquire); }
   void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
 
-  /// By its own thread: once in a while.
+  /// Called by the lane's own thread; true for one in 64 calls, in which the loads of all lanes are
+  /// compared.
   [[nodiscard]] bool is_time_to_compare() noexcept { return ++chosen_ % 64 == 0; }
-  /// By its own thread: the same table under a count of this lane's own, for runs that follow each
-  /// other here. Held until the lane next sleeps.
+  /// Called by the lane's own thread. Returns the program with a reference count of this lane's
+  /// own, for a series of runs on it. Held until the lane next sleeps.
   [[nodiscard]] detail::program_ptr pin(const detail::program_ptr& table);
 
-  // Messages, on the lane.
+  // Handlers of messages; called on the lane.
   void begin_run(std::uint64_t number, run_request&& request);
-  /// `is_shutdown`: nothing more is written, so that its thread goes on where it stood.
+  /// Cancels a run.
+  /// @param is_shutdown whether to write nothing more, so that its thread can be resumed from its
+  /// last checkpoint
   void cancel_run(std::uint64_t number, bool is_shutdown = false);
   void resume_run(std::uint64_t number);
   void resume_tree(run& r);
@@ -117,41 +126,42 @@ public:
                     write_list input, completer<detail::nested_outcome> done);
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
-  /// No more runs: the lane is left when those that it has have ended.
+  /// Accepts no further runs; serve() returns when the current ones have ended.
   void stop() noexcept { stopping_ = true; }
-  /// Refuses the messages in the inbox and all later ones. Any thread, once no thread serves the
-  /// lane or the one that does will not come back from its body in time.
+  /// Refuses the messages in the inbox and all later ones. Any thread may call it once no thread
+  /// serves the lane, or once the thread that serves it will not return from its body in time.
   void close() noexcept;
-  /// Answers the caller of a run that cannot be started any more. Any thread.
+  /// Completes a run that can no longer start, with graph_errc::cancelled. Thread-safe.
   void refuse_run(run_request&& request) noexcept;
-  /// After the last serve(): lets go of every actor, which must not outlive the actor system, and
-  /// of every wait, which would keep the lane alive.
+  /// After the last serve(): releases all actors, because they must not outlive the actor system,
+  /// and all waits, because they would keep the lane alive.
   void let_go() noexcept;
 
-  /// From this guess on (see node_entry::slowness) a node's bodies go to the job queue: two
-  /// hand-overs, or many medium bodies, more than short ones since.
+  /// The slowness (see node_entry::slowness) from which a node's bodies are queued as jobs instead
+  /// of run in place. Reached by two take-overs of the lane, or by medium bodies that outnumber
+  /// short ones.
   static constexpr int slow_node = 8;
 
-  static thread_local lane* current; ///< the lane that this thread serves: a hint for new runs
+  static thread_local lane* current; ///< the lane that this thread serves, as a hint for new runs
 
 private:
   static constexpr std::uint32_t no_task = ~std::uint32_t{0};
 
   enum class alarm_kind : std::uint8_t {
-    sleeper,   ///< a body that sleeps
-    call_time, ///< a call that may have taken too long
-    deadline,  ///< of a run
-    retry,     ///< of a run's task
-    patience,  ///< of a run that has failed, with what still moves
-    step_limit ///< of a run's step
+    sleeper,   ///< a suspended body's sleep
+    call_time, ///< the timeout of a call
+    deadline,  ///< the deadline of a run
+    retry,     ///< the next attempt of a task
+    patience,  ///< the end of a failed run's wait for its siblings' bodies
+    step_limit ///< the timeout of a run's step
   };
   struct alarm {
     time_point due;
     wait_ptr sleeper;
-    call* timed = nullptr;        ///< of a call_time
-    run* whose = nullptr;         ///< of the kinds that are a run's
+    call* timed = nullptr;        ///< for call_time
+    run* whose = nullptr;         ///< for the kinds that belong to a run
     std::uint32_t generation = 0; ///< of the call or the run
-    std::uint32_t task = no_task; ///< of a retry
+    std::uint32_t task = no_task; ///< for retry
     std::int64_t step = 0;
     alarm_kind kind = alarm_kind::sleeper;
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
@@ -164,7 +174,7 @@ private:
     std::uint32_t generation = 0; ///< of the run to drive: an entry of an ended run is skipped
   };
 
-  // lane.cpp: the loop.
+  // Defined in lane.cpp: the loop.
   void drain();
   static void drop_waits(wait* first) noexcept;
   void fire_alarms();
@@ -179,7 +189,8 @@ private:
   [[nodiscard]] kept guarded(call& c, std::coroutine_handle<> frame) noexcept;
   void adopt_interrupted();
 
-  // lane_runs.cpp: coordinators.
+  // Defined in lane_runs.cpp and lane_steps.cpp: coordinators. Those that return bool return false
+  // if the run has ended, unless stated otherwise.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
   void reschedule_if_ready(run& r);
@@ -223,8 +234,10 @@ private:
   void stop_with_questions(run& r);
   void on_task_interrupted(run& r, std::uint32_t number, conversation& talk);
 
-  /// Calls a user's code that is not a body. What it throws is noted and ends the run at the next
-  /// ends_broken(). Such code never runs above a body: no frame of a lane owns anything there.
+  /// Calls user code that is not a body. An exception is stored, and ends the run at the next
+  /// ends_broken(). Such code never runs above a body on the stack, because frames above a body
+  /// must not own anything.
+  /// @param whose names the code in the error text
   template <class Call>
   void call_user(run& r, std::string_view whose, Call call) {
     try {
@@ -239,7 +252,7 @@ private:
   void end_thrown(run& r);
   [[nodiscard]] bool begin_state(run& r);
 
-  // lane_known.cpp: tasks that need not be run.
+  // Defined in lane_known.cpp: tasks whose output is already known.
   void take_known(run& r);
   void begin_known(run& r);
   void cache_late(run& r, const std::vector<late_output>& late);
@@ -251,7 +264,7 @@ private:
                    const run_error* failure);
   [[nodiscard]] body_input reading(run& r, std::uint32_t number) const;
 
-  // lane_events.cpp: what streams are told.
+  // Defined in lane_events.cpp: events for streams.
   [[nodiscard]] static detail::run_event event_of(const run& r, stream_mode mode);
   void report_interrupts(run& r, std::uint32_t number, const std::vector<interrupt>& interrupts);
   void tell_start(run& r, std::uint32_t number);
@@ -265,7 +278,7 @@ private:
   void emit_step(run& r);
   [[nodiscard]] run& take_run();
 
-  // lane_retry.cpp
+  // Defined in lane_retry.cpp: retries, error handlers, timeouts.
   void set_limits(const run& r, call& c);
   void watch_time(const run& r, call& c);
   void watch_step(run& r);
@@ -277,7 +290,7 @@ private:
   [[nodiscard]] bool will_retry(run& r, std::uint32_t number, run_error& error);
   void retry_due(run& r, std::uint32_t number);
 
-  // lane_calls.cpp: calls and actors.
+  // Defined in lane_calls.cpp: calls and actors.
   [[nodiscard]] kept start_fork(call& c);
   [[nodiscard]] kept resume(wait_ptr&& w);
   void prepare_call(run& r, call& c, std::uint32_t number);
@@ -304,25 +317,27 @@ private:
   const std::uint32_t index_;
   bool stopping_ = false;
 
-  std::deque<ready_item> ready_; // one entry a run and an ended wait: bounded by what is alive
+  // one entry per run and per ended wait, so bounded by the live ones
+  std::deque<ready_item> ready_;
   static constexpr std::size_t sweep_min = 1'024;
   std::vector<alarm> alarms_; // a heap
   std::size_t sweep_at_ = sweep_min;
   boost::unordered_flat_map<std::uint64_t, run*> live_;
-  std::vector<std::unique_ptr<run>> runs_; // all records; free ones are listed below
+  std::vector<std::unique_ptr<run>> runs_; // all records; the free ones are in free_runs_
   std::vector<run*> free_runs_;
   std::vector<std::unique_ptr<call>> calls_;
   std::vector<call*> free_calls_;
   std::vector<pooled_actor_ptr> free_actors_;
   call* in_place_ = nullptr; // the record for bodies run in place
-  call* running_ = nullptr;  // whose body the guard is about
-  wait_ptr resuming_;        // scratch of turn()
+  call* running_ = nullptr;  // the call whose body the guard protects
+  wait_ptr resuming_;        // used within turn()
   std::vector<detail::program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;
-  std::minstd_rand luck_{std::random_device{}()}; // of jitter alone: no result depends on it
+  // used for retry jitter only, so that results do not depend on it
+  std::minstd_rand luck_{std::random_device{}()};
 
-  // Shared with other threads: lines of their own.
+  // Shared with other threads, therefore on cache lines of their own.
   alignas(64) std::atomic<std::uint64_t> guard_{0}; // odd while inside a body: sequence << 1 | 1
   std::atomic<bool> heavy_{false};
   alignas(64) inbox<lane_message> messages_;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's calls and actors: bodies in place, in flight, given up; exits.
+// Calls and actors of a lane. A task's body first runs in place, in the record in_place_
+// (lane_runs.cpp: start_task). If it suspends, blocks or is queued as a job, its call is detached:
+// it gets the record for itself and is listed in run::open until it ends, is abandoned, or its
+// actor dies. Forked calls (when_all) are always detached.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -19,10 +22,10 @@ call& lane::take_call() {
   return c;
 }
 
-/// Nobody but the lane knows the record any more: what its body left is destroyed.
+/// Recycles a record and destroys what its body has left. @pre no thread uses the record any more
 void lane::free_call(call& c) {
   SUPERSTEP_ASSERT(!c.is_detached);
-  ++c.generation; // calls that it has forked are none of its any more
+  ++c.generation; // calls that it has forked do not belong to the record any more
   c.first_fork = nullptr;
   c.drop_body();
   c.ended = false;
@@ -62,8 +65,9 @@ pooled_actor_ptr lane::take_actor(actor_kind kind, run& r) {
 
 void lane::give_back(pooled_actor_ptr&& s) noexcept {
   auto& actor = pooled_actor_of(s);
-  // Acquired: nobody runs it. Held by nobody: nobody can. Otherwise a late exit would kill the next
-  // assignment, so it is dropped and dies when its last holder lets go.
+  // An acquired actor is not run by another thread, and an actor without other handles cannot
+  // receive messages. Otherwise a late exit could kill the actor during its next assignment, so it
+  // is dropped, and dies with its last handle.
   if (options_.pool_actors && free_actors_.size() < options_.pooled_actors_max &&
       actor.try_acquire()) {
     const auto alone = actor.is_ours_alone();
@@ -90,21 +94,22 @@ void lane::learn(const call& c, int change) noexcept {
   if (c.input.table == nullptr || c.input.node == detail::program::no_node)
     return;
   auto& slowness = c.input.table->node(c.input.node).slowness;
-  // A guess that several lanes adjust: it may lose an update, never its bounds.
+  // Several lanes adjust the estimate without synchronisation. An update may be lost, but the value
+  // stays within its bounds.
   const auto now = slowness.load(std::memory_order_relaxed);
   const auto next = std::min(std::max(now + change, 0), 2 * slow_node);
   if (next != now)
     slowness.store(next, std::memory_order_relaxed);
 }
 
-/// The watcher found this lane's bodies worth spreading: the node whose turn it is counts as
+/// Applies the watcher's hint that this lane's bodies are heavy: the node that ran last counts as
 /// slower.
 void lane::learn_heavy(const call& c) noexcept {
   if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
     learn(c, slow_node / 2);
 }
 
-/// Fills a record for one task of a run. @pre its actor is acquired, or will be used by a job
+/// Fills a record for a task of a run. @pre its actor is acquired, or a job will acquire it
 void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   SUPERSTEP_ASSERT(c.out.output.is_empty() && !c.out.rest && !c.failed);
   const auto& t = r.step.tasks[number];
@@ -118,7 +123,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.nested = 0;
   c.has_nested = false;
   if (c.has_observers)
-    c.detach_observers(); // the record was another run's
+    c.detach_observers(); // the record's last run was another one
   c.is_timed = false;
   const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
   auto& in = c.input;
@@ -151,14 +156,15 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
 
 namespace {
 
-/// Its messages are its own business.
+/// Whether the node has the tag `nostream`.
 bool has_tag(const detail::node_entry& node) {
   return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
 }
 
 } // namespace
 
-/// What a call has only in a run that does not go the short way.
+/// Sets up what only calls on the slow path need: sink, conversation, parent run, failure of an
+/// error handler.
 void lane::attach_observers(run& r, call& c, std::uint32_t number) {
   if (r.step.tasks[number].failed_node != step_task::pull)
     give_failure(r, c, number);
@@ -178,7 +184,8 @@ void lane::attach_observers(run& r, call& c, std::uint32_t number) {
   }
 }
 
-/// A body was run in place and the lane kept: it has ended, or waits and is detached.
+/// Completes a call whose body ran in place without losing the lane. The body has ended, or is
+/// suspended and its call is detached.
 void lane::after_in_place(run& r, call& c) {
   auto* const s = c.actor ? &pooled_actor_of(c.actor) : nullptr;
   if (s != nullptr)
@@ -188,7 +195,7 @@ void lane::after_in_place(run& r, call& c) {
     r.has_nested = c.has_nested;
     detach(r, c);
     in_place_ = &take_call();
-    return; // had an exit come meanwhile, its notice is on the way
+    return; // if an exit arrived meanwhile, its notice is in the inbox
   }
   const auto died = s != nullptr && s->is_dead();
   auto talk = std::shared_ptr<conversation>{};
@@ -196,7 +203,7 @@ void lane::after_in_place(run& r, call& c) {
     talk = std::move(c.talk);
   const auto number = c.task_number;
   const auto is_push = r.step.tasks[number].is_push();
-  ++c.generation; // a notice about this call comes too late from now on
+  ++c.generation; // later notices about this call are ignored
   c.forget_stop();
   if (c.actor) {
     if (died && !is_push)
@@ -228,7 +235,7 @@ void lane::after_in_place(run& r, call& c) {
   }
 }
 
-/// A node known to be slow: its body goes to the job queue. @pre the actor is acquired
+/// Queues the body of a slow node as a job. @pre the actor is acquired
 void lane::send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number) {
   auto& c = take_call();
   c.actor = std::move(actor);
@@ -236,8 +243,9 @@ void lane::send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number) 
   c.state = call_state::queued;
   detach(r, c);
   on_offloaded(c);
-  pooled_actor_of(c.actor).release(); // dead now: its notice ends the call
-  if (!core_.add_job(c)) { // no thread is to be had: the lane runs it, after what is ready already
+  pooled_actor_of(c.actor).release(); // if it is dead now, its notice ends the call
+  // no thread is available: the lane runs the body, after what is ready already
+  if (!core_.add_job(c)) {
     on_returned(c);
     ready_.push_back({nullptr, &c, nullptr, 0});
   }
@@ -251,7 +259,7 @@ void lane::detach(run& r, call& c) {
   ++r.detached_calls;
   if (c.parent == nullptr)
     ++r.detached_tasks;
-  // What the body may touch when the run goes on without it.
+  // Keep alive what the body may use if the run continues without it.
   c.table = r.state.table_ptr();
   c.state_hold = r.state.state();
   c.inputs_hold = r.step.inputs;
@@ -269,7 +277,7 @@ void link_fork(call& parent, call& c) noexcept {
   parent.first_fork = &c;
 }
 
-/// @pre its parent's call has not ended
+/// Removes a call from its parent's list of forked calls. @pre the parent's call has not ended
 void unlink_fork(call& c) noexcept {
   if (c.next_fork != nullptr)
     c.next_fork->prev_fork = c.prev_fork;
@@ -292,7 +300,7 @@ void lane::drop_detached(call& c) {
   c.is_detached = false;
 }
 
-/// A call in flight has ended by itself.
+/// Completes a detached call whose body has ended.
 void lane::finish_detached(call& c) {
   auto& r = *c.owner;
   const auto number = c.task_number;
@@ -330,11 +338,12 @@ void lane::finish_detached(call& c) {
   reschedule_if_ready(r);
 }
 
-/// Ends a call from outside (exit, cancel, deadline, a sibling's failure). A body that waits is
-/// destroyed; one that runs is left to end unheard; one in the job queue will find itself dropped.
+/// Ends a call from outside (exit, cancel, deadline, failure of a sibling). A suspended body is
+/// destroyed. A running body runs to completion and its result is discarded. A queued body is
+/// skipped by the job thread.
 void lane::abandon(call& c) {
   auto& r = *c.owner;
-  while (c.first_fork != nullptr) // its forked calls go first
+  while (c.first_fork != nullptr) // abandon the calls that it has forked first
     abandon(*c.first_fork);
   const auto join = std::move(c.join);
   on_returned(c);
@@ -363,7 +372,7 @@ void lane::abandon(call& c) {
 }
 
 void lane::on_call_returned(call& c) {
-  if (c.owner == nullptr) { // given up meanwhile
+  if (c.owner == nullptr) { // abandoned meanwhile
     free_call(c);
     return;
   }
@@ -383,13 +392,13 @@ lane::kept lane::resume(wait_ptr&& w) {
     return kept::yes;
   }
   auto& c = *static_cast<call*>(w->owner());
-  if (c.state != call_state::suspended) { // its body is still on its way to suspend
+  if (c.state != call_state::suspended) { // the body has not finished suspending
     c.stashed = std::move(w);
     return kept::yes;
   }
   auto& s = pooled_actor_of(c.actor);
   if (!s.try_acquire()) {
-    if (!s.is_dead()) // it handles a message just now
+    if (!s.is_dead()) // it is handling a message
       ready_.push_back({nullptr, nullptr, std::move(w), 0});
     w.reset();
     return kept::yes;
@@ -405,14 +414,15 @@ lane::kept lane::resume(wait_ptr&& w) {
     return kept::no;
   c.state = call_state::suspended;
   s.release();
-  if (c.ended && !s.is_dead()) // dead: its notice is on the way and fails the call
+  // if the actor is dead, its notice is in the inbox and fails the call
+  if (c.ended && !s.is_dead())
     finish_detached(c);
   return kept::yes;
 }
 
 void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
                       boost::intrusive_ptr<fork_join> join) {
-  if (parent.generation != generation || parent.owner == nullptr) { // the parent has gone
+  if (parent.generation != generation || parent.owner == nullptr) { // the parent has ended
     body = {};
     join->one_done();
     return;
@@ -449,7 +459,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
 }
 
 lane::kept lane::start_fork(call& c) {
-  if (c.owner == nullptr) { // given up before its turn
+  if (c.owner == nullptr) { // abandoned before it started
     free_call(c);
     return kept::yes;
   }
@@ -488,25 +498,28 @@ void lane::actor_died(const actor_assignment& t) {
   }
   auto error = make_run_error(graph_errc::actor_exited, {}, r.state.step());
   if (t.kind == actor_kind::coordinator) {
-    error.text = "the coordinator of run '" + r.request.config->run_id + "' was told to exit";
+    error.text =
+        "the coordinator of run '" + r.request.config->run_id + "' received an exit message";
     end_run(r, std::move(error));
     return;
   }
-  // A node's actor between two calls. A tool's has no call left, so nobody misses it; neither is a
-  // node's missed when the call that died with it was answered for already (its place is empty).
+  // The actor of a node died between two calls. The actor of a tool has no call left, so its end
+  // has no effect. The same holds for a node's actor if the call that died with it has already
+  // failed; its slot in node_actors is then empty.
   if (t.kind != actor_kind::node || !r.node_actors[t.node] ||
       !pooled_actor_of(r.node_actors[t.node]).is_dead())
     return;
   error.node = error.task = r.table().node(t.node).name;
-  error.text = "the actor of node '" + error.node + "' was told to exit while it was idle (step " +
-               std::to_string(error.step) + ")";
+  error.text = "the actor of node '" + error.node +
+               "' received an exit message while it was idle (step " + std::to_string(error.step) +
+               ")";
   end_run(r, std::move(error));
 }
 
 void lane::actor_of_call_died(run& r, call& c) {
   const auto was_fork = static_cast<bool>(c.join);
   const auto number = c.task_number;
-  const auto config = c.config; // outlives the record for the failure handler
+  const auto config = c.config; // needed by the failure handler, after the record was recycled
   auto input = c.input;
   input.config = &config;
   input.services = nullptr;
@@ -520,7 +533,8 @@ void lane::actor_of_call_died(run& r, call& c) {
   reschedule_if_ready(r);
 }
 
-/// The record for bodies in place keeps what it served last; nothing of an ended run may linger.
+/// Clears what the in-place record holds of an ended run. The record otherwise keeps it for the
+/// next task.
 void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
     in_place_->input.table = nullptr;

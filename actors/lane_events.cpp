@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lane tells the streams of its runs.
+// Events that a lane sends to the streams of its runs, one function for each kind. They are called
+// on the slow path only: from lane_steps.cpp at step boundaries and from lane_runs.cpp when tasks
+// end.
 #include "lane.hpp"
 
 #include <algorithm>
@@ -9,14 +11,14 @@ namespace superstep {
 
 namespace {
 
-/// Whether a channel is one of the graph's output.
+/// Whether a channel is an output channel of the graph.
 bool is_output(const detail::program& table, std::uint32_t channel) noexcept {
   const auto& output = table.options().output;
   return output.empty() || std::ranges::find(output, channel) != output.end();
 }
 
-/// Whether the events of a run show a channel. Those of the outermost graph show all channels; a
-/// graph below a node shows its node's caller no more than its output.
+/// Whether the events of a run contain a channel. Events of the outermost graph contain all
+/// channels, those of a subgraph only its output.
 bool is_shown(const run& r, std::uint32_t channel) noexcept {
   return !r.request.below || is_output(r.table(), channel);
 }
@@ -55,7 +57,7 @@ void lane::tell_update(run& r, std::uint32_t number, const node_output& output, 
   tell(r, std::move(event), t);
 }
 
-/// A task has asked, or (no_task) the run stops at a breakpoint.
+/// Sends the interrupts of a task, or, for no_task, the event of a breakpoint.
 void lane::report_interrupts(run& r, std::uint32_t number,
                              const std::vector<interrupt>& interrupts) {
   if (r.streams(stream_mode::updates)) {
@@ -90,7 +92,7 @@ void lane::tell_start(run& r, std::uint32_t number) {
   event.node = node.name;
   event.task_index = t.is_push() ? t.push_index : 0;
   if (node.body)
-    call_user(r, "the input of node '" + node.name + "', to be shown,",
+    call_user(r, "showing the input of node '" + node.name + '\'',
               [&] { event.data = node.body->show_input(reading(r, number)); });
   r.request.sink->push(std::move(event));
 }
@@ -115,8 +117,8 @@ void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
     tell(r, std::move(event), t);
 }
 
-/// Tells how a task ended: at once, or when the barrier has held. A task that was tried again comes
-/// too late to be told of when the step fails.
+/// Sends an event of a task's end: at once, or after the barrier. Events of retried tasks are held
+/// back as well, so that they are not sent if the step fails.
 void lane::tell(run& r, detail::run_event&& event, const step_task& t) {
   if ((r.is_single_task || t.attempt > 1) && !event.is_cached)
     r.held.push_back(std::move(event));
@@ -134,7 +136,8 @@ void lane::emit_checkpoint(run& r) {
   r.request.sink->push(std::move(event));
 }
 
-/// What the step has put something into: a channel that it only emptied does not count.
+/// Returns the channels into which the step has put a value. Channels that it only emptied are not
+/// included.
 std::vector<std::uint32_t> lane::visible_changes(const run& r) {
   auto out = std::vector<std::uint32_t>{};
   for (const auto c : r.state.changes())
@@ -161,13 +164,14 @@ void lane::emit_values(run& r) {
   r.request.sink->push(std::move(event));
 }
 
-/// Notes what the caller sees of the run. Nothing changed: all of it, as it stands.
+/// Records the state that the caller of the run sees, if an output channel has changed. An empty
+/// list counts as a change of all channels.
 void lane::show(run& r, const std::vector<std::uint32_t>& changed) {
   if (!changed.empty() &&
       std::ranges::none_of(changed, [&](auto c) { return is_output(r.table(), c); }))
     return;
   r.is_shown = true;
-  if (!r.table().transient_channels().empty()) // otherwise the last state shows the same
+  if (!r.table().transient_channels().empty()) // otherwise the final state has the same values
     r.shown = r.state.state();
 }
 
@@ -178,7 +182,7 @@ void lane::tell_barrier(run& r) {
   r.request.sink->push(std::move(event));
 }
 
-/// Who was activated, and who, having received nothing, has voted to halt.
+/// Sends the tasks of a step, and the nodes that voted to halt because they received nothing.
 void lane::emit_step(run& r) {
   auto activated = json::array{};
   auto is_active = std::vector<bool>(r.table().nodes().size());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards around the code of users that a lane calls outside bodies: what it throws ends one run.
+// Guards around user code that a lane calls outside bodies: reducers, copies of values, sinks,
+// caches, checkpointers. An exception there ends one run. Bodies have a guard of their own,
+// start_body() in runtime/node_body.cpp.
 #include "lane.hpp"
 
 #include <utility>
@@ -12,7 +14,7 @@ void lane::note_broken(run& r, std::string_view whose) {
         error_of_user_code(whose, std::current_exception(), r.state.step()));
 }
 
-/// Whether user code outside a body has thrown, which ends the run.
+/// Ends the run if user code outside a body has thrown; returns whether it did.
 bool lane::ends_broken(run& r) {
   if (!r.broken && r.request.guard)
     if (auto cause = r.request.guard->failure())
@@ -24,25 +26,26 @@ bool lane::ends_broken(run& r) {
   return true;
 }
 
-/// User code has thrown between two steps: the exception that is being handled ends the run.
+/// Ends the run with the exception being handled, which user code threw between two steps.
 void lane::end_thrown(run& r) {
   if (r.live)
     end_run(r, error_of_user_code("step " + std::to_string(r.state.step()),
                                   std::current_exception(), r.state.step()));
 }
 
-/// apply(), with what user code throws as an error.
+/// Calls apply() and returns an exception of user code as an error.
 result<void> lane::apply_step(run& r) {
   try {
     return apply(r.state, r.step);
   } catch (...) {
     const auto cause = std::current_exception();
     return error{failure_code(cause, graph_errc::user_code_failed),
-                 "a value failed to be copied: " + describe(cause)};
+                 "copying a value failed: " + describe(cause)};
   }
 }
 
-/// Makes a run's first state. False when the run has ended: its type's constructor is user code.
+/// Creates a run's first state, which runs the constructor of the user's type. Returns false if the
+/// run has ended.
 bool lane::begin_state(run& r) {
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks whose output is known: they ended in an earlier attempt at the step, or the node's cache
-// has what the same input gave before.
+// Tasks whose output is known and that need not run: tasks that ended in an earlier attempt at the
+// step, and tasks whose node has a cached output for the same input. Also stores the outputs of
+// this attempt, in the thread's records and in the cache.
 #include "lane.hpp"
 
 #include <superstep/checkpoint/write_cache.hpp>
@@ -24,7 +25,7 @@ body_input lane::reading(run& r, std::uint32_t number) const {
   return in;
 }
 
-/// Records what tasks of this step gave before the run broke off.
+/// Records the outputs of tasks of this step that ended before the run was interrupted or failed.
 void lane::take_known(run& r) {
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
@@ -47,7 +48,8 @@ void lane::take_known(run& r) {
   }
 }
 
-/// After the step's tasks were announced: tells of known outputs, and looks the others up.
+/// Sends the events of known outputs and looks up the other tasks in the cache. Called after the
+/// step's tasks were announced.
 void lane::begin_known(run& r) {
   const auto late = std::exchange(r.late, {});
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
@@ -66,11 +68,11 @@ void lane::begin_known(run& r) {
 
 void lane::cache_late(run& r, const std::vector<late_output>& late) {
   for (const auto& l : late)
-    call_user(r, "the cache, given an output of '" + l.scope + "',",
+    call_user(r, "caching an output of '" + l.scope + '\'',
               [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
 }
 
-/// Returns the cache key of a task, or nothing if its input has no key or making it failed.
+/// Returns the cache key of a task, or nothing if its input has no key or the key function failed.
 std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
   const auto& node = r.table().node(r.step.tasks[number].node);
   auto key = std::optional<std::string>{};
@@ -99,7 +101,7 @@ void lane::look_up(run& r, std::uint32_t number) {
     return;
   const auto scope = r.table().name() + '/' + node.name;
   auto known = std::optional<task_output>{};
-  call_user(r, "the cache, asked for an output of '" + scope + "',",
+  call_user(r, "the cache lookup for '" + scope + '\'',
             [&] { known = r.cache->find(scope, *key, r.table().layout()); });
   if (known) {
     r.step.record(number, *known);
@@ -133,7 +135,7 @@ void lane::cache_output(run& r, std::uint32_t number, const node_output& output)
     cache_late(r, std::exchange(r.late, {}));
 }
 
-/// Stores the answers of the tasks that the run abandons as it ends.
+/// Stores the resume values of tasks that the run abandons as it ends.
 void lane::keep_answers(run& r) {
   if (!r.thread || !r.thread->checkpointer())
     return;
@@ -152,13 +154,14 @@ void lane::keep_answers(run& r) {
   }
 }
 
-/// Adds what has become known of a task to its thread.
+/// Adds a record of a task to its thread: its output, its error, its interrupts.
 void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
                        const run_error* failure) {
   const auto& t = r.step.tasks[number];
   auto record = task_record{};
   record.task = r.task_path(t);
-  // A body whose branch failed has written: its edges have fired, and it is not run again.
+  // The body ended and its branch failed. Its writes count and its edges have fired, so it is not
+  // run again.
   const auto has_edges = [&] {
     const auto& node = r.table().node(t.node);
     return !node.edges.empty() || !node.joins.empty();
@@ -174,7 +177,7 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
     record.cause = failure->cause;
   }
   if (const auto* talk = r.find_talk(number)) {
-    if (talk->was_answered) // kept when the task failed, so that it does not ask again
+    if (talk->was_answered) // stored if the task failed, so that it does not interrupt again
       record.answers = talk->answers;
     if (output == nullptr && !talk->interrupts.empty())
       record.interrupts = talk->interrupts;

@@ -5,15 +5,15 @@ namespace superstep {
 
 class lane;
 
-/// Something that another thread wants a lane to do. Lives in the object it is about, or frees
-/// itself in arrive(). In one inbox at a time.
+/// A request from another thread to a lane. It is a member of the object that it concerns, or
+/// deletes itself in arrive(). It is in at most one inbox at a time.
 class lane_message {
 public:
   lane_message* next = nullptr;
-  /// On the lane, between two bodies.
+  /// Handles the message. Called on the lane, between two bodies.
   virtual void arrive(lane&) = 0;
-  /// Called instead when the lane is no longer served, on any thread: releases what the message
-  /// carries and answers its sender.
+  /// Called instead, on any thread, if the lane is no longer served. Releases the message's
+  /// contents and answers its sender.
   virtual void refuse(lane&) noexcept = 0;
 
 protected:

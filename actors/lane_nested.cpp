@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs below a task: a subgraph as a node, or a graph that a body runs.
+// Nested runs: a subgraph as a node, or a graph that a body runs. A nested run is a run of its own
+// on the same lane, with a link to the call that started it (nested_in) and a part of its parent's
+// thread, stream and resources.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -7,7 +9,7 @@
 
 namespace superstep {
 
-/// What the outermost run has, its nested runs have, too.
+/// Passes the store and cache of the outermost run to a nested one.
 void lane::share_resources(const run& r, nesting& below) {
   if (const auto& own = r.request.below) {
     below.memory = own->memory;
@@ -22,7 +24,7 @@ void lane::share_resources(const run& r, nesting& below) {
 
 void lane::begin_nested(call& parent, std::uint32_t generation, detail::program_ptr table,
                         write_list input, completer<detail::nested_outcome> done) {
-  if (parent.generation != generation || parent.owner == nullptr) // it has gone meanwhile
+  if (parent.generation != generation || parent.owner == nullptr) // the parent has ended meanwhile
     return;
   auto& r = *parent.owner;
   const auto& t = r.step.tasks[parent.task_number];
@@ -46,7 +48,7 @@ void lane::begin_nested(call& parent, std::uint32_t generation, detail::program_
     below->checkpointer = r.thread->checkpointer();
     below->id_prefix = r.thread->at() ? r.thread->at()->id : std::string{};
     below->is_persistent = how == persistence::per_thread;
-    // A run that goes back in time does again what its subgraphs did: they take their input.
+    // A run that starts from an older checkpoint repeats its subgraphs from their input.
     below->must_resume = (r.thread->is_first_step() && !below->travel) || t.attempt > 1;
   }
   below->above = &r;

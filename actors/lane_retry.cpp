@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of tasks that fail: another attempt, an error handler in their place. And of those
-// that take too long.
+// Failed tasks (further attempts, error handlers) and timeouts of calls and steps. lane_runs.cpp
+// calls will_retry() and begin_handler() before a failure becomes the run's.
 #include "lane.hpp"
 
 #include <superstep/runtime/node_options.hpp>
@@ -9,8 +9,9 @@
 
 namespace superstep {
 
-/// Whether the task gets another attempt. It then stands in `again` at once or after an alarm, and
-/// the barrier waits for it as for a call in flight.
+/// Schedules another attempt of a failed task if a policy allows one; returns whether it did. The
+/// task is added to `again` at once or by an alarm. The barrier waits for it as for a detached
+/// call.
 bool lane::will_retry(run& r, std::uint32_t number, run_error& error) {
   auto& t = r.step.tasks[number];
   const auto& policies = r.table().node(t.node).options.retry;
@@ -19,7 +20,7 @@ bool lane::will_retry(run& r, std::uint32_t number, run_error& error) {
   const auto* policy = static_cast<const retry_policy*>(nullptr);
   try {
     policy = find_policy(policies, error.cause, t.attempt);
-  } catch (...) { // a predicate is user code too; its failure is the run's
+  } catch (...) { // a predicate is user code; its failure becomes part of the run's error
     error.text += "; its retry predicate failed too: " + describe(std::current_exception());
   }
   if (policy == nullptr)
@@ -43,7 +44,7 @@ void lane::retry_due(run& r, std::uint32_t number) {
   queue(r);
 }
 
-/// The limits of a call: those of its node, the whole one replaced by that of its Send.
+/// Returns the limits of a call: those of its node, with `run` replaced by that of its Send.
 std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) const {
   const auto& t = r.step.tasks[c.task_number];
   auto limit = r.table().node(t.node).options.timeout;
@@ -57,8 +58,8 @@ std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) cons
   return limit;
 }
 
-/// Notes the limits of a call before its body starts: from then on another thread may read them,
-/// and the body may show progress.
+/// Sets the limits of a call before its body starts. From then on another thread may read them, and
+/// the body may report progress.
 void lane::set_limits(const run& r, call& c) {
   if (r.step.tasks[c.task_number].node == detail::program::no_node)
     return;
@@ -71,7 +72,8 @@ void lane::set_limits(const run& r, call& c) {
   c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-/// A call was detached: it may take long. @pre it is a task's own, not forked
+/// Sets the first timeout alarm of a call that was detached. @pre it belongs to a task and was not
+/// forked
 void lane::watch_time(const run& r, call& c) {
   if (!c.is_timed)
     return;
@@ -81,7 +83,7 @@ void lane::watch_time(const run& r, call& c) {
   set_alarm(c.started + std::min(limit->run.value_or(none), limit->idle.value_or(none)), c);
 }
 
-/// An alarm of a call that is still in flight: it has taken too long, or gets the next alarm.
+/// Handles a timeout alarm: fails the call if it has exceeded a limit, or sets the next alarm.
 void lane::look_at_time(call& c) {
   if (c.owner == nullptr || !c.is_detached)
     return;
@@ -111,7 +113,7 @@ void lane::look_at_time(call& c) {
                           : node_timeout_error{kind::idle, *limit.idle, elapsed(progressed), error};
   error = passed.details();
   error.cause = std::make_exception_ptr(passed);
-  const auto config = c.config; // outlives the record for the failure handler
+  const auto config = c.config; // needed by the failure handler, after the record was recycled
   auto input = c.input;
   input.config = &config;
   input.services = nullptr;
@@ -128,13 +130,14 @@ void lane::watch_step(run& r) {
 }
 
 void lane::step_took_too_long(run& r) {
-  auto text = "Timed out: step " + std::to_string(r.state.step()) + " of graph '" +
+  auto text = "step " + std::to_string(r.state.step()) + " of graph '" +
               r.table().name() + "' took longer than " +
               std::to_string(r.table().options().step_timeout->count()) + " ms";
   end_run(r, make_run_error(graph_errc::step_timeout, std::move(text), r.state.step()));
 }
 
-/// An activation has failed for good: its node's handler takes its place in the step.
+/// Starts the error handler of a node in place of a task that failed and is not retried. Returns
+/// false if there is none.
 bool lane::begin_handler(run& r, std::uint32_t number, const run_error& error) {
   auto& t = r.step.tasks[number];
   if (t.failed_node != step_task::pull || t.node == detail::program::no_node ||
@@ -162,7 +165,8 @@ void lane::become_handler(run& r, std::uint32_t number, std::shared_ptr<const ru
   r.handled.insert_or_assign(number, std::move(why));
 }
 
-/// Fills the record of an error handler. The default one reads the state, whatever was sent.
+/// Fills the record of an error handler. The default handler reads the state, even if the task had
+/// a payload.
 void lane::give_failure(run& r, call& c, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   if (const auto found = r.handled.find(number); found != r.handled.end())

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator's part of a lane: runs, their super-steps, how they end.
+// The coordinator's part of a lane: how runs start, are driven through the tasks of a step, fail
+// and end. lane_steps.cpp takes a run from one super-step to the next, lane_calls.cpp runs the
+// bodies, and lane_threads.cpp acquires threads and waits for checkpointers.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -13,12 +15,12 @@ namespace {
 
 constexpr auto pinned_max = std::size_t{8};
 
-/// Looks at the siblings of a failed task, a turn of the lane apart, without one of them moving,
-/// before they count as waiting: what was ready at the first has had its turn at the second.
+/// Number of checks without progress, one lane turn apart, after which the siblings of a failed
+/// task count as suspended. What was ready at the first check has had its turn at the second.
 constexpr auto idle_polls_max = std::uint32_t{2};
 
-/// How long a failed step waits for siblings whose bodies are running on other threads: longer than
-/// any moment for which the machine may hold up a short body, and short for somebody who waits.
+/// The longest time that a failed step waits for siblings whose bodies run on other threads. Longer
+/// than the system may delay a short body, and short for a waiting caller.
 constexpr auto patience_time = std::chrono::milliseconds{100};
 
 } // namespace
@@ -57,7 +59,7 @@ std::vector<run*> lane::live_runs() {
   return all;
 }
 
-/// Something of the run has moved: those above it know that it does not only wait.
+/// Reports activity of a run to the runs above it, which then know that it is not merely waiting.
 void lane::note_activity(const run& r) noexcept {
   each_above(r, [](const nested_in& at) {
     ++at.above->activity;
@@ -66,7 +68,8 @@ void lane::note_activity(const run& r) noexcept {
   });
 }
 
-/// The body of a call goes on, or waits to go on, on a thread that is not the lane's.
+/// Records that the body of a call runs, or is queued to run, on a thread that does not serve the
+/// lane.
 void lane::on_offloaded(call& c) noexcept {
   SUPERSTEP_ASSERT(!c.is_offloaded && c.owner != nullptr);
   c.is_offloaded = true;
@@ -74,7 +77,8 @@ void lane::on_offloaded(call& c) noexcept {
   each_above(*c.owner, [](const nested_in& at) { ++at.above->offloaded; });
 }
 
-/// It has ended, waits, or is given up: a failed run above it that is patient looks again.
+/// Records that such a body has ended, is suspended or was abandoned. A failed run above it that
+/// waits for it checks again.
 void lane::on_returned(call& c) {
   if (!std::exchange(c.is_offloaded, false))
     return;
@@ -87,7 +91,7 @@ void lane::on_returned(call& c) {
   each_above(*c.owner, [&](const nested_in& at) { count(*at.above); });
 }
 
-/// Gives a run a turn after what is ready already.
+/// Schedules a run after the entries that are ready already.
 void lane::queue(run& r) {
   if (r.queued || !r.live)
     return;
@@ -95,7 +99,7 @@ void lane::queue(run& r) {
   ready_.push_back({&r, nullptr, nullptr, r.generation});
 }
 
-/// Gives a run a turn before what is ready already, unless it has one.
+/// Schedules a run before the entries that are ready already, unless it is scheduled.
 void lane::queue_first(run& r) {
   if (r.queued || !r.live)
     return;
@@ -103,8 +107,8 @@ void lane::queue_first(run& r) {
   ready_.push_front({&r, nullptr, nullptr, r.generation});
 }
 
-/// Gives a run its first turn. A nested run goes before its parent's next task, so that the order
-/// of runs below each other is a matter of the graph alone.
+/// Schedules a new run. A nested run comes before its parent's next task, so that the order of
+/// nested runs depends on the graph only.
 void lane::queue_new(run& r) {
   if (r.request.below)
     queue_first(r);
@@ -159,7 +163,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   if (checkpointer && below == nullptr && config.thread_id.empty()) {
     end_run(r, make_run_error(errc::invalid_argument,
                               "graph '" + r.table().name() +
-                                  "' keeps threads: say which one (run_config::thread_id)"));
+                                  "' has a checkpointer: set run_config::thread_id"));
     return;
   }
   if (checkpointer || r.request.input.what() != detail::run_input::kind::writes) {
@@ -177,7 +181,8 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     return;
   }
   r.request.input = {};
-  if (r.table().entry().branches.empty()) { // the entry has no code to run
+  // the entry has no branches, so there is no user code to run
+  if (r.table().entry().branches.empty()) {
     r.step.record(0, node_output{});
     r.next_task = 1;
   }
@@ -225,8 +230,9 @@ bool lane::set_breakpoints(run& r) {
       is_root && set && set->interrupt_after ? *set->interrupt_after : own.interrupt_after;
   if (add(before, run::stop_before) && add(after, run::stop_after))
     return true;
-  end_run(r, make_run_error(graph_errc::unknown_node, "the run is to stop at a node that graph '" +
-                                                          r.table().name() + "' does not have"));
+  end_run(r, make_run_error(graph_errc::unknown_node,
+                            "interrupt_before or interrupt_after names a node that graph '" +
+                                r.table().name() + "' does not have"));
   return false;
 }
 
@@ -247,7 +253,7 @@ void lane::resume_run(std::uint64_t number) {
     resume_tree(*told);
 }
 
-/// It and the runs below it share the reader.
+/// Resumes a run and its nested runs, which share its reader.
 void lane::resume_tree(run& r) {
   if (std::exchange(r.paused, false))
     queue(r);
@@ -255,7 +261,7 @@ void lane::resume_tree(run& r) {
     resume_tree(*below);
 }
 
-/// The next task to be started: a second attempt that is due, or the next of the step.
+/// Takes the next task to start: another attempt that is due, or the next task of the step.
 std::uint32_t lane::take_task(run& r) noexcept {
   if (r.again.empty())
     return r.next_task++;
@@ -264,7 +270,7 @@ std::uint32_t lane::take_task(run& r) noexcept {
   return number;
 }
 
-/// A call has ended: the barrier may be near, or a task may be started that had to wait.
+/// Schedules the run if the call that has just ended was the last one, or if a task may now start.
 void lane::reschedule_if_ready(run& r) {
   if (r.live && (r.detached_calls == 0 || r.has_to_start()))
     queue(r);
@@ -277,7 +283,7 @@ void lane::drain_run(std::uint64_t number, const std::string& reason) {
   }
 }
 
-/// Drives a run until it waits, ends or has had its turn.
+/// Drives a run until it waits, ends or has used its turn.
 lane::kept lane::drive(run& r) {
   if (r.paused || r.is_saving)
     return kept::yes;
@@ -290,11 +296,11 @@ lane::kept lane::drive(run& r) {
         continue;
       if (start_task(r, number) == kept::no)
         return kept::no;
-      if (std::exchange(r.has_nested, false)) { // the graph below it goes first
+      if (std::exchange(r.has_nested, false)) { // the nested graph comes first
         queue(r);
         return kept::yes;
       }
-      if (r.queued) // its actor was busy with a message: once more later
+      if (r.queued) // its actor was handling a message; try again later
         return kept::yes;
     }
     if (!r.live)
@@ -309,7 +315,7 @@ lane::kept lane::drive(run& r) {
         r.first_end_ns = now_ns();
       return kept::yes;
     }
-    try { // as a whole, because values that users define are copied and moved everywhere in it
+    try { // one handler for all of it, because it copies and moves values of user types everywhere
       if (!barrier(r) || !advance_step(r))
         return kept::yes;
     } catch (...) {
@@ -326,17 +332,18 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
   auto& c = *in_place_;
   if (t.node != detail::program::no_node) {
     const auto& node = r.table().node(t.node);
-    learn_heavy(c); // about the body before this one, which was heavy
+    learn_heavy(c); // the hint concerns the body before this one
     c.actor = t.is_push() ? take_actor(actor_kind::tool, r) : node_actor(r, t.node);
     auto& s = pooled_actor_of(c.actor);
     if (!s.try_acquire()) {
-      if (!s.is_dead()) { // it handles a message just now
+      if (!s.is_dead()) { // it is handling a message
         c.actor.reset();
         r.again.push_back(number);
         queue(r);
         return kept::yes;
       }
-      // Killed while it was idle. The death notice, still in the inbox, finds its run over.
+      // The actor was killed while it was idle. Its notice, still in the inbox, will find that the
+      // run has ended.
       c.actor.reset();
       task_failed(r, number, {}, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
       return kept::yes;
@@ -362,8 +369,9 @@ run_error lane::error_of(run& r, std::uint32_t number, graph_errc code, std::exc
   error.task = r.task_path(t);
   const auto where = "node '" + error.node + "' (task " + error.task + ", step " +
                      std::to_string(error.step) + ")";
-  error.text = code == graph_errc::actor_exited ? "the actor of " + where + " was told to exit"
-                                                : where + " failed: " + describe(cause);
+  error.text = code == graph_errc::actor_exited
+                   ? "the actor of " + where + " received an exit message"
+                   : where + " failed: " + describe(cause);
   error.attempts = t.attempt;
   error.cause = std::move(cause);
   return error;
@@ -380,7 +388,7 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
         task_ended(r, number, std::move(*instead));
         return;
       }
-    } catch (...) { // the handler is user code too; its failure is the run's
+    } catch (...) { // the handler is user code; its failure becomes part of the run's error
       error.text += "; its failure handler failed too: " + describe(std::current_exception());
     }
   }
@@ -393,8 +401,9 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     tell_update(r, number, written);
   if (r.streams(stream_mode::tasks))
     tell_finish(r, number, {}, &error);
-  // All tasks of a step start together, so one that fails at once must not keep its siblings from
-  // starting. Of several failures the run's is the one that comes first whatever the timing.
+  // All tasks of a step start together, so one that fails at once must not prevent its siblings
+  // from starting. Of several failures, the run's error is chosen by attempts and task path, so
+  // that it does not depend on timing.
   const auto comes_first = [](const run_error& a, const run_error& b) {
     return std::tie(a.attempts, a.task) < std::tie(b.attempts, b.task);
   };
@@ -404,10 +413,11 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     queue(r);
 }
 
-/// Whether the siblings of a failed task may go on. What they do on a thread is kept and not done
-/// again, so they may end. Without one it would be lost anyway: they go on for as long as they need
-/// nothing but the lane, so that no timing shows, and are cancelled when they wait. A body that was
-/// held up, and therefore taken to another thread, is given a while for the same reason.
+/// Whether the siblings of a failed task may continue. With a checkpointer, what they do is stored
+/// and not repeated, so they may end. Without one it would be lost. They then continue for as long
+/// as they need only the lane, so that the outcome does not depend on timing, and are cancelled
+/// when they are suspended. A body that the system delayed, and that therefore runs on another
+/// thread, gets some time for the same reason.
 bool lane::settles(run& r) {
   if (r.detached_calls == 0 && r.waiting == 0)
     return false;
@@ -427,7 +437,8 @@ bool lane::settles(run& r) {
   return true;
 }
 
-/// A task has failed, or speaks to the parent graph: nothing of the step is applied.
+/// Ends a run whose task has failed or has returned a command to the parent graph. Nothing of the
+/// step is applied.
 void lane::end_early(run& r) {
   if (r.failure)
     end_run(r, std::move(*r.failure));
@@ -441,11 +452,11 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
     return;
   }
   if (output.to_parent) {
-    // Taken in every branch: the record serves other tasks, which must not find the command.
+    // Taken in every branch: the record is reused for other tasks, which must not find the command.
     auto command = std::exchange(output, {}).to_parent;
     if (!r.request.below) {
       auto error = error_of(r, number, graph_errc::no_parent, nullptr);
-      error.text += ": a Command to the parent, and there is no parent graph";
+      error.text += "it returned a command to the parent graph, but the graph has no parent";
       task_failed(r, number, {}, {}, std::move(error));
       return;
     }
@@ -465,7 +476,8 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
   r.step.record(number, std::move(output));
 }
 
-/// A task has asked and got no answer. It runs again, from its beginning, when there is one.
+/// Records the interrupts of a task. It runs again, from its beginning, when there is a resume
+/// value.
 void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk) {
   if (r.thread)
     tell_thread(r, number, nullptr, nullptr);
@@ -478,8 +490,8 @@ void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk)
 
 namespace {
 
-/// Calls a checkpointer for a run that has ended: what it throws is the run's error, if it has
-/// none.
+/// Calls a checkpointer for a run that has ended. Its exception becomes the run's error, unless the
+/// run has one.
 template <class Call>
 void attempt(detail::raw_result& raw, Call call) {
   auto error = std::optional<run_error>{};
@@ -495,7 +507,8 @@ void attempt(detail::raw_result& raw, Call call) {
     raw.error = std::move(error);
 }
 
-/// Who waits for a run that is kept is told when all of it is on the disk, or that it is not.
+/// Wraps the callback of a run with a checkpointer, so that it is called when everything is
+/// durable, or when saving has failed.
 std::function<void(detail::raw_result)> after_saving(thread_run& thread,
                                                      std::function<void(detail::raw_result)> done) {
   if (!thread.checkpointer())
@@ -509,7 +522,7 @@ std::function<void(detail::raw_result)> after_saving(thread_run& thread,
     auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
     const auto tell = [checkpointer, key, done, held] {
       attempt(held->raw, [&] { checkpointer->check(key); });
-      held->lease.reset(); // whoever is told may go on with the thread
+      held->lease.reset(); // the callback may start the next run on the thread
       call_back(done, std::move(held->raw));
     };
     auto is_saving = false;
@@ -519,7 +532,7 @@ std::function<void(detail::raw_result)> after_saving(thread_run& thread,
   };
 }
 
-/// What was held back until the end of the run is saved. The error that it ends with.
+/// Saves what was held back until the end of the run. Returns the error that the run ends with.
 std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
   r.thread->close(!error && !r.interrupts, !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())
@@ -533,7 +546,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
   SUPERSTEP_ASSERT(error || r.to_parent || r.detached_calls == 0);
   r.live = false;
-  r.queued = false; // an entry in the ready queue is of this generation and will be skipped
+  r.queued = false; // an entry in the ready queue has this generation and will be skipped
   r.failure.reset();
   r.again.clear();
   r.waiting = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator's part of a lane: from one super-step to the next, and stops on the way.
+// The coordinator's part of a lane that takes a run from one super-step to the next: the barrier,
+// the checkpoint, breakpoints and interrupts, the preparation of the next step. lane_runs.cpp calls
+// it when all tasks of a step have ended.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -8,13 +10,13 @@
 
 namespace superstep {
 
-/// All have answered: the coordinator applies. False when the run has ended.
+/// Applies the outputs of the tasks when all have ended. Returns false if the run has ended.
 bool lane::barrier(run& r) {
   if (r.first_end_ns != 0) {
     r.stats.barrier_wait_ns.push_back(now_ns() - std::exchange(r.first_end_ns, 0));
   }
   if (pooled_actor_of(r.coordinator).is_dead())
-    return false; // its death notice is in the inbox and ends the run
+    return false; // its notice is in the inbox and ends the run
   if (!r.is_fast_path && r.streams(stream_mode::debug))
     tell_barrier(r);
   if (r.interrupts) {
@@ -30,15 +32,17 @@ bool lane::barrier(run& r) {
   return r.is_fast_path || finish_step(r);
 }
 
-/// A barrier has held: who streams or keeps the run is told. False when the run has ended.
+/// Sends the events of a step that was applied, and saves its checkpoint. Returns false if the run
+/// has ended.
 bool lane::finish_step(run& r) {
   r.has_moved = true;
   for (auto& event : r.held)
     r.request.sink->push(std::move(event));
   r.held.clear();
   emit_values(r);
-  if (r.thread) // alone on its lane, it would keep nobody from anything while the disk writes
-    call_user(r, "the checkpoint of the step",
+  // a run that is alone on its lane may wait for the disk, because it delays no other run
+  if (r.thread)
+    call_user(r, "saving the checkpoint of the step",
               [&] { r.thread->save(r.state, checkpoint_source::loop, load() == 1); });
   if (fails_to_save(r) || ends_broken(r))
     return false;
@@ -49,7 +53,7 @@ bool lane::finish_step(run& r) {
   return true;
 }
 
-/// Whether a checkpointer refused something of the run, which then ends.
+/// Ends the run if its checkpointer has failed; returns whether it did.
 bool lane::fails_to_save(run& r) {
   if (!r.thread || !r.thread->failure())
     return false;
@@ -57,7 +61,8 @@ bool lane::fails_to_save(run& r) {
   return true;
 }
 
-/// Whether the run has to wait until what it gave is on the disk. Its lane goes on with others.
+/// Whether the run must wait until its checkpoint is durable (sync durability). Its lane continues
+/// with other runs.
 bool lane::waits_for_checkpointer(run& r) {
   if (!r.thread || !r.thread->checkpointer() || r.thread->when() != durability::sync)
     return false;
@@ -84,16 +89,18 @@ bool lane::stops_at(const run& r, std::uint8_t when) noexcept {
          });
 }
 
-/// The run stops before its end and can be resumed if it is kept.
+/// Ends the run at an interrupt or a breakpoint. With a checkpointer it can be resumed.
 void lane::stop_run(run& r, std::vector<interrupt> interrupts) {
-  if (interrupts.empty() && !r.request.below) // a breakpoint: reported once, by the root
+  // a breakpoint; its event is sent once, by the outermost run
+  if (interrupts.empty() && !r.request.below)
     report_interrupts(r, no_task, interrupts);
   r.interrupts = std::move(interrupts);
   end_run(r, std::nullopt);
 }
 
-/// Tasks have asked and all have ended. What their siblings gave is not applied: the thread keeps
-/// it until the step is resumed. The outermost graph shows it.
+/// Stops the run for the interrupts of its tasks, after all tasks have ended. The outputs of their
+/// siblings are not applied: the thread stores them until the step is resumed. The result of the
+/// outermost graph shows them.
 void lane::stop_with_questions(run& r) {
   auto interrupts = std::move(*r.interrupts);
   r.interrupts.reset();
@@ -110,8 +117,9 @@ void lane::stop_with_questions(run& r) {
   stop_run(r, std::move(interrupts));
 }
 
-/// Before a cancelled run ends: when the nodes of all open tasks say what these have given, the
-/// step counts. So tool calls have answers, and the history is whole. False when the run has ended.
+/// Applies the last step of a cancelled run, if on_failure returns an output for every unfinished
+/// task. Tool calls then have answers, and the history is complete. Returns false if the run has
+/// ended.
 bool lane::apply_cancelled(run& r, const run_error& why) {
   if (r.interrupts || r.failure || r.to_parent || r.step.tasks.empty())
     return true;
@@ -128,17 +136,18 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
     auto error = why;
     error.node = node.name;
     error.task = r.task_path(r.step.tasks[number]);
-    error.text = "the run was cancelled"; // a model may read it, to whom its name says nothing
+    // a model may read the text, and does not know the run's name
+    error.text = "the run was cancelled";
     try {
       auto output = node.options.on_failure(reading(r, number), error);
       if (!output)
         return true;
       given.emplace_back(number, std::move(*output));
-    } catch (...) { // the handler is user code; a run that is cancelled has nobody to tell
+    } catch (...) { // the handler is user code; the error of a cancelled run is the cancellation
       return true;
     }
   }
-  if (given.empty()) // it is applied already, or about to be
+  if (given.empty()) // the step is applied already, or about to be
     return true;
   while (!r.open.empty())
     abandon(*r.open.back());
@@ -147,17 +156,18 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
   return !apply_step(r) || r.is_fast_path || finish_step(r);
 }
 
-/// The same for the runs below it, which stand for tasks of its own, and then for itself.
+/// Calls apply_cancelled() for nested runs, whose outputs are those of its own tasks, and then for
+/// the run itself.
 bool lane::apply_cancelled_below(run& r, const run_error& why) {
   for (auto* each = r.first_below; each != nullptr;) {
-    auto* const following = each->next_below; // it may end meanwhile
+    auto* const following = each->next_below; // `each` may end in the call
     static_cast<void>(apply_cancelled_below(*each, why));
     each = following;
   }
   return r.live && apply_cancelled(r, why);
 }
 
-/// Prepares the next super-step. False when the run has ended or pauses.
+/// Prepares the next super-step. Returns false if the run has ended or pauses.
 bool lane::advance_step(run& r) {
   r.next_task = 0;
   r.idle_polls = 0;
@@ -180,7 +190,8 @@ bool lane::advance_step(run& r) {
   return r.is_fast_path || begin_step(r);
 }
 
-/// A step was prepared, whether or not it will be run. False when the run has ended.
+/// Sends the events of a prepared step, whether or not it will run. Returns false if the run has
+/// ended.
 bool lane::announce_step(run& r) {
   r.handled.clear();
   if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->checkpointer())
@@ -194,7 +205,8 @@ bool lane::announce_step(run& r) {
   return true;
 }
 
-/// A step is about to run. False when the run has ended or pauses.
+/// Sets up a step before its tasks start: timeout, known outputs, breakpoints. Returns false if the
+/// run has ended or pauses.
 bool lane::begin_step(run& r) {
   if (r.table().options().step_timeout)
     watch_step(r);

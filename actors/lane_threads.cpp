@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's dealings with checkpointers: taking a thread, taking it up, waiting until it is saved.
+// A lane's use of checkpointers: acquiring the lease on a thread, loading the thread, and waiting
+// until a checkpoint is durable. Checkpointers answer on their own threads; the answers come back
+// to the lane as messages.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -11,9 +13,9 @@ namespace superstep {
 
 namespace {
 
-/// A lease between the checkpointer that grants it and the run that waits for it. Where the run is
-/// gone, letting go of the lease grants the thread to the next run in line, which may be gone as
-/// well: the leases are let go of one after another, so that a long line does not grow the stack.
+/// A lease on its way from the checkpointer to the waiting run. If the run has ended, releasing the
+/// lease grants the thread to the next waiting run, which may have ended as well. The leases are
+/// therefore released one after another in a loop, so that a long queue does not grow the stack.
 class granted_lease {
 public:
   explicit granted_lease(result<lease_ptr> got) : got_{std::move(got)} {}
@@ -44,8 +46,8 @@ private:
 
 } // namespace
 
-/// A run writes its thread alone, the runs below it included. Where another has the thread, this
-/// one waits, and its lane goes on.
+/// Acquires the lease on the run's thread, which nested runs share. If another run holds it, this
+/// run waits while its lane continues.
 void lane::take_thread(run& r) {
   const auto& checkpointer = r.thread->checkpointer();
   if (!checkpointer || r.request.below) {
@@ -93,7 +95,8 @@ void lane::take_thread(run& r) {
 
 void lane::thread_was_taken(std::uint64_t number, result<lease_ptr> got) {
   auto* const r = find_run(number);
-  if (r == nullptr || !r->is_saving) // it has ended meanwhile: the lease goes to the next
+  // the run has ended meanwhile: the lease passes to the next run
+  if (r == nullptr || !r->is_saving)
     return;
   r->is_saving = false;
   begin_with(*r, std::move(got));
@@ -108,7 +111,7 @@ void lane::begin_with(run& r, result<lease_ptr> got) {
   auto is_open = false;
   try {
     is_open = open_run(r);
-  } catch (...) { // values that users define are copied in it
+  } catch (...) { // it copies values of user types
     if (r.live)
       end_run(r, error_of_user_code("the start of the run", std::current_exception(), 0));
   }
@@ -116,7 +119,7 @@ void lane::begin_with(run& r, result<lease_ptr> got) {
     queue_new(r);
 }
 
-/// Takes up a thread. False when the run has ended.
+/// Loads the thread and applies the input. Returns false if the run has ended.
 bool lane::open_run(run& r) {
   if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
                                    r.request.below.get());
@@ -125,7 +128,7 @@ bool lane::open_run(run& r) {
     return false;
   }
   r.request.input = {};
-  if (fails_to_save(r)) // before anything has run
+  if (fails_to_save(r)) // checked before any task runs
     return false;
   if (r.thread->is_resuming()) {
     r.has_moved = false;

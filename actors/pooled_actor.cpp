@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The actor of a coordinator, node or tool call, as CAF sees it. Lanes acquire and release it
+// around bodies that they run in place (lane.cpp, lane_calls.cpp); the actor system runs it only to
+// handle messages. Its end is reported to the lane (lane::actor_died).
 #include "pooled_actor.hpp"
 
 #include "lane.hpp"
@@ -39,7 +42,7 @@ void pooled_actor::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) 
   case caf::intrusive::inbox_result::success:
     break;
   case caf::intrusive::inbox_result::unblocked_reader:
-    // Never on the sender's own unit: a lane is no place for other actors' messages.
+    // Never in the sender's execution unit: a lane must not handle other actors' messages.
     caf::intrusive_ptr_add_ref(ctrl());
     home_system().scheduler().enqueue(this);
     break;
@@ -85,8 +88,8 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
 void pooled_actor::release() {
   if (inbox_.try_block())
     return;
-  // Something came while the lane had the actor: handle it now. The count of its own keeps the
-  // actor for the scheduler should it want another turn.
+  // Messages arrived while the lane had the actor: handle them now. The additional reference keeps
+  // the actor alive for the scheduler, if it needs another turn.
   caf::intrusive_ptr_add_ref(ctrl());
   if (resume(nullptr, messages_per_turn) == resume_later)
     home_system().scheduler().enqueue(this);
@@ -102,8 +105,8 @@ bool pooled_actor::is_ours_alone() const noexcept {
 bool pooled_actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
   if (dead_.exchange(true, std::memory_order_acq_rel))
     return false;
-  // The lane hears of it before the mailbox closes: then whoever finds the mailbox closed knows
-  // that the lane knows.
+  // The lane is notified before the mailbox closes. A thread that finds the mailbox closed can then
+  // rely on the notice.
   if (assignment.lane != nullptr)
     assignment.lane->post_death(assignment);
   auto turn_away = [this](caf::mailbox_element* e) {

@@ -9,11 +9,11 @@
 
 namespace superstep {
 
-/// Prints what each step of a run writes to std::clog (compile_options::debug), and hands the
-/// reader of the run's stream, if it has one, what that asked for.
+/// Prints the writes of each step of a run to std::clog (compile_options::debug), and forwards to
+/// the reader of the run's stream, if there is one, the events of its modes.
 class printing_sink final : public detail::event_sink {
 public:
-  /// What it needs to hear beside what the reader asked for.
+  /// The modes that it needs in addition to those of the reader.
   static constexpr auto modes = stream_mode::updates | stream_mode::values;
 
   /// @param reader may be null

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The record of a run: errors, the list of nested runs, and the conversations of its tasks.
+// lane_runs.cpp and lane_steps.cpp drive it.
 #include "run.hpp"
 
 #include "call.hpp"
@@ -26,7 +28,7 @@ run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, s
 void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept {
   try {
     std::cerr << "superstep: " + std::string{whose} + " threw: " + describe(cause) + '\n';
-  } catch (...) { // nothing is left to report to
+  } catch (...) { // no way to report is left
   }
 }
 
@@ -49,7 +51,7 @@ void run::link_below() noexcept {
 }
 
 void run::unlink_below() noexcept {
-  first_below = nullptr; // those below it find it gone by its generation
+  first_below = nullptr; // nested runs recognise by its generation that it has ended
   const auto* const below = request.below.get();
   if (below == nullptr || below->above->generation != below->above_generation)
     return;
@@ -60,7 +62,7 @@ void run::unlink_below() noexcept {
 
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   const auto kept = talks.find(of);
-  if (kept != talks.end()) { // another attempt asks the same questions again
+  if (kept != talks.end()) { // another attempt repeats the same interrupts
     auto& talk = *kept->second;
     talk.next = 0;
     talk.interrupts.clear();
@@ -70,7 +72,7 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   auto talk = std::make_shared<conversation>();
   const auto path = task_path(step.tasks[of]);
   talk->place.config = request.config;
-  if (!thread) { // not kept itself, but below a run that is
+  if (!thread) { // has no checkpointer itself, but a run above it has
     talk->place.ns = request.below->ns;
     talk->place.task = path + '@' + std::to_string(state.step());
     talk->place.journal = request.below->journal;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The thread pool of an engine: threads take orders (serve a lane, run jobs, complete refused runs)
+// from a queue. Lanes order job threads (lane_calls.cpp), the watcher orders threads for blocked
+// lanes and paces the job threads (watcher.cpp).
 #include "thread_pool.hpp"
 
 #include "engine_core.hpp"
@@ -18,16 +21,18 @@ namespace superstep {
 
 namespace {
 
-/// After this many looks without a job ended, one more thread: bodies may spin for each other.
+/// Number of polls without a finished job after which another thread is started, because the
+/// running bodies may spin while they wait for queued ones.
 constexpr auto looks_before_one_more = 20U;
 
-/// After the system has refused a thread it is not asked for another for this long.
+/// Pause after the system has refused to start a thread.
 constexpr auto retry_time = std::chrono::milliseconds{20};
 
-/// A body under this is better run in place: handing it to a thread costs as much.
+/// Bodies shorter than this are faster in place, because passing one to a thread costs as much.
 constexpr auto short_body = std::chrono::microseconds{20};
 
-/// The state letter of a thread of ours: R runs or wants to, S sleeps, D waits for a disk.
+/// Returns the state letter of a thread of this process: R is running or runnable, S sleeps, D
+/// waits for a disk; '?' if it is unknown.
 char thread_state(int kernel_id) {
   auto path = std::array<char, 64>{};
   std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", kernel_id);
@@ -38,7 +43,7 @@ char thread_state(int kernel_id) {
   const auto n = ::read(file, text.data(), text.size());
   ::close(file);
   const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
-  const auto after_name = line.rfind(')'); // the name may hold anything
+  const auto after_name = line.rfind(')'); // the name may contain any character
   return after_name != std::string_view::npos && after_name + 2 < line.size() ? line[after_name + 2]
                                                                               : '?';
 }
@@ -68,8 +73,8 @@ bool thread_pool::can_serve() {
   return idle_ > orders_.size() || (may_grow() && start_member());
 }
 
-/// A lane that is held up in a body at the bound gets a thread all the same while the engine shuts
-/// down: otherwise its runs would end without an answer.
+/// Whether another thread may be started for a lane. During shutdown also beyond the bound:
+/// otherwise the runs of a lane that is blocked in a body would not be completed.
 bool thread_pool::may_grow() const noexcept {
   return members_.size() < threads_max_ || (stopping_ && !is_over_);
 }
@@ -79,7 +84,7 @@ void thread_pool::serve(lane& l, bool took_over) {
   give({&l, took_over});
 }
 
-/// One more thread for jobs. False when none is free and none can be started.
+/// Orders another thread to run jobs. Returns false if none is idle and none can be started.
 bool thread_pool::give_jobs_order() {
   if (idle_ <= orders_.size() && (members_.size() >= threads_max_ || !start_member()))
     return false;
@@ -89,19 +94,20 @@ bool thread_pool::give_jobs_order() {
 }
 
 void thread_pool::give(order o) {
-  // Lanes first: a lane without a thread holds everything back.
+  // Lanes come first: a lane without a thread delays all of its runs.
   if (o.to_serve != nullptr)
     orders_.push_front(o);
   else
     orders_.push_back(o);
   if (orders_.size() > idle_ &&
       (o.to_serve != nullptr ? may_grow() : members_.size() < threads_max_))
-    static_cast<void>(start_member()); // without one the first thread that comes back takes it
+    // if it fails, the next thread that becomes idle takes the order
+    static_cast<void>(start_member());
   changed_.notify_one();
 }
 
-/// Counts the new thread as idle at once, so that the next order finds it. False when the system
-/// refuses; the engine then keeps working with the threads that it has.
+/// Starts a thread and counts it as idle at once, so that the next order finds it. Returns false if
+/// the system refuses; the engine then continues with the threads that it has.
 bool thread_pool::start_member() {
   const auto now = std::chrono::steady_clock::now();
   if (now < retry_at_)
@@ -110,7 +116,8 @@ bool thread_pool::start_member() {
   try {
     made->thread_ =
         std::thread{[this, self = made.get(), keep = core_.shared_from_this()] { work(*self); }};
-  } catch (const std::system_error&) { // a limit of processes, or no memory for a stack
+  // the process limit is reached, or no memory is left for a stack
+  } catch (const std::system_error&) {
     retry_at_ = now + retry_time;
     return false;
   }
@@ -123,7 +130,7 @@ void thread_pool::work(worker& self) {
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
                         std::memory_order_release);
-  auto lock = std::unique_lock{mutex_}; // it is counted as idle since it was started
+  auto lock = std::unique_lock{mutex_}; // start_member() has counted it as idle
   for (;; ++idle_) {
     changed_.wait(lock, [this] {
       return stopping_ || !orders_.empty() || !refused_.empty() || is_surplus();
@@ -157,7 +164,7 @@ void thread_pool::work(worker& self) {
   changed_.notify_all();
 }
 
-/// Whether a thread without an order ends. Each pending order keeps one idle thread.
+/// Whether a thread without an order is to end. Each pending order keeps one idle thread.
 bool thread_pool::is_surplus() const noexcept {
   return surplus_ > 0 && idle_ > orders_.size();
 }
@@ -170,10 +177,10 @@ void thread_pool::retire(worker& self, std::unique_lock<std::mutex>& lock) {
   std::erase_if(members_, [&](const auto& m) { return m.get() == &self; });
   lock.unlock();
   if (before.joinable())
-    before.join(); // it has ended, or is about to: it holds no lock
+    before.join(); // it has ended or is about to, and holds no lock
 }
 
-/// Threads that stayed idle during the whole of the last period end, but one.
+/// Selects threads to end: all but one of those that were idle during the whole last period.
 void thread_pool::find_surplus() {
   const auto now = std::chrono::steady_clock::now();
   if (now - idle_since_ < idle_time_)
@@ -208,8 +215,8 @@ void call_back_refused(run_request& request) {
 
 } // namespace
 
-/// Calls back for one refused run. A callback may submit another: each is taken from the queue, so
-/// that no chain of them grows the stack.
+/// Completes one refused run. Its callback may submit another. Each is taken from the queue in
+/// turn, so that a chain of them does not grow the stack.
 void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
   auto request = std::move(refused_.front());
   refused_.pop_front();
@@ -222,8 +229,8 @@ void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
 bool thread_pool::add_job(call& c) {
   const auto lock = std::scoped_lock{mutex_};
   if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
-    // A thread that is held up in a body takes the order when it comes back. Where all threads
-    // serve lanes, none would: the system has refused more.
+    // A thread that is blocked in a body takes the order when it returns. If all threads serve
+    // lanes, none returns: the system has refused more threads.
     const auto comes_back = [](const auto& m) {
       return m->at.load(std::memory_order_relaxed) == duty::body;
     };
@@ -280,13 +287,13 @@ void thread_pool::pace() {
   }
   auto more = burning < burners_max_ ? burners_max_ - burning : 0;
   if (burning == 0)
-    more = std::max(more, blocked); // all wait: twice as many, until some do not
+    more = std::max(more, blocked); // all are blocked: double their number, until some are not
   if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_)
     looks_without_progress_ = 0;
   else if (++looks_without_progress_ >= looks_before_one_more)
     more = std::max(more, std::size_t{1}), looks_without_progress_ = 0;
   more = std::min(more, jobs_.size());
-  // Some threads stay free for lanes.
+  // Reserve some threads for lanes.
   const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);
   while (more > 0 && at_jobs_ + reserve < threads_max_ && give_jobs_order())
     --more;
@@ -310,7 +317,7 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
   lock.unlock();
   if (retired.joinable())
     retired.join();
-  core_.close_lanes(); // of threads that did not return
+  core_.close_lanes(); // for lanes whose threads have not ended
   lock.lock();
   is_over_ = true;
   auto unanswered = std::exchange(refused_, {});
@@ -318,7 +325,7 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
   for (auto& request : unanswered)
     call_back_refused(request);
   for (auto& t : members) {
-    // A body that never returns keeps its thread; the program ends without it.
+    // A body that never returns keeps its thread; the program does not wait for it.
     if (all_ended)
       t.join();
     else

@@ -23,15 +23,16 @@ class engine_core;
 
 class lane;
 
-/// The current activity of a pool thread, as the watcher sees it.
+/// The activity of a thread of the pool, as the watcher sees it.
 enum class duty : std::uint8_t { idle, lane, body };
 
-/// One thread and what the watcher knows of it.
+/// A thread of the pool, and what the watcher knows about it.
 class worker {
 public:
   std::atomic<duty> at{duty::idle};
 
-  /// Whether it used no CPU since the last look and is not merely waiting for a core. Watcher only.
+  /// Whether it has used no CPU since the last poll and is not waiting for a core. Called by the
+  /// watcher only.
   [[nodiscard]] bool is_blocked();
 
 private:
@@ -40,10 +41,11 @@ private:
   std::atomic<int> kernel_id_{0};
   std::atomic<bool> has_clock_{false};
   clockid_t clock_{};
-  std::int64_t cpu_ns_ = 0; // at the last look
+  std::int64_t cpu_ns_ = 0; // at the last poll
 };
 
-/// The engine's threads, and the queue of bodies known to be long.
+/// The engine's thread pool: threads that serve lanes, and threads that run bodies known to be long
+/// from a queue (jobs).
 ///
 /// An order that finds no idle thread starts one, up to a bound. Threads that were not needed for
 /// `idle_time` end. The watcher decides how many threads run jobs at the same time: bodies that use
@@ -55,30 +57,33 @@ public:
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
 
-  /// Gives a lane to a free thread. False when there is none and none can be started.
+  /// Whether a thread is idle, or can be started, for the lane that serve() will be called with
+  /// next.
   [[nodiscard]] bool can_serve();
-  /// Where can_serve() was not asked before, the lane may have to wait for a thread.
+  /// Gives a lane to an idle thread. If can_serve() was not called before, the lane may have to
+  /// wait for one.
   void serve(lane& l, bool took_over);
 
-  /// Calls back, on a thread of the engine, for a run that no lane takes because the engine is
-  /// shutting down. Such callbacks may submit further runs, which are refused in their turn.
+  /// Completes, on a thread of the pool, a run that no lane accepts because the engine is shutting
+  /// down. Its callback may submit further runs, which are refused as well.
   void refuse(run_request&& request) noexcept;
 
-  /// Queues a body for the job threads. False when there is none and none can be started: the lane
-  /// then runs it itself.
+  /// Queues a body for the job threads. Returns false if no thread is available and none can be
+  /// started; the lane then runs the body itself.
   [[nodiscard]] bool add_job(call& c);
-  /// The watcher's look: starts more job threads when those at work only wait.
+  /// Called by the watcher at each poll: starts more job threads if the current ones are only
+  /// waiting, and ends threads that stay idle.
   void pace();
-  /// Whether there is anything the watcher should look after.
+  /// Whether the watcher has a reason to poll.
   [[nodiscard]] bool is_busy();
 
-  /// No more orders; waits for the threads to return. Those that do not in time are left behind,
-  /// and keep the core alive. Afterwards nothing is called back any more.
+  /// Accepts no further orders and waits for the threads to end, at most `grace`. Threads that have
+  /// not ended by then are detached, and keep the core alive. Afterwards no callback is called.
   void stop(std::chrono::milliseconds grace);
 
 private:
   struct order {
-    lane* to_serve = nullptr; ///< null: run jobs
+    lane* to_serve = nullptr; ///< null: the thread runs jobs
     bool took_over = false;
   };
 
@@ -103,21 +108,22 @@ private:
   std::condition_variable changed_;
   std::vector<std::unique_ptr<worker>> members_;
   std::deque<order> orders_;
-  std::deque<call*> jobs_;  // bounded by the calls alive
-  std::deque<run_request> refused_; // bounded by what was submitted before the lanes were closed
-  std::size_t idle_ = 0;    // threads waiting for an order
-  std::size_t idle_min_ = 0; // the least that were idle since idle_since_
-  std::size_t surplus_ = 0;  // threads that the watcher wants to end
+  std::deque<call*> jobs_;  // bounded by the number of live calls
+  std::deque<run_request> refused_; // bounded by the runs submitted before the lanes were closed
+  std::size_t idle_ = 0;    // number of threads that wait for an order
+  std::size_t idle_min_ = 0; // the smallest value of idle_ since idle_since_
+  std::size_t surplus_ = 0;  // number of threads that are to end
   std::chrono::steady_clock::time_point idle_since_{};
-  std::thread retired_; // the thread that ended last; the next one that ends joins it
-  std::size_t at_jobs_ = 0; // threads in run_jobs(), or ordered to
-  std::size_t ended_ = 0;   // threads that have ended
+  std::thread retired_; // the thread that ended last; the next one to end joins it
+  std::size_t at_jobs_ = 0; // number of threads in run_jobs(), or with an order to run it
+  std::size_t ended_ = 0;   // number of threads that have ended
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;
-  std::chrono::steady_clock::time_point retry_at_{}; // no thread could be started before
+  // no attempt to start a thread before this time
+  std::chrono::steady_clock::time_point retry_at_{};
   bool stopping_ = false;
-  bool is_over_ = false; // stop() has returned, or is about to
+  bool is_over_ = false; // stop() has returned or is about to return
 };
 
 } // namespace superstep

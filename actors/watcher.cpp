@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The watcher's thread and its timer. Each poll compares the guard of every lane with the last one:
+// the same odd value means that the lane is still inside the same body. See lane.cpp, guarded(),
+// for the other side.
 #include "watcher.hpp"
 
 #include "engine_core.hpp"
@@ -14,19 +17,21 @@ namespace superstep {
 
 namespace {
 
-/// Idle looks before the watcher goes to sleep. Waking it costs the caller a call of the system,
-/// about a tenth of what a look costs.
+/// Number of idle polls before the watcher sleeps. Waking it costs the caller a system call, about
+/// a tenth of the cost of a poll.
 constexpr auto idle_looks_max = 2U;
-/// How often it looks in its sleep: a poke that came between the last look and the sleep is lost,
-/// and this bounds what that may cost.
+/// Polling interval while it sleeps. A poke between the last poll and the sleep is lost; this
+/// bounds the delay.
 constexpr auto asleep_tick = std::chrono::milliseconds{20};
-/// Fewer bodies than this in one tick, all of it busy: they are worth spreading over threads.
+/// If a lane was busy for a whole tick with fewer bodies than this, they are worth distributing
+/// over threads.
 constexpr auto heavy_bodies_per_tick = std::uint64_t{25};
 
 int make_timer() {
   const auto made = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
   if (made < 0)
-    throw std::system_error{errno, std::generic_category(), "an engine needs a timer (timerfd)"};
+    throw std::system_error{errno, std::generic_category(),
+                            "cannot create the timer of an engine (timerfd_create)"};
   return made;
 }
 
@@ -49,7 +54,7 @@ void watcher::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error&) {
-    // The engine works without a watcher: a body that blocks occupies its lane until it returns.
+    // The engine works without a watcher: a blocking body then occupies its lane until it returns.
   }
 }
 
@@ -71,13 +76,13 @@ void watcher::set_timer(std::chrono::nanoseconds each) noexcept {
     ::timerfd_settime(timer_, 0, &when, nullptr);
   };
   set(each, each);
-  if (stopping_.load()) // looked at last, so that no late poke delays the end
+  if (stopping_.load()) // checked last, so that a late poke does not delay the end
     set(std::chrono::nanoseconds{1}, each);
 }
 
 void watcher::wait_for_timer() noexcept {
   auto times = std::uint64_t{};
-  // An interrupted wait is a look too many.
+  // An interrupted read only causes an additional poll.
   [[maybe_unused]] const auto got = ::read(timer_, &times, sizeof times);
 }
 
@@ -91,7 +96,7 @@ void watcher::run() {
     idle_looks = 0;
     const auto is_asleep = asleep_.load(std::memory_order_relaxed);
     if (is_busy && is_asleep) {
-      wake(); // it found in its sleep what nobody told it
+      wake(); // work was found that no poke had reported
     } else if (!is_busy && !is_asleep) {
       set_timer(std::max<std::chrono::nanoseconds>(tick_, asleep_tick));
       asleep_.store(true, std::memory_order_relaxed);
@@ -99,7 +104,7 @@ void watcher::run() {
   }
 }
 
-/// True when something was running.
+/// Polls all lanes once. Returns whether something was running.
 bool watcher::look() {
   auto busy = core_.threads().is_busy();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
@@ -111,8 +116,8 @@ bool watcher::look() {
     if (!inside)
       continue;
     if (guard == before) {
-      // A thread first: a lane taken and not served would stand still. The old server's thread is
-      // from now on one that runs a body.
+      // Reserve a thread first: a lane that was taken over and not served would stop. From now on
+      // the old server's thread counts as one that runs a body.
       if (!core_.threads().can_serve())
         continue;
       auto* const server = l.server();

@@ -13,12 +13,12 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// Looks at every lane each tick. A lane found inside the same body at two looks gets another
-/// thread; a lane whose bodies average more than 20 us hands the next ones to the job queue.
-/// Sleeps while nothing runs.
+/// The thread that keeps lanes from being blocked. It polls every lane each tick. A lane that is
+/// inside the same body in two polls gets another thread. A lane whose bodies average more than 20
+/// us passes the next ones to the job queue. The watcher sleeps while nothing runs.
 ///
-/// It waits for a timer of the kernel's, not for another thread: whoever begins to run sets that
-/// timer and goes on, without the switch of threads that waking it would cost him.
+/// It waits for a kernel timer, not for another thread. A thread that starts to run something sets
+/// the timer and continues, without the cost of a thread switch for waking the watcher.
 class watcher {
 public:
   watcher(detail::engine_core& core, std::chrono::microseconds tick);
@@ -28,8 +28,8 @@ public:
 
   void start();
   void stop();
-  /// Something has begun to run: there is a look a tick from now. Any thread; one load when the
-  /// watcher is awake.
+  /// Reports that something has started to run: the next poll is one tick from now. Thread-safe;
+  /// costs one load if the watcher is awake.
   void poke() noexcept {
     if (asleep_.load(std::memory_order_relaxed))
       wake();
@@ -45,7 +45,7 @@ private:
   detail::engine_core& core_;
   const std::chrono::microseconds tick_;
   const int timer_;                 // a timerfd
-  std::vector<std::uint64_t> seen_; // guard of each lane at the last look
+  std::vector<std::uint64_t> seen_; // the guard of each lane at the last poll
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;

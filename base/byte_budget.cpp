@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The shared bound on the bytes that readers hold; see byte_budget.hpp.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/byte_budget.hpp>
 
@@ -11,9 +12,10 @@
 
 namespace superstep {
 
-// Invariant: no reader waits while there is room for it and for all that wait before it, and some
-// reader is exempt from the bound while any waits. Whatever returns bytes therefore ends in
-// let_go_on(). Waits are ended outside the lock: ending one may destroy a lease.
+// Invariant: no reader waits while there is room for it and for all that wait before it, and one
+// reader is exempt from the bound while any reader waits. Every function that returns bytes
+// therefore ends in let_go_on(). Waits are ended outside the lock, because that may destroy a
+// lease.
 
 struct byte_budget::state {
   struct reader {
@@ -28,7 +30,8 @@ struct byte_budget::state {
   std::size_t used_max = 0;
   std::uint64_t next_ticket = 1;
   std::uint64_t exempt = 0; // the one reader that may exceed the bound; 0 = none yet
-  std::map<std::uint64_t, reader> readers; // that hold something or wait; bounded by their leases
+  // readers that hold bytes or wait; bounded by their leases
+  std::map<std::uint64_t, reader> readers;
   std::set<std::uint64_t> waiting;         // tickets of those that wait
 
   [[nodiscard]] bool fits(std::uint64_t ticket, std::size_t bytes) const {
@@ -45,18 +48,18 @@ struct byte_budget::state {
     one.waits.reset();
     waiting.erase(ticket);
   }
-  /// The waits that may end now, in order. Takes O(log n) for each of them.
+  /// Returns the waits that may end now, in order. O(log n) for each of them.
   std::vector<completer<bool>> let_go_on() {
     auto out = std::vector<completer<bool>>{};
-    if (waiting.contains(exempt)) // it overtakes those without room
+    if (waiting.contains(exempt)) // it is admitted before readers without room
       grant(exempt, out);
     while (!waiting.empty()) {
       const auto first = *waiting.begin();
       if (!fits(first, readers.at(first).wanted)) {
         if (exempt != 0)
           break;
-        // A reader that waits has bytes to read. One that does not may wait for its server, so it
-        // would be a bad choice.
+        // A waiting reader has bytes to read. One that does not wait may be waiting for its server,
+        // so it would be a bad choice.
         exempt = first;
       }
       grant(first, out);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Concurrency and rate limits; see limiter.hpp. Both admit waiters in the order of arrival and end
+// their waits outside the lock.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/limiter.hpp>
 
@@ -9,17 +11,18 @@
 
 namespace superstep {
 
-// Invariant: nobody stands in line while there is room. Whatever makes room (a permit that comes
-// back, a higher limit) therefore ends in let_in(). Waits are ended outside the lock: ending one
-// may destroy a permit, when its coroutine has just gone, and that takes the lock again.
+// Invariant: no coroutine waits while a permit is free. Every function that frees a permit (a
+// returned permit, a higher limit) therefore ends in let_in(). Waits are ended outside the lock,
+// because that may destroy a permit whose coroutine has just been destroyed, which takes the lock
+// again.
 
 struct limiter::state {
   mutable std::mutex mutex;
-  std::size_t limit = 0; // 0 = none
+  std::size_t limit = 0; // 0 = no limit
   std::size_t in_flight = 0;
   std::size_t in_flight_max = 0;
   std::uint64_t next_ticket = 0;
-  std::map<std::uint64_t, completer<permit>> line; // bounded by the coroutines that are alive
+  std::map<std::uint64_t, completer<permit>> line; // bounded by the number of live coroutines
 
   [[nodiscard]] bool has_room() const noexcept { return limit == 0 || in_flight < limit; }
   void enter() noexcept { in_flight_max = std::max(in_flight_max, ++in_flight); }
@@ -67,7 +70,7 @@ task<limiter::permit> limiter::wait_in_line(std::shared_ptr<state> in) {
       ticket = in->next_ticket++;
       in->line.emplace(ticket, done);
     }
-    // Without effect when it has been let in meanwhile: the permit then comes back by itself.
+    // No effect if it has been admitted meanwhile; the permit is then returned by its destructor.
     done.on_abandon([in, ticket] {
       const auto lock = std::scoped_lock{in->mutex};
       in->line.erase(ticket);
@@ -123,8 +126,8 @@ std::size_t limiter::waiting() const {
 
 namespace {
 
-/// So much per minute, up to `size` saved. Below zero after a request that took more than it
-/// reserved.
+/// A token bucket: refilled at a rate per minute, up to `size`. Negative after a request that used
+/// more than it reserved.
 struct token_bucket {
   double per_ns = 0; // 0 = no limit
   double size = 0;
@@ -138,7 +141,7 @@ struct token_bucket {
   void refill(std::chrono::nanoseconds passed) noexcept {
     filled = std::min(size, filled + per_ns * static_cast<double>(passed.count()));
   }
-  /// A request larger than the bucket goes out when the bucket is full, and leaves a debt.
+  /// A request larger than the bucket is admitted when the bucket is full, and leaves it negative.
   [[nodiscard]] std::chrono::nanoseconds time_until(double amount) const noexcept {
     const auto missing = std::min(amount, size) - filled;
     if (per_ns <= 0 || missing <= 0)
@@ -151,8 +154,8 @@ struct token_bucket {
   }
 };
 
-// The one at the head of the line looks again at least this often: tokens that others settle may
-// let it go earlier than it was told.
+// The first waiter checks again at least this often, because tokens that others return may admit it
+// earlier.
 constexpr auto poll_interval = std::chrono::milliseconds{250};
 
 } // namespace
@@ -185,7 +188,7 @@ struct rate_limiter::state {
   token_bucket tokens;
   time_point last{};
   time_point paused{};
-  limiter head_of_line{1}; // only who holds it may wait for a time; the others wait for it
+  limiter head_of_line{1}; // its holder waits for a point in time, all others wait for the permit
 };
 
 rate_limiter::rate_limiter(rate_limits limits) : state_{std::make_shared<state>(limits)} {}

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The error category of channels, and the errors that several kinds of channels return. The kinds
+// are templates in channels/kinds.hpp.
 #include <superstep/channels/channel.hpp>
 
 namespace superstep {
@@ -36,8 +38,8 @@ std::unique_ptr<channel::kept_value> channel::keep(const state_block&) const {
 error channel::one_value_only() const {
   return {channel_errc::invalid_update,
           "At key '" + name_ +
-              "': Can receive only one value per step.\nGive the channel a reducer to keep the values "
-              "of several nodes, or let one node of a step write it."};
+              "': Can receive only one value per step.\nGive the channel a reducer to keep the "
+              "values of several nodes, or let one node of a step write it."};
 }
 
 error channel::one_overwrite_only() const {
@@ -48,11 +50,10 @@ error channel::one_overwrite_only() const {
 }
 
 error channel::guarded_value_only(std::string_view kind) const {
-  const auto guard = std::string{kind} + "(guard=True)";
   return {channel_errc::invalid_update,
-          "At key '" + name_ + "': " + guard +
-              " can receive only one value per step. Use guard=False if you want to store any one "
-              "of multiple values."};
+          "At key '" + name_ + "': an " + std::string{kind} +
+              " channel accepts one value per step.\nLet one node of a step write it, or create it "
+              "with guard = false to keep the last value."};
 }
 
 } // namespace superstep

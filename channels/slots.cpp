@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The state of graphs without a state struct: one slot for each channel.
 #include <superstep/channels/detail/slots.hpp>
 
 namespace superstep {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and applies changes of channel values: only what is new of a list, text or object that
+// grew. docs/checkpoint-format.md describes the format.
 #include <superstep/channels/detail/stored_value.hpp>
 
 #include <iterator>
@@ -16,7 +18,8 @@ void append_count(std::string& out, std::size_t n) {
 std::size_t common_text(std::string_view a, std::string_view b) noexcept {
   auto n = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
                                     a.begin());
-  const auto is_inside = [](std::string_view s, std::size_t at) { // of a character
+  // inside a character of several bytes
+  const auto is_inside = [](std::string_view s, std::size_t at) {
     return at < s.size() && (static_cast<unsigned char>(s[at]) & 0xC0U) == 0x80U;
   };
   while (n > 0 && (is_inside(a, n) || is_inside(b, n)))
@@ -62,7 +65,8 @@ bool write_list_change(std::string& out, const json::array& before, const json::
   return true;
 }
 
-/// Objects keep the order of their members, so one that grew starts with the old ones.
+/// Whether `now` starts with the members of `before`. Objects keep the order of their members, so
+/// one that grew does.
 bool has_members_of(const json::object& now, const json::object& before) {
   if (before.empty() || now.size() < before.size())
     return false;
@@ -70,6 +74,7 @@ bool has_members_of(const json::object& now, const json::object& before) {
                     [](const auto& a, const auto& b) { return a.key() == b.key(); });
 }
 
+/// Writes the members that are new or have changed. @pre has_members_of(now, before)
 bool write_object_change(std::string& out, const json::object& before, const json::object& now) {
   auto changed = std::string{};
   auto n = std::size_t{0};
@@ -90,7 +95,8 @@ bool write_object_change(std::string& out, const json::object& before, const jso
   return true;
 }
 
-/// Equal as JSON, and written alike: 1 and 1.0 are equal, but one is a whole number.
+/// Whether two values are equal and written in the same way: 1 and 1.0 are equal, but only one is
+/// an integer.
 bool is_same(const json::value& a, const json::value& b) {
   return a.kind() == b.kind() && a == b;
 }
@@ -122,6 +128,7 @@ error no_change(const json::value& change) {
   return detail::unfit_stored("change", "[value], [kept, more] or []", change);
 }
 
+/// Applies a change of the form [kept, more].
 result<void> extend(json::value& held, std::size_t kept, json::value&& more,
                     const json::value& change) {
   if (held.is_array() && more.is_array() && kept <= held.get_array().size()) {

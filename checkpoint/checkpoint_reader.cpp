@@ -64,6 +64,7 @@ const stored_layout::channel* stored_layout::find(std::string_view name) const n
   return found == channels.end() ? nullptr : &*found;
 }
 
+/// A layout has its own table and no checksum, so the targets of joins are checked here.
 stored_layout read_layout(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed || !parsed->is_object())
@@ -88,6 +89,8 @@ stored_layout read_layout(std::string_view text) {
   return out;
 }
 
+/// Channels and versions accumulate over the rows of a chain. All other members are complete in
+/// each row, so the newest row replaces them.
 void folded_checkpoint::fold(json::object&& row) {
   if (auto* changes = row.if_contains("c")) {
     if (!changes->is_object())
@@ -108,6 +111,7 @@ void folded_checkpoint::fold(json::object&& row) {
   where = std::move(row);
 }
 
+/// The counterpart of fold(): a whole row contains every channel and version.
 json::object folded_checkpoint::whole_row() const {
   auto row = where;
   for (const auto* key : {"c", "b", "k", "r"}) // the deltas; `r` belongs to the previous checkpoint
@@ -141,6 +145,7 @@ checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr
     if (old.type.empty() || type.empty()) // the channel is or was untracked
       continue;
     to.number = static_cast<std::uint32_t>(found - as->channels.begin());
+    // Values imported from another program have no type; they are read as the channel's.
     to.is_converted = type != old.type && old.type != untyped;
     if (to.is_converted && !as->convert)
       throw wrong(checkpoint_errc::type_changed,
@@ -199,6 +204,8 @@ void checkpoint_reader::read_channel(state_block& state, std::size_t from,
                 "the value of channel '" + channel.name() + "': " + done.error().text);
 }
 
+/// Returns the current number of a stored node; for a node that no longer exists, adds its name to
+/// `lost` and returns `gone`.
 std::uint32_t checkpoint_reader::node_of(std::int64_t number,
                                          std::vector<std::string>& lost) const {
   const auto i = static_cast<std::size_t>(number);
@@ -209,6 +216,7 @@ std::uint32_t checkpoint_reader::node_of(std::int64_t number,
   return nodes_[i];
 }
 
+/// Each write is [channel, value], or [channel, value, 1] for an overwrite.
 std::vector<write> checkpoint_reader::read_writes(const json::value& from) const {
   auto out = std::vector<write>{};
   for (const auto& w : parts_of(from, 0)) {
@@ -239,6 +247,8 @@ std::vector<write> checkpoint_reader::read_writes(const json::value& from) const
   return out;
 }
 
+/// Each Send is [node, input] or [node, input, timeout in milliseconds]. Sends to lost nodes are
+/// dropped.
 std::vector<send> checkpoint_reader::read_sends(const json::value& from,
                                                 std::vector<std::string>& lost) const {
   auto out = std::vector<send>{};
@@ -273,6 +283,8 @@ std::vector<trigger> checkpoint_reader::read_triggers(const json::object& where,
   return out;
 }
 
+/// Versions are stored by the node numbers of the old layout and assigned to those of the current
+/// one. New nodes have version 0.
 void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versions& into) const {
   const auto& all = list_in(held.where, "v");
   if (all.size() != 3)
@@ -292,6 +304,8 @@ void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versio
       std::tie(into.join[joins_[i]], into.join_seen[joins_[i]]) = *seen;
 }
 
+/// Reads the scheduling state. Single letters name the members, to keep rows short;
+/// docs/checkpoint-format.md lists them.
 void checkpoint_reader::read_where(const folded_checkpoint& held, checkpoint& into) const {
   auto& at = into.where;
   auto& lost = into.lost_nodes;
@@ -391,6 +405,7 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
   return out;
 }
 
+/// Goes through the JSON form, so that matching by name and type has one implementation.
 saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
                             const thread_key& whose) {
   if (saved.checkpoint->layout == as)

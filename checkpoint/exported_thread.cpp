@@ -18,8 +18,10 @@ namespace superstep::detail {
 
 namespace {
 
+/// The version in the first line. Newer versions are refused; older ones must stay readable.
 constexpr auto format_version = std::int64_t{1};
 
+/// Returns the error for a text that is not a valid export.
 checkpoint_error unreadable(std::string_view why) {
   return {make_error_code(checkpoint_errc::corrupt),
           "an exported thread cannot be read: " + std::string{why} + "; nothing was imported"};
@@ -32,6 +34,7 @@ void append_member(std::string& out, std::string_view key, std::string_view text
   append_quoted(out, text);
 }
 
+/// Appends one line. Rows are inserted as they are, because they are JSON already.
 void append_checkpoint(std::string& out, const exported_checkpoint& p) {
   out += "{\"ns\":";
   append_quoted(out, p.ns);
@@ -77,6 +80,7 @@ checkpoint_source source_in(const json::object& line) {
   throw unreadable("the source '" + text + "' is unknown");
 }
 
+/// Reads one line and checks its types; check_order() checks the references between lines.
 exported_checkpoint read_checkpoint(const json::object& line) {
   auto out = exported_checkpoint{};
   out.ns = text_in(line, "ns");

@@ -35,8 +35,8 @@ struct in_memory_checkpointer::imported_checkpoint {
 
 namespace {
 
-/// Returns the checkpoint without the values of untracked channels. Copies it only if there are
-/// any.
+/// Returns the checkpoint without the values of untracked channels. Copies it only if it contains
+/// such values.
 checkpoint_ptr without_untracked(checkpoint_ptr point) {
   const auto is_left_out = [&](const auto& channel) {
     return !channel->is_kept() && channel->is_available(*point->state);
@@ -157,6 +157,7 @@ std::optional<effect_record> in_memory_checkpointer::find_effect(std::string_vie
   return found == of->second.end() ? std::nullopt : std::optional{found->second};
 }
 
+/// Inserting the start of an effect fails if the record exists: two runs must not both start it.
 void in_memory_checkpointer::put_effect(std::string_view thread_id, std::string_view key,
                                         std::optional<effect_record> record) {
   const auto lock = std::scoped_lock{mutex_};
@@ -267,6 +268,8 @@ std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
   return write_thread(thread_id, out);
 }
 
+/// Reads everything before it takes the lock and changes anything, so that a damaged export has no
+/// effect.
 void in_memory_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
   const auto thread = read_thread(bytes);
   auto layouts = std::vector<std::shared_ptr<const stored_layout>>{};

@@ -56,7 +56,7 @@ void lease_queue::take(const std::string& thread_id, busy_policy choice, callbac
     done(error{checkpoint_errc::in_use,
                "thread '" + thread_id +
                    "' is in use by another run: wait for it, or take it over "
-                   "(thread_options::in_use)"});
+                   "(thread_options::on_busy)"});
 }
 
 void lease_queue::release(const lease& back) {

@@ -19,6 +19,7 @@ using namespace detail;
 
 namespace {
 
+/// Returns the place of an output, to which its encryption is bound.
 row_place output_place(std::string_view scope, std::string_view key) {
   return {"output", scope, key};
 }
@@ -78,6 +79,7 @@ public:
       write_task(text, record, of);
       const auto row = db_.to_row(std::move(text), output_place(scope, key));
       const auto layout = write_layout(of);
+      // One transaction, so that an output never refers to a missing layout and the bound holds.
       db_.exec("BEGIN IMMEDIATE");
       add_layout_.bind_text(1, layout);
       add_layout_.run();

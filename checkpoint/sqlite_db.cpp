@@ -73,6 +73,7 @@ const char* advice(int code) noexcept {
                          "checkpoints in '" + path + "': " + text + " (" + what_to_do + ")"};
 }
 
+/// Clears errno first; see is_full().
 int execute(sqlite3* db, const char* sql) noexcept {
   errno = 0;
   return sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
@@ -190,6 +191,7 @@ void database::exec(const char* sql) {
     throw_failed(at_.get(), code, path_);
 }
 
+/// Polls once per millisecond, because SQLite offers no way to wait for these statements.
 void database::exec_with_retry(const char* sql) {
   const auto end = std::chrono::steady_clock::now() + busy_timeout_;
   auto code = execute(at_.get(), sql);
@@ -206,6 +208,7 @@ bool database::try_run(statement& s) {
     sqlite3_busy_timeout(db, static_cast<int>(busy_timeout_.count()));
   };
   const auto impatient = std::unique_ptr<sqlite3, decltype(restore)>{at_.get(), restore};
+  // Without a timeout SQLite returns SQLITE_BUSY at once.
   sqlite3_busy_timeout(at_.get(), 0);
   return s.try_run();
 }
@@ -240,6 +243,7 @@ std::int64_t database::changes() const noexcept {
   return sqlite3_changes64(at_.get());
 }
 
+/// Compressed before it is encrypted, because encrypted bytes do not compress.
 std::string database::to_row(std::string text, const row_place& place) const {
   return cipher_.seal(pack_row(std::move(text)), place);
 }

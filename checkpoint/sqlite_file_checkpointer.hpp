@@ -25,7 +25,7 @@ public:
   /// Opens or creates the database, and starts the writer thread.
   /// @param path path of the file; not empty, ":memory:" or a "file:" URI
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
-  ///   has a newer format, the key does not match, or the file has another owner
+  /// has a newer format, the key does not match, or the file has another owner
   explicit sqlite_file_checkpointer(std::string path, sqlite_checkpointer_options options = {});
   /// Writes what is queued and stops the writer thread. Runs that still wait for a lease get
   /// checkpoint_errc::in_use.

@@ -75,7 +75,7 @@ void sqlite_lease_manager::take(const std::string& thread_id, busy_policy choice
     waiting->done(error{checkpoint_errc::in_use,
                         "thread '" + waiting->thread_id +
                             "' is in use by a run of another process: wait for it, or take it "
-                            "over (thread_options::in_use)"});
+                            "over (thread_options::on_busy)"});
   });
 }
 

@@ -165,6 +165,7 @@ void sqlite_reader::check_indexes(std::string_view thread_id) {
     });
 }
 
+/// A thread without a head is started over, so an empty result is verified against the table.
 sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
   {
     auto s = statement_use{find_head_};
@@ -201,6 +202,8 @@ const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   return layouts_.emplace(no, std::move(out)).first->second;
 }
 
+/// Reads the current row of a statement and verifies its checksum. The parent is stored only if it
+/// differs from the base.
 stored_checkpoint sqlite_reader::row_of(statement& s, const thread_key& key) {
   auto out = stored_checkpoint{};
   out.no = s.number(0);
@@ -240,6 +243,7 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
   auto out = std::vector<stored_checkpoint>{};
   auto s = statement_use{chain_};
   s->bind(1, thread);
+  // Ids consist of digits and dots, which sort before 0x7f.
   const auto newest = std::string{id.empty() ? std::string_view{"\x7f"} : id};
   s->bind_text(2, newest);
   auto wanted = std::string{id};
@@ -424,6 +428,7 @@ std::vector<stored_checkpoint> sqlite_reader::readable_rows(const thread_key& ke
   return out;
 }
 
+/// Decodes every row of the file, because run ids are stored in the rows and have no index.
 std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::string>& run_ids) {
   auto out = std::set<std::string>{};
   auto s = db_.prepare("SELECT thread, ns FROM threads");
@@ -438,6 +443,7 @@ std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::stri
   return out;
 }
 
+/// Rows keep their form; only task records move to the checkpoint that they follow.
 exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
   auto out = exported_thread{};
   auto spaces = std::vector<std::pair<std::int64_t, std::string>>{};

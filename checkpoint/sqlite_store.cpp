@@ -73,6 +73,7 @@ std::string written(const vectors& all) {
   return out;
 }
 
+/// Reads the form of written(). Bytes that do not make a whole vector are ignored.
 vectors read_vectors(std::string_view bytes) {
   auto out = vectors{};
   auto length = std::uint32_t{0};
@@ -88,6 +89,7 @@ vectors read_vectors(std::string_view bytes) {
   return out;
 }
 
+/// Returns the place of an item's value, to which its encryption is bound.
 row_place item_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key};
 }
@@ -106,6 +108,8 @@ struct found_item {
   std::optional<double> score{};
 };
 
+/// The columns in the order in which impl::read() expects them. `until` is the expiry time in
+/// milliseconds since 1970; 0 for an item that does not expire.
 constexpr auto item_columns = "SELECT ns, key, value, ttl, until, meaning FROM items ";
 constexpr auto is_there = "(until = 0 OR until > ?4)";
 
@@ -242,11 +246,12 @@ private:
 
   /// Returns the matching items, sorted by namespace and key.
   /// @param wanted vector of the query's text; all matches are scored and returned. If null, only
-  /// the
-  ///   page of the query is returned
+  /// the page of the query is returned
   std::vector<found_item> matching(const store_query& query, const std::vector<float>* wanted) {
     auto out = std::vector<found_item>{};
     const auto prefix = joined(query.prefix);
+    // All namespaces below `prefix` start with it and a zero byte, so they are a range of the
+    // index.
     const auto from = prefix + '\0';
     const auto to = prefix + '\1';
     auto& reading = query.prefix.empty() ? all_ : search_;
@@ -272,6 +277,8 @@ private:
     return out;
   }
 
+  /// Throws if the item was indexed with vectors of another length, which means by another
+  /// embedding.
   static std::optional<double> score(const std::vector<float>& wanted, const vectors& meaning,
                                      const found_item& of) {
     if (!meaning.empty() && meaning.front().size() != wanted.size())

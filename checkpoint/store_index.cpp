@@ -39,6 +39,7 @@ using steps = std::vector<std::string_view>;
 void collect(std::vector<std::string>& out, const json::value& at, const steps& path,
              std::size_t i);
 
+/// Handles the step `[n]` or `[*]`. Negative indices count from the end, as in Python.
 void collect_item(std::vector<std::string>& out, const json::array& list, const steps& path,
                   std::size_t i) {
   const auto index = path[i].substr(1, path[i].size() - 2);
@@ -56,6 +57,7 @@ void collect_item(std::vector<std::string>& out, const json::array& list, const 
     collect(out, list[static_cast<std::size_t>(number)], path, i + 1);
 }
 
+/// Handles the step `*`: continues with each item of a list or member of an object.
 void collect_members(std::vector<std::string>& out, const json::value& at, const steps& path,
                      std::size_t i) {
   if (const auto* list = at.if_array())
@@ -118,7 +120,7 @@ vectors embedded(const embedding& embed, const std::vector<std::string>& texts) 
     return {};
   auto out = embed(texts);
   if (out.size() != texts.size())
-    throw std::invalid_argument{"the embedding gave " + std::to_string(out.size()) +
+    throw std::invalid_argument{"the embedding returned " + std::to_string(out.size()) +
                                 " vectors for " + std::to_string(texts.size()) + " texts"};
   return out;
 }
@@ -139,6 +141,7 @@ std::optional<double> score_of(const std::vector<float>& wanted, const vectors& 
   return out;
 }
 
+/// Sums in double, because vectors have up to thousands of floats.
 double cosine(const std::vector<float>& a, const std::vector<float>& b) {
   auto product = 0.0;
   auto of_a = 0.0;

@@ -26,6 +26,7 @@ std::string shown(const store_namespace& ns) {
   return out + (ns.size() == 1 ? ",)" : ")");
 }
 
+/// Throws LangGraph's error for an invalid label.
 [[noreturn]] void refuse_label(const store_namespace& ns, const std::string& label,
                                const char* why) {
   throw std::invalid_argument{"Invalid namespace label '" + label + "' found in " + shown(ns) +
@@ -36,6 +37,7 @@ bool matches_label(const std::string& wanted, const std::string& label) {
   return wanted == "*" || wanted == label;
 }
 
+/// Whether a namespace starts with the query's prefix and ends with its suffix.
 bool matches_ends(const store_namespace& ns, const namespace_query& query) {
   return ns.size() >= query.prefix.size() && ns.size() >= query.suffix.size() &&
          std::equal(query.prefix.begin(), query.prefix.end(), ns.begin(), matches_label) &&
@@ -84,6 +86,7 @@ void check_labels(const store_namespace& ns) {
     if (label.find('\0') != label.npos)
       refuse_label(ns, label, "NUL bytes.");
     if (label.empty())
+      // LangGraph's text, in which the empty label is invisible.
       throw std::invalid_argument{"Namespace labels cannot be empty strings. Got " + label +
                                   " in " + shown(ns)};
   }
@@ -110,6 +113,7 @@ void check_item(const store_namespace& ns, std::string_view key, const json::obj
     refuse(std::string{why});
 }
 
+/// @pre more >= 0
 std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept {
   constexpr auto last = std::numeric_limits<std::int64_t>::max();
   return now > 0 && more > last - now ? last : now + more;
@@ -118,6 +122,7 @@ std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept {
 std::vector<store_namespace> select_namespaces(std::vector<store_namespace> all,
                                                const namespace_query& query) {
   std::erase_if(all, [&](const auto& ns) { return !matches_ends(ns, query); });
+  // Cut before sorting, so that namespaces that become equal are listed once.
   if (query.depth_max > 0)
     for (auto& ns : all)
       ns.resize(std::min(ns.size(), query.depth_max));

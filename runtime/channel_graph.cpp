@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The channel_graph front end: everything that does not depend on the types of its channels. The
+// bodies and routers are templates in runtime/detail/channel_body.hpp.
 #include <superstep/runtime/channel_graph.hpp>
 
 namespace superstep {
@@ -7,7 +9,7 @@ namespace detail {
 
 void throw_other_graph() {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "a channel handle of another graph is used: each graph has its own",
+                              "a channel handle belongs to another graph",
                               {},
                               0,
                               {},
@@ -19,7 +21,7 @@ write_list own_writes(channel_writes writes, const channel_layout& layout) {
   auto own = write_list{};
   own.reserve(writes.size());
   for (auto& w : writes) {
-    if (w.graph != &layout) // its index and type would be taken for those of another channel
+    if (w.graph != &layout) // its index would refer to another channel of this graph
       throw_other_graph();
     own.push_back(std::move(w.content));
   }
@@ -30,7 +32,7 @@ void throw_takes_no_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
   throw graph_error{run_error{
       make_error_code(graph_errc::invalid_update),
-      "node '" + node + "' reads channels: go to it, or make it a worker to send it an input",
+      "node '" + node + "' reads channels: name it without an input, or add it by worker()",
       node,
       given.step,
       node,
@@ -41,7 +43,7 @@ void throw_takes_no_input(const body_input& given) {
 } // namespace detail
 
 channel_graph::channel_graph() : layout_{std::make_shared<detail::channel_layout>()} {
-  // The program keeps the layout: the bodies refer to it, and every run starts with a copy of it.
+  // The program owns the layout: the bodies refer to it, and every run starts with a copy of it.
   builder_.set_state([layout = std::shared_ptr<const detail::channel_layout>{layout_}] {
     return layout->blank.clone();
   });
@@ -86,6 +88,7 @@ void channel_graph::check_own(const detail::channel_layout* graph) const {
     detail::throw_other_graph();
 }
 
+/// Stores the name of a node as long as the program, because node constants are views.
 std::string_view channel_graph::keep(const std::string& name) {
   return layout_->node_names.emplace_back(name);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawings for Graphviz and as JSON.
+// Draws graphs as input for Graphviz and as JSON. Nodes and edges come from drawn_graph.cpp.
 #include "drawn_graph.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 
 using namespace detail;
 
-/// A text of the dot language. What a file names goes in here, so nothing may end the text early.
+/// Returns a quoted string of the dot language. Names from files are inserted here, so no character
+/// may end the string early.
 std::string dot_text(std::string_view text) {
   auto out = std::string{"\""};
   for (const auto c : text) {
@@ -25,6 +26,7 @@ std::string dot_text(std::string_view text) {
   return out + '"';
 }
 
+/// Returns the label of a node: its name, and a line for each metadata entry.
 std::string label_of(const drawn_node& n) {
   auto label = n.name;
   for (const auto& [key, shown] : n.metadata)
@@ -32,7 +34,8 @@ std::string label_of(const drawn_node& n) {
   return label;
 }
 
-/// The nodes of one level and, as clusters, the levels below it, from the node at `at` on.
+/// Returns the nodes of one level, starting with the node at `at`, and the levels below it as
+/// clusters.
 std::string dot_level(const drawn_graph& g, const std::string& cluster, std::size_t& at) {
   auto text = std::string{};
   const auto indent =

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The nodes and edges of a drawing, with expanded subgraphs in place of their nodes. mermaid.cpp
+// and dot.cpp write them as text. The order is that of LangGraph's draw_graph()
+// (langgraph/pregel/_draw.py).
 #include "drawn_graph.hpp"
 
 #include <algorithm>
@@ -8,12 +11,12 @@ namespace superstep::detail {
 
 namespace {
 
-/// A value of a node's metadata: texts as they are, lists as their scalars, nothing for the rest.
+/// Returns a metadata value as text: texts unchanged, lists as their scalars, other values as JSON.
 std::string shown(const json::value& v) {
   if (v.is_string())
     return std::string{v.get_string()};
   if (v.is_bool())
-    return v.get_bool() ? "True" : "False"; // as the reference prints them
+    return v.get_bool() ? "True" : "False"; // as LangGraph prints them
   if (v.is_null())
     return "None";
   if (!v.is_array())
@@ -49,7 +52,7 @@ drawn_node node_of(const program& table, const node_entry& node) {
   return out;
 }
 
-/// The edges of a node; false: it has none, so a run may end with it.
+/// Adds the edges of a node. Returns false if it has none, so that a run may end with it.
 bool add_edges(const program& table, const node_entry& node, std::vector<drawn_edge>& out) {
   const auto before = out.size();
   for (const auto to : node.edges)
@@ -65,13 +68,14 @@ bool add_edges(const program& table, const node_entry& node, std::vector<drawn_e
   return out.size() != before;
 }
 
-/// Whether an error handler is that of one node, and not the default.
+/// Whether an error handler belongs to one node and is not the default.
 bool serves_one(const program& table, std::uint32_t handler) {
   return std::ranges::count(table.nodes(), handler,
                             [](const auto& node) { return node->handler; }) == 1;
 }
 
-/// One level: sorted, one edge from a node to another, those that lead to END by themselves last.
+/// Draws one level: edges are sorted, with at most one from a node to another. Edges to END that
+/// the graph does not declare come last.
 drawn_graph draw_level(const program& table) {
   auto out = drawn_graph{};
   auto ends = std::vector<drawn_edge>{};
@@ -83,7 +87,8 @@ drawn_graph draw_level(const program& table) {
   add(table.entry());
   for (const auto i : table.declaration_order()) {
     const auto& node = table.node(i);
-    if (node.is_handler && !serves_one(table, i)) // an edge from everywhere would say nothing
+    // an edge from every node would not be informative
+    if (node.is_handler && !serves_one(table, i))
       continue;
     out.nodes.push_back(node_of(table, node));
     add(node);
@@ -102,8 +107,9 @@ drawn_graph draw_level(const program& table) {
   return out;
 }
 
-/// What stands for the subgraph in edges of its parent, at one of its ends: the only node that
-/// START leads to (or that leads to END), and START itself then goes; otherwise START (END).
+/// Returns the node of the subgraph to which edges of its parent are attached at one end. It is the
+/// only node that START leads to (or that leads to END), and START (END) itself is then removed. If
+/// there are several, it is START (END).
 std::string trim(drawn_graph& g, std::string_view end, std::string drawn_edge::*near,
                  std::string drawn_edge::*far) {
   const auto touches = [&](const drawn_edge& e) { return e.*near == end; };
@@ -118,7 +124,7 @@ std::string trim(drawn_graph& g, std::string_view end, std::string drawn_edge::*
   return only;
 }
 
-/// Puts a drawn subgraph in the place of its node.
+/// Replaces a node by its drawn subgraph.
 void insert(drawn_graph& into, const std::string& node, drawn_graph child) {
   const auto prefix = node + ':';
   const auto first = prefix + trim(child, start_node, &drawn_edge::source, &drawn_edge::target);
@@ -149,7 +155,7 @@ drawn_graph draw(const program& table, std::size_t expand) {
     return out;
   for (const auto i : table.declaration_order()) {
     const auto& node = table.node(i);
-    // A graph cannot contain itself, so this ends; `expand` bounds it all the same.
+    // A graph cannot contain itself, so the recursion ends; `expand` also bounds it.
     if (const auto nested = node.body->nested())
       insert(out, node.name, draw(*nested, expand - 1));
   }

@@ -9,12 +9,12 @@
 
 namespace superstep::detail {
 
-/// What the drawings have in common: nodes and edges by id, in the order in which they are drawn.
+/// A node of a drawing. Nodes and edges are listed in the order in which they are drawn.
 struct drawn_node {
   std::string id;   ///< `outer:inner` in an expanded subgraph
-  std::string name; ///< without what stands before the last colon
+  std::string name; ///< the part of the id after the last colon
   std::vector<std::pair<std::string, std::string>> metadata; ///< shown as `key = value`
-  bool is_start = false;                                     ///< of the outermost graph
+  bool is_start = false;                                     ///< START of the outermost graph
   bool is_end = false;
 };
 
@@ -22,7 +22,7 @@ struct drawn_edge {
   std::string source;
   std::string target;
   bool is_conditional = false;
-  std::string label; ///< only conditional edges have one
+  std::string label; ///< empty unless the edge is conditional
 };
 
 struct drawn_graph {
@@ -32,7 +32,8 @@ struct drawn_graph {
 
 [[nodiscard]] drawn_graph draw(const program&, std::size_t expand);
 
-/// The part of an id before its last colon: the subgraph that it lies in; empty: none.
+/// Returns the part of an id before its last colon, which is the id of its subgraph; empty if it
+/// has no colon.
 [[nodiscard]] std::string_view cluster_of(std::string_view id) noexcept;
 
 } // namespace superstep::detail

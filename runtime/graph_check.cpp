@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks of a connected program beyond its faults: warnings about reachability, and types that the
+// checkpointer could not save. Called by program_builder::compile().
 #include "graph_check.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -16,13 +18,15 @@ fault suspicious(const node_entry& node, std::string text) {
   return {graph_errc::invalid_graph, node.name, "node '" + node.name + "' " + std::move(text)};
 }
 
-/// Where a node may lead, as far as the graph says it.
+/// The targets that a node may have, as far as the graph declares them.
 struct ways {
   node_list to;
   bool may_be_anywhere = false;
   bool may_be_end = false;
 };
 
+/// Collects edges, declared targets of branches and Commands, and the error handler. A node without
+/// any of them ends the run.
 ways ways_from(const program& table, const node_entry& node) {
   auto out = ways{};
   const auto add = [&](std::string_view name) {
@@ -49,7 +53,7 @@ ways ways_from(const program& table, const node_entry& node) {
   return out;
 }
 
-/// Which nodes a run may come to; nothing when any could be meant.
+/// Returns which nodes a run may reach; nothing if a router or Command may choose any node.
 std::optional<std::vector<bool>> reachable(const program& table) {
   auto is_reached = std::vector<bool>(table.nodes().size());
   auto arrived = std::vector<std::size_t>(table.joins().size());
@@ -68,6 +72,7 @@ std::optional<std::vector<bool>> reachable(const program& table) {
       return std::nullopt;
     std::ranges::for_each(next.to, reach);
     for (const auto [join, member] : node.joins) {
+      // A join is reached only if all of its sources are.
       if (++arrived[join] == table.joins()[join].sources.size())
         reach(table.joins()[join].target);
     }
@@ -75,10 +80,10 @@ std::optional<std::vector<bool>> reachable(const program& table) {
   return is_reached;
 }
 
-/// Which nodes may lead to the end of the run.
+/// Returns which nodes may reach the end of a run.
 std::vector<bool> ending(const program& table) {
   const auto count = table.nodes().size();
-  auto sources = std::vector<node_list>(count); // of the edges into each node
+  auto sources = std::vector<node_list>(count); // by node: the sources of its incoming edges
   auto ends = std::vector<bool>(count);
   auto todo = node_list{};
   for (auto i = std::uint32_t{0}; i < count; ++i) {
@@ -105,7 +110,8 @@ std::vector<bool> ending(const program& table) {
   return ends;
 }
 
-/// In which step each node runs first by plain edges alone, whatever routers choose; 0: not so.
+/// Returns the step in which each node first runs by plain edges only, whatever routers choose; 0
+/// if there is none.
 std::vector<std::size_t> depths(const program& table) {
   auto depth = std::vector<std::size_t>(table.nodes().size());
   auto now = node_list{program::no_node};
@@ -124,6 +130,8 @@ std::vector<std::size_t> depths(const program& table) {
   return depth;
 }
 
+/// Adds a warning for each node that single edges reach in different steps: it runs once for each
+/// of them.
 void find_unequal(const program& table, std::vector<fault>& found) {
   const auto depth = depths(table);
   struct feeder {
@@ -165,8 +173,8 @@ std::vector<fault> find_warnings(const program& table, bool lint) {
     if (reached && !(*reached)[i])
       found.push_back(suspicious(table.node(i), "never runs: nothing leads to it from START"));
     else if (!ends[i])
-      found.push_back(
-          suspicious(table.node(i), "never leads to END: whatever follows it goes on for ever"));
+      found.push_back(suspicious(
+          table.node(i), "never leads to END: a run that reaches it ends at the recursion limit"));
   }
   if (lint)
     find_unequal(table, found);
@@ -179,7 +187,8 @@ constexpr auto unstorable_advice =
     ", which a checkpointer cannot save: describe it (BOOST_DESCRIBE_STRUCT), specialise "
     "stored_form, or keep the field out of checkpoints (untracked_rule)";
 
-/// @param within names the subgraph in the text; empty: the graph itself
+/// Adds the unstorable types of a graph and of its subgraphs.
+/// @param within names the subgraph in the text; empty for the outermost graph
 void find_unstorable_in(const program& table, const std::string& within, std::vector<fault>& out) {
   for (const auto& c : table.channels()) {
     if (c->is_kept() && c->stored_type().empty())

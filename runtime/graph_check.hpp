@@ -7,10 +7,10 @@
 
 namespace superstep::detail {
 
-/// What is suspicious about a graph without faults: nodes that nothing leads to from START, nodes
-/// that never lead to END and, with `lint`, nodes that single edges of unequal depth feed.
-/// Linear in nodes and edges. What a router or a Command without declared targets may choose is not
-/// known, so such a graph gets the benefit of the doubt.
+/// Returns the warnings of a graph without faults: nodes that are unreachable from START, nodes
+/// that cannot reach END and, with `lint`, nodes that are fed by single edges of unequal depth.
+/// Linear in nodes and edges. The targets of a router or Command that declares none are unknown, so
+/// a graph with one gets no warnings about reachability.
 [[nodiscard]] std::vector<fault> find_warnings(const program&, bool lint);
 
 /// Returns a fault for each value that the checkpointer of a graph could not save: channels and

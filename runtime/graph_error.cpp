@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The error category of graphs and runs, and the exceptions that carry a run's error.
 #include <superstep/runtime/graph_error.hpp>
 
 namespace superstep {
@@ -19,7 +20,7 @@ public:
     case graph_errc::node_failed:
       return "a node failed";
     case graph_errc::actor_exited:
-      return "an actor was told to exit";
+      return "an actor received an exit message";
     case graph_errc::cancelled:
       return "the run was cancelled";
     case graph_errc::deadline:
@@ -29,17 +30,17 @@ public:
     case graph_errc::invalid_graph:
       return "the graph has faults";
     case graph_errc::unknown_label:
-      return "a branch said what its path map does not have";
+      return "a branch returned a label that its path map does not have";
     case graph_errc::bad_destination:
-      return "a branch chose no node";
+      return "a branch did not choose a node";
     case graph_errc::no_checkpointer:
       return "the graph has no checkpointer";
     case graph_errc::unknown_checkpoint:
       return "no such checkpoint";
     case graph_errc::ambiguous_resume:
-      return "several questions are open";
+      return "several interrupts are pending";
     case graph_errc::unknown_interrupt:
-      return "no such question";
+      return "no such pending interrupt";
     case graph_errc::no_parent:
       return "there is no parent graph";
     case graph_errc::node_timeout:
@@ -57,6 +58,7 @@ public:
   }
 };
 
+/// Returns the texts of all faults, one per line.
 std::string text_of_faults(const std::vector<fault>& faults) {
   auto text = std::string{};
   for (const auto& f : faults) {
@@ -99,8 +101,8 @@ std::string describe(const std::exception_ptr& failure) {
       text += ": " + describe(std::current_exception());
     }
     return text;
-  } catch (...) { // a body may throw anything
-    return "an exception that is no std::exception";
+  } catch (...) { // a body may throw any type
+    return "an exception that is not derived from std::exception";
   }
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The JSON front end: compiles a json_graph to a program. Values are in the slots of a slot_block,
+// whose layout (names, kinds, shapes) is in json_layout.cpp; the named rules are in json_rules.cpp.
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
@@ -29,7 +31,7 @@ void add_outcome(json_command&& c, const detail::program& table, const json_layo
                  node_output& out) {
   if (c.resume) [[unlikely]]
     detail::throw_resumes();
-  if (c.to_parent) { // what it says is about another graph's channels and nodes
+  if (c.to_parent) { // the command names channels and nodes of another graph
     c.to_parent = false;
     out.to_parent = std::make_shared<const value>(std::move(c));
     return;
@@ -49,8 +51,8 @@ void add_outcome(json_command&& c, const detail::program& table, const json_layo
   }
 }
 
-/// Adds what a node returned. Its branches also see the members of a plain object that the node
-/// does not read, as it gave them. Of a Command or a list they see nothing.
+/// Adds the result of a node to its output. For a plain object, the node's branches also see those
+/// members that the node does not read, as it returned them. For a Command or a list they do not.
 void add_result(json_command&& c, const program_node& at, const json_layout& layout,
                 node_output& out) {
   const auto is_plain = c.go_to.empty() && c.more.empty() && !c.to_parent;
@@ -69,7 +71,7 @@ void add_result(json_command&& c, const program_node& at, const json_layout& lay
                               {}}};
 }
 
-/// Awaits a coroutine body. Owns its input: the object was made for this call alone.
+/// Awaits a coroutine body. Owns its input, because the object was created for this call.
 task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
                                task<json_command> body, program_node at,
                                const json_layout& layout) {
@@ -79,7 +81,7 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
   co_return out;
 }
 
-/// What a node reads, or what it was sent.
+/// Returns the channels that a node reads, or the payload of its Send.
 json::value node_input(const body_input& given, const json_layout& layout,
                      const std::vector<std::uint32_t>& reads) {
   if (given.payload && !given.payload->holds<json::value>())
@@ -98,7 +100,7 @@ public:
 
   void run(const body_input& given, outcome& out) const override {
     const auto input = std::make_shared<const json::value>(node_input(given, *layout_, *reads_));
-    if (!given.payload) // what a Send carries is no part of the state
+    if (!given.payload) // a payload is not part of the state
       layout_->check(*input);
     auto now = json_command{};
     if (auto rest = f_(given, json_channels{*layout_, given}, *input, now))
@@ -124,7 +126,7 @@ private:
   std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
 
-/// Awaits a subgraph and writes what it put out, or what it told its parent.
+/// Awaits a subgraph and writes its output, or its command to the parent.
 task<node_output> finish_nested(detail::call_services* services, compiled_json_graph graph,
                                 json::value given, program_node at, const json_layout& layout) {
   if (!given.is_object())
@@ -158,7 +160,7 @@ public:
   json::value show_input(const body_input& given) const override {
     return node_input(given, *layout_, *reads_);
   }
-  /// A Command of a node of the subgraph may be for the parent.
+  /// A node of the subgraph may return a Command for the parent.
   bool gives_commands() const override {
     return std::ranges::any_of(detail::program_of(graph_)->nodes(),
                                [](const auto& n) { return n->body->gives_commands(); });
@@ -183,13 +185,14 @@ public:
     auto seen = layout_->input_of(given, fresh, *reads_);
     if (const auto* more = static_cast<const json::object*>(out.for_routers.get()))
       for (const auto& [key, v] : *more)
-        seen.emplace(key, v); // what the node reads wins
+        seen.emplace(key, v); // channels that the node reads take precedence
     chosen.go_to = f_(given, std::move(seen));
     for (auto& t : chosen.go_to) {
       if (!t.input)
         t.to = node_for(std::move(t.to));
       if (t.to == detail::start_node || t.to.empty())
-        throw_route(graph_errc::bad_destination, "Branch did not return a valid destination");
+        throw_route(graph_errc::bad_destination, "a branch returned START or an empty name: return "
+                                                 "the name of a node, or END");
     }
     add_outcome(std::move(chosen), *given.table, *layout_, out);
   }
@@ -222,6 +225,8 @@ json::object json_channels::read() const {
 
 using json_adapter = detail::state_adapter<json::object>;
 
+/// Text and lists are input for the channel `messages`, as for the agents. Text becomes one message
+/// of the user.
 write_list json_adapter::input(const json::value& given) const {
   if (given.is_object())
     return input(given.get_object());
@@ -237,6 +242,7 @@ write_list json_adapter::input(const json::value& given) const {
   return input(values);
 }
 
+/// Keys that are channels but not input channels are dropped, as in LangGraph.
 write_list json_adapter::input(const json::object& values) const {
   auto writes = layout->writes_of(values);
   std::erase_if(writes, [&](const write& w) {
@@ -264,6 +270,7 @@ json::object json_adapter::state(const state_block& state) const {
   return layout->read(state, {});
 }
 
+/// An object cannot hold a key twice, so an update with several writes to a channel is a list.
 json::value json_adapter::update(write_list writes) const {
   if (writes.empty())
     return nullptr;
@@ -287,11 +294,13 @@ void json_adapter::add_command(json_command&& c, const detail::program& table,
 json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<json_layout>()} {
   layout_->ignore_unknown = options.ignore_unknown_channels;
   checks_inputs_ = options.check_inputs;
-  // The program keeps the layout: nodes and branches refer to it.
+  // The program owns the layout, because nodes and branches refer to it.
   builder_.set_state(
       [layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
 }
 
+/// Every channel gets one slot. The number of the channel is that of the slot; the layout, the
+/// program and the slots must therefore grow together.
 json_graph& json_graph::channel(std::string name, std::string_view rule) {
   if (auto found = detail::find_json_rule(rule))
     return channel(std::move(name), std::move(found->reduce), std::move(found->initial),
@@ -349,7 +358,7 @@ void json_graph::add_folding(std::string name, Reducer reduce, std::optional<jso
 
 namespace {
 
-/// A reducer that leaves the value as it was when it throws.
+/// Marks a reducer that leaves the value as it was if it throws.
 template <class Reducer>
 struct careful {
   static constexpr bool leaves_value_on_failure = true;
@@ -477,7 +486,7 @@ void json_graph::add_branch(std::string from, detail::json_router_function route
   builder_.add_branch(std::move(from), std::move(router), std::move(map));
 }
 
-/// Turns the names that nodes read into numbers, now that all channels are known.
+/// Resolves the names of channels to numbers, when all channels are known.
 void json_graph::resolve_reads() {
   for (auto& [node, names, numbers] : reads_) {
     for (const auto& name : names) {
@@ -486,12 +495,13 @@ void json_graph::resolve_reads() {
       else
         faults_.push_back(
             {graph_errc::invalid_graph, node,
-             "node '" + node + "' reads '" + name + "', which is no channel of the graph"});
+             "node '" + node + "' reads '" + name + "', which is not a channel of the graph"});
     }
     std::sort(numbers->begin(), numbers->end());
   }
   const auto see = [&](const std::optional<std::vector<std::string>>& given,
                        std::vector<std::uint32_t>& seen, std::string_view which) {
+    // Without a list, all channels except managed ones.
     for (auto i = std::uint32_t{0}; !given && i < layout_->channels.size(); ++i)
       if (layout_->channels[i].kind != json_kind::managed)
         seen.push_back(i);
@@ -502,7 +512,7 @@ void json_graph::resolve_reads() {
         faults_.push_back({graph_errc::invalid_graph,
                            {},
                            "the " + std::string{which} + " names '" + name +
-                               "', which is no channel of the graph"});
+                               "', which is not a channel of the graph"});
       else
         seen.push_back(found->second);
     }
@@ -510,7 +520,7 @@ void json_graph::resolve_reads() {
   };
   see(input_, layout_->input, "input");
   see(output_, layout_->output, "output");
-  // What a branch sees is what its node reads.
+  // A branch sees the channels that its node reads.
   for (auto& branch : branch_reads_) {
     const auto found = std::ranges::find(reads_, branch.node, &node_reads::node);
     if (found != reads_.end())
@@ -533,12 +543,13 @@ void json_graph::resolve_shapes() {
     if (!layout_->numbers.contains(channel))
       faults_.push_back({graph_errc::invalid_graph,
                          {},
-                         "a shape names '" + channel + "', which is no channel of the graph"});
+                         "a shape names '" + channel + "', which is not a channel of the graph"});
   }
   if (checks_inputs_)
     layout_->shapes = std::move(shapes_);
 }
 
+/// Reports the faults that this front end found together with those of the program.
 compiled_json_graph json_graph::compile(compile_options options) {
   resolve_reads();
   resolve_shapes();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The channels of a JSON graph: converts between slots and JSON objects, and turns updates into
+// writes. json_graph.cpp fills the layout.
 #include "json_layout.hpp"
 
 #include <algorithm>
@@ -10,7 +12,8 @@ namespace {
 using single_slot = std::optional<json::value>;
 using item_slot = std::vector<json::value>;
 
-/// The value of an overwrite, in both forms that the reference knows; null when it is none.
+/// Returns the value of an overwrite in either of LangGraph's forms ({"__overwrite__": value}, or
+/// {"type": "__overwrite__", "value": value}), or null if `v` is not an overwrite.
 json::value* overwritten(json::value& v) {
   if (!v.is_object())
     return nullptr;
@@ -23,6 +26,8 @@ json::value* overwritten(json::value& v) {
   return nullptr;
 }
 
+/// Creates a write. Only channels that fold recognise an overwrite; for others the object is the
+/// value.
 write write_of(std::uint32_t number, json_kind kind, json::value v) {
   if (kind == json_kind::folded) {
     if (auto* instead = overwritten(v); instead != nullptr)
@@ -74,6 +79,7 @@ json::object json_layout::read(const state_block& state,
   return object;
 }
 
+/// Managed channels have no slot value: their values are computed for each call.
 json::object json_layout::input_of(const body_input& given, const state_block& state,
                                    const std::vector<std::uint32_t>& only) const {
   auto object = read(state, only);
@@ -90,7 +96,7 @@ json::object json_layout::input_of(const body_input& given, const state_block& s
 void json_layout::check(const json::value& given) const {
   for (const auto& [name, shape] : shapes) {
     const auto* held = given.get_object().if_contains(name);
-    if (held == nullptr) // empty, or not read
+    if (held == nullptr) // the channel is empty, or the node does not read it
       continue;
     if (const auto wrong = shape.misfit(*held, name))
       throw_invalid(*wrong);
@@ -110,7 +116,7 @@ write_list json_layout::writes_of(json::value update) const {
       writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
     else if (!ignore_unknown)
       throw_invalid("the update names '" + std::string{key} +
-                    "', which is no channel of the graph");
+                    "', which is not a channel of the graph");
   }
   return writes;
 }
@@ -119,6 +125,7 @@ std::shared_ptr<const json::object>
 json_layout::unread_members(const json::value& update,
                             const std::vector<std::uint32_t>& reads) const {
   const auto is_topic = [](const entry& e) { return e.kind == json_kind::items; };
+  // Common case: the node reads every channel, and no key of the update can be unread.
   if (!update.is_object() ||
       (reads.empty() && !ignore_unknown && std::ranges::none_of(channels, is_topic)))
     return {};
@@ -127,6 +134,8 @@ json_layout::unread_members(const json::value& update,
     const auto found = numbers.find(std::string_view{key});
     const auto is_read = found != numbers.end() &&
                          (reads.empty() || std::ranges::binary_search(reads, found->second));
+    // An empty list written to a topic leaves it without a value, so the branch would not see the
+    // key.
     const auto stays_empty = is_read && channels[found->second].kind == json_kind::items &&
                              v.is_array() && v.get_array().empty();
     if (is_read && !stays_empty)

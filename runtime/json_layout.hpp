@@ -14,15 +14,15 @@
 
 namespace superstep::detail {
 
-/// How the value of a JSON channel lies in its slot and what a write to it is.
+/// The form in which a JSON channel's slot holds its value, and the form of its writes.
 enum class json_kind : std::uint8_t {
-  single,  ///< std::optional<json::value>; written as it is
-  folded,  ///< the same, but a write may say that it overwrites
-  managed, ///< nothing: the engine tells it to the nodes that read it
-  items,   ///< std::vector<json::value>; a list contributes its items, anything else itself
+  single,  ///< std::optional<json::value>; a write is the value
+  folded,  ///< std::optional<json::value>; a write may be an overwrite
+  managed, ///< no value: the engine provides it to the nodes that read it
+  items,   ///< std::vector<json::value>; see json_items
 };
 
-/// What is written to a topic: a list contributes its items, anything else itself.
+/// Converts a write to a topic into items: a list contributes its items, any other value itself.
 struct json_items {
   using written = json::value;
   std::vector<json::value> operator()(json::value&& v) const;
@@ -34,29 +34,33 @@ struct json_layout {
     std::string name;
     json_kind kind;
   };
-  std::vector<entry> channels; ///< number i is slot i and channel i
+  std::vector<entry> channels; ///< entry i describes slot i and channel i
   std::map<std::string, std::uint32_t, std::less<>> numbers;
   std::vector<std::pair<std::uint32_t, bool>> managed; ///< channel, and whether it is is_last_step
   slot_block blank;
   bool ignore_unknown = false;
-  std::vector<std::pair<std::string, json_shape>> shapes; ///< of channels; empty: nobody asked
+  /// by channel; empty unless inputs are checked
+  std::vector<std::pair<std::string, json_shape>> shapes;
   std::vector<std::uint32_t> input;  ///< channels that an input may set, sorted
   std::vector<std::uint32_t> output; ///< channels that a caller sees, sorted
 
-  /// The named channels that hold something (empty list: all), in the order of declaration.
+  /// Returns the channels in `only` (all if empty) that hold a value, in the order of declaration.
   [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;
-  /// The channels that a node reads of a state, managed ones included.
+  /// Returns the channels that a node reads from a state, including managed ones.
   [[nodiscard]] json::object input_of(const body_input&, const state_block&,
                                       const std::vector<std::uint32_t>& only) const;
-  /// Throws graph_error: what a node is about to read has another shape than its channel.
+  /// Throws graph_error if a value that a node is about to read does not match the shape of its
+  /// channel.
   void check(const json::value& given) const;
-  /// The writes of an update; throws graph_error for what is no update or names no channel.
+  /// Turns an update into writes. Throws graph_error if it is not an object or null, or names an
+  /// unknown channel.
   [[nodiscard]] write_list writes_of(json::value update) const;
-  /// The members of an update that a branch sees beside what its node reads: those that are not
-  /// read, and those whose channels stay empty all the same. Null: none.
+  /// Returns the members of an update that a branch sees in addition to the channels that its node
+  /// reads: members that the node does not read, and members whose channels remain empty. Null if
+  /// there are none.
   [[nodiscard]] std::shared_ptr<const json::object>
   unread_members(const json::value& update, const std::vector<std::uint32_t>& reads) const;
-  /// What a write says, as JSON.
+  /// Returns a write as JSON.
   [[nodiscard]] json::value value_of(const write&) const;
 };
 
@@ -65,7 +69,7 @@ struct json_rule {
   json_reducer reduce;
   json::value initial;
 };
-/// The reducers that have names; nothing for any other name.
+/// Returns the reducer with this name, or nothing if there is none.
 [[nodiscard]] std::optional<json_rule> find_json_rule(std::string_view name);
 
 } // namespace superstep::detail

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The named reducers of JSON channels (add, max, concat, append, merge).
 #include "json_layout.hpp"
 
 #include <array>
@@ -8,18 +9,19 @@ namespace superstep {
 
 namespace {
 
+/// Throws the error for a value that a rule cannot combine. The value is shortened to 80 bytes.
 [[noreturn]] void throw_unfit(const char* rule, const char* wants, const json::value& got) {
   auto text = to_text(got);
   if (text.size() > 80)
     text = text.substr(0, 77) + "...";
-  throw std::invalid_argument{std::string{rule} + " wants " + wants + ", got " + text};
+  throw std::invalid_argument{std::string{rule} + " expects " + wants + ", got " + text};
 }
 
 bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
 }
 
-/// Whole numbers stay whole; a sum that fits no 64 bits is an error, never a rounded number.
+/// Integers stay integers; a sum that exceeds 64 bits is an error, never a rounded number.
 void add(json::value& into, json::value&& more) {
   if (!into.is_number())
     throw_unfit("add", "numbers", into);
@@ -31,7 +33,7 @@ void add(json::value& into, json::value&& more) {
   }
   auto sum = std::int64_t{};
   if (__builtin_add_overflow(into.to_number<std::int64_t>(), more.to_number<std::int64_t>(), &sum))
-    throw std::overflow_error{"add: the sum fits no 64 bits"};
+    throw std::overflow_error{"add: the sum exceeds 64 bits"};
   into = sum;
 }
 
@@ -40,6 +42,7 @@ void max(json::value& into, json::value&& more) {
     throw_unfit("max", "numbers", into);
   if (!more.is_number())
     throw_unfit("max", "numbers", more);
+  // Integers are compared as such, because a double has only 53 bits.
   const auto is_larger = is_integer(into) && is_integer(more)
                              ? more.to_number<std::int64_t>() > into.to_number<std::int64_t>()
                              : more.to_number<double>() > into.to_number<double>();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the shapes of JSON channels and compares values with them.
 #include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
@@ -9,6 +10,7 @@ namespace superstep {
 
 namespace {
 
+/// The names of the kinds, and their description in errors, in the order of json_shape::kind.
 constexpr auto words = std::array<std::string_view, 8>{"any",    "null",   "boolean", "integer",
                                                        "number", "string", "list",    "object"};
 constexpr auto articles = std::array<std::string_view, 8>{
@@ -18,6 +20,7 @@ error unknown_shape(const std::string& path, const std::string& what) {
   return {errc::invalid_argument, path + ": " + what};
 }
 
+/// Shortens a value for an error text.
 std::string cut(std::string text) {
   constexpr auto length_max = std::size_t{80};
   return text.size() <= length_max ? text : text.substr(0, length_max - 3) + "...";
@@ -38,7 +41,7 @@ result<json_shape> json_shape::parse_word(std::string word, const std::string& p
   const auto found = std::ranges::find(words, word);
   if (found == words.end())
     return unknown_shape(path, "'" + word +
-                                   "' is no kind of value; there are any, null, boolean, integer, "
+                                   "' is not a type; the types are any, null, boolean, integer, "
                                    "number, string, list, object");
   out.kind_ = static_cast<kind>(found - words.begin());
   return out;
@@ -54,7 +57,7 @@ result<json_shape> json_shape::parse(const json::value& written, const std::stri
   auto out = json_shape{};
   if (written.is_array()) {
     if (written.get_array().size() != 1)
-      return unknown_shape(path, "a list of shapes holds one: that of its items");
+      return unknown_shape(path, "a list shape must contain one shape, that of its items");
     out.kind_ = kind::list;
     auto item = parse(written.get_array().front(), path + "[]", depth + 1);
     if (!item)
@@ -63,7 +66,8 @@ result<json_shape> json_shape::parse(const json::value& written, const std::stri
     return out;
   }
   if (!written.is_object())
-    return unknown_shape(path, "a shape is a text, a list of one shape, or an object of shapes");
+    return unknown_shape(path,
+                         "a shape must be a string, a list of one shape, or an object of shapes");
   out.kind_ = kind::object;
   for (const auto& [name, shape] : written.get_object()) {
     auto member = parse(shape, path + '.' + std::string{name}, depth + 1);
@@ -96,7 +100,7 @@ bool json_shape::is_kind(const json::value& v) const noexcept {
   return false;
 }
 
-// As deep as the shape, which is bounded, however deep the value is.
+// The recursion is as deep as the shape, which is bounded, not as deep as the value.
 std::optional<std::string> json_shape::misfit(const json::value& v, const std::string& path) const {
   if (may_be_null_ && v.is_null())
     return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawings as Mermaid text, in the layout that readers of the reference know.
+// Draws graphs as Mermaid text, in LangGraph's layout (draw_mermaid in
+// langchain_core/runnables/graph_mermaid.py). Nodes and edges come from drawn_graph.cpp.
 #include "drawn_graph.hpp"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ bool is_word(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Whether Mermaid's lexer takes the beginning of an id for a keyword. It compares whole words, so
-/// `end` and `end-2` are taken for one, `ending` is not.
+/// Whether Mermaid's lexer reads the beginning of an id as a keyword. It compares whole words:
+/// `end` and `end-2` begin with one, `ending` does not.
 bool begins_with_keyword(std::string_view name) {
   constexpr auto keywords = std::array<std::string_view, 17>{
       "end",   "subgraph", "graph", "flowchart", "style", "linkStyle", "classDef", "class",
@@ -29,8 +30,8 @@ bool begins_with_keyword(std::string_view name) {
   return std::ranges::find(keywords, word) != keywords.end();
 }
 
-/// Characters outside [A-Za-z0-9_-], and the first one of a keyword, become a backslash and their
-/// hexadecimal code.
+/// Returns the id of a node. Characters outside [A-Za-z0-9_-], and the first one of a keyword,
+/// become a backslash and their hexadecimal code.
 std::string mermaid_id(std::string_view name) {
   auto id = std::string{};
   const auto is_keyword = begins_with_keyword(name);
@@ -48,7 +49,7 @@ std::string mermaid_id(std::string_view name) {
   return id;
 }
 
-/// Text that Markdown would take for emphasis is put into a paragraph.
+/// Puts text that Markdown would read as emphasis into a paragraph.
 std::string paragraph(const std::string& name) {
   const auto marks = std::string_view{"*_`"};
   const auto marked = !name.empty() && marks.find(name.front()) != std::string_view::npos &&
@@ -58,7 +59,7 @@ std::string paragraph(const std::string& name) {
 
 constexpr auto markup = std::string_view{"[](){}<>|"};
 
-/// Replaces what Mermaid would read as markup.
+/// Escapes characters that Mermaid would read as markup.
 std::string escaped(std::string_view text) {
   auto out = std::string{};
   for (const auto c : text) {
@@ -88,7 +89,7 @@ std::string node_line(const drawn_node& n) {
   return id + '(' + label + ")\n";
 }
 
-/// Long labels are broken after every ninth word.
+/// Breaks long labels after every ninth word.
 std::string broken(const std::string& label) {
   auto words = std::vector<std::string_view>{};
   const auto text = std::string_view{label};
@@ -118,7 +119,7 @@ std::string edge_line(const drawn_edge& e) {
   return line + mermaid_id(e.target) + ";\n";
 }
 
-/// The innermost subgraph that both ends of an edge lie in.
+/// Returns the innermost subgraph that contains both ends of an edge.
 std::string_view common_cluster(const drawn_edge& e) {
   auto at = cluster_of(e.source);
   while (!at.empty() && e.target.compare(0, at.size() + 1, std::string{at} + ':') != 0)
@@ -126,7 +127,7 @@ std::string_view common_cluster(const drawn_edge& e) {
   return at;
 }
 
-/// The id of a subgraph and, unless that is the name itself, its label.
+/// Returns the id of a subgraph and, if it differs from the name, its label.
 std::string cluster_head(const std::string& name) {
   const auto id = mermaid_id(name);
   return id == name ? name : id + "[\"" + escaped(name) + "\"]";
@@ -152,7 +153,7 @@ public:
       if (!names_.insert(name).second)
         throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
                                     "Found duplicate subgraph '" + name +
-                                        "': give the nodes that are expanded names of their own",
+                                        "': rename one of the expanded nodes",
                                     name,
                                     0,
                                     {},
@@ -164,7 +165,7 @@ public:
   }
 
 private:
-  /// Those directly inside, in the order of their first nodes.
+  /// Returns the subgraphs directly inside a cluster, in the order of their first nodes.
   [[nodiscard]] std::vector<std::string> clusters_in(const std::string& cluster) const {
     auto out = std::vector<std::string>{};
     const auto prefix = cluster.empty() ? std::string{} : cluster + ':';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The coroutine by which a body runs another graph: starts the run through its call_services, and
+// passes its error or its interrupts on. The lane's part is in actors/lane_nested.cpp.
 #include <superstep/runtime/detail/nested_run.hpp>
 
 #include <stdexcept>
@@ -8,7 +10,7 @@ namespace superstep {
 
 namespace {
 
-/// Suspends a body that goes no further: its call ends and its frames are destroyed.
+/// Suspends a body for the last time: its call ends and its frames are destroyed.
 struct giving_up {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -24,7 +26,7 @@ struct giving_up {
 task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
                                                 detail::program_ptr table, write_list input) {
   if (services == nullptr)
-    throw std::logic_error{"a graph can only be run below a node that an engine runs"};
+    throw std::logic_error{"runtime::invoke() needs an engine: call it in the body of a node"};
   auto waiting = await_callback<detail::nested_outcome>(
       [services, table = std::move(table),
        input = std::move(input)](completer<detail::nested_outcome> done) mutable {
@@ -32,8 +34,9 @@ task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
       });
   auto ended = co_await waiting;
   if (ended.error) {
-    // The caller's own exception comes through as it is: retry policies and callers know it. What
-    // threw outside a body means little without the text that names it.
+    // An exception of a nested body is rethrown unchanged, because retry policies and callers know
+    // its type. An exception from outside bodies has little meaning without the text that names its
+    // source.
     const auto& code = ended.error->code;
     const auto is_of_body = code != graph_errc::user_code_failed && code != errc::shortage;
     if (ended.error->cause && is_of_body)
@@ -51,7 +54,7 @@ task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
 std::string detail::whole_state_fault(std::string_view caller, const detail::program& child) {
   return std::string{caller} + " returns a whole state, but graph '" + child.name() +
          "' keeps its state between calls (persistence::per_thread) and would lose every field "
-         "without a reducer: return update{set<&State::field>(value), ...} or a part";
+         "without a reducer: return update{set<&State::field>(value), ...} or a projection";
 }
 
 void detail::check_whole_input(std::string_view caller, const detail::program& child) {
@@ -62,7 +65,8 @@ void detail::check_whole_input(std::string_view caller, const detail::program& c
 
 void detail::throw_no_parent() {
   throw graph_error{run_error{make_error_code(graph_errc::no_parent),
-                              "a graph that a body runs has no parent to command",
+                              "a graph that a body runs returned a command to its parent, but "
+                              "has no parent graph",
                               {},
                               0,
                               {},

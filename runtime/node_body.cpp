@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the body of a node and the routers of its branches. The functions start_body() and
+// continue_body() are the border to user code: they catch everything that it throws. Also throws
+// the errors of the body templates, so that these stay small.
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/detail/labels.hpp>
@@ -39,7 +42,7 @@ void runtime::heartbeat(bool is_told) const {
 void detail::throw_wrong_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "the input of the Send to node '" + node +
+                              "the input of a Send to node '" + node +
                                   "' is not of the type that the node takes",
                               node,
                               given.step,
@@ -52,7 +55,8 @@ namespace detail {
 
 [[noreturn]] void throw_bad_field(std::string_view name, std::string_view why) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "a tool writes '" + std::string{name} + "': " + std::string{why},
+                              "cannot write the field '" + std::string{name} +
+                                  "': " + std::string{why},
                               {},
                               0,
                               {},
@@ -64,9 +68,9 @@ namespace detail {
 
 void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "the Command of graph '" + child +
-                                  "' to its parent is not for graph '" + parent.name() +
-                                  "': its update is of another state",
+                              "graph '" + child +
+                                  "' returned a command to its parent, graph '" + parent.name() +
+                                  "', whose update is for another state type",
                               {},
                               0,
                               {},
@@ -97,7 +101,7 @@ void detail::throw_unknown_label(const std::string& label) {
 
 namespace {
 
-/// Whether a step without writes would change the state.
+/// Whether a step without writes would change the state, because it empties a channel.
 bool holds_transients(const detail::program& table, const state_block& state) noexcept {
   return std::ranges::any_of(table.transient_channels(), [&](std::uint32_t c) {
     return table.channels()[c]->is_available(state);
@@ -115,7 +119,7 @@ void empty_transients(const detail::program& table, state_block& state,
 
 } // namespace
 
-/// A router sees the state as the step would leave it if its own node's writes were all there is.
+/// A router sees the state as the step would leave it if its own node's writes were the only ones.
 void detail::run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
@@ -126,8 +130,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
       branch.router->route(input, *input.state, output);
     return;
   }
-  // When no other task runs in this step that is the next state itself: it is handed on, and the
-  // writes need not be kept.
+  // If no other task runs in this step, this state is the next one. It is passed on in the output,
+  // and the writes are not needed any more.
   const auto adopt = input.sole_task && !input.keep_writes;
   auto copies = adopt ? decltype(output.writes){} : output.writes;
   auto& own = adopt ? output.writes : copies;
@@ -139,7 +143,7 @@ void detail::run_routers(const body_input& input, node_output& output) {
   const auto& run_id = (*input.config)->run_id;
   auto ids = id_source{input.ns == nullptr ? run_id : run_id + '/' + *input.ns};
   ids.begin_step(input.step);
-  output.adopted_changes.clear(); // the record is reused: another task's may still be there
+  output.adopted_changes.clear(); // the record is reused and may still hold those of another task
   auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);
   if (!applied)
     throw graph_error{run_error{
@@ -167,11 +171,12 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
     }
     has_ended = out.output.has_ended = true;
     detail::run_routers(input, out.output);
-    out.output.for_routers.reset(); // the record is reused, maybe by a node of another front end
-  } catch (...) { // user code throws what it likes; it goes no further than here
+    // the record is reused, possibly for a node of another front end
+    out.output.for_routers.reset();
+  } catch (...) { // user code may throw any type; no exception passes this point
     failed = std::current_exception();
     out.rest = {};
-    if (!has_ended) // what a body wrote before its router failed is still told to streams
+    if (!has_ended) // if only a router failed, streams still show the writes of the body
       out.output = {};
   }
   return true;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Look-up of nodes and of the targets that bodies and routers name. program_builder.cpp creates
+// programs.
 #include <superstep/runtime/detail/program.hpp>
 
 #include <algorithm>
@@ -36,7 +38,7 @@ void detail::program::go_to(node_output& out, std::string_view name) const {
   if (nodes_[to]->takes_payload)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
                                 "node '" + nodes_[to]->name +
-                                    "' takes an input of its own: reach it by a Send with one",
+                                    "' is activated by Sends only: send it an input",
                                 {},
                                 0,
                                 {},
@@ -48,13 +50,13 @@ void detail::program::go_to(node_output& out, std::string_view name) const {
 void detail::program::send_to(node_output& out, std::string_view name, value input) const {
   if (name == detail::end_node)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                                "Cannot send a packet to the END node",
+                                "a Send cannot go to END",
                                 {},
                                 0,
                                 {},
                                 1,
                                 {}}};
-  // Sends come in runs to one node: look the name up once.
+  // Consecutive Sends usually go to one node: look its name up once.
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);
   if (to != no_node)

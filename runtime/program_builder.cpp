@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects a graph from a front end, checks it, and compiles it to a program: nodes are sorted by
+// name, names are resolved to numbers, and every fault is reported at once.
 #include "graph_check.hpp"
 
 #include <superstep/runtime/detail/program.hpp>
@@ -34,7 +36,9 @@ void detail::program_builder::add_error_handler(const std::string& node,
       node.empty() ? std::string{"__default_error_handler__"} : "__error_handler__" + node;
   const auto is_taken = [&](const auto& n) { return n->name == name; };
   if (std::any_of(nodes_.begin(), nodes_.end(), is_taken)) {
-    handler_faults_.push_back("Auto-generated error handler node `" + name + "` already exists.");
+    handler_faults_.push_back(node.empty()
+                                  ? std::string{"the graph already has a default error handler"}
+                                  : "node '" + node + "' already has an error handler");
     return;
   }
   add_node(name, std::move(body), takes_payload, std::move(options));
@@ -59,7 +63,8 @@ void detail::program_builder::fill_defaults() {
   }
 }
 
-/// Handlers never handle the failures of handlers.
+/// Connects nodes with their error handlers. The failure of a handler is not handled by another
+/// one.
 void detail::program_builder::connect_handlers(detail::program& table) const {
   for (const auto& [node, handler] : handlers_) {
     const auto found = table.find(handler);
@@ -85,23 +90,24 @@ void detail::program_builder::add_branch(
 
 void detail::program_builder::add_sequence(std::vector<std::string> names) {
   if (names.empty())
-    faults_.push_back({graph_errc::invalid_graph, {}, "Sequence requires at least one node."});
+    faults_.push_back({graph_errc::invalid_graph, {}, "sequence() needs at least one node"});
   auto seen = std::set<std::string_view>{};
   for (const auto& name : names) {
     if (!seen.insert(name).second)
       faults_.push_back({graph_errc::invalid_graph, name,
-                         "Node names must be unique: node with the name '" + name +
-                             "' already exists in the sequence"});
+                         "sequence() names node '" + name +
+                             "' more than once"});
   }
   for (auto i = std::size_t{1}; i < names.size(); ++i)
     add_edge({names[i - 1]}, names[i]);
 }
 
 detail::program_ptr detail::program_builder::compile(compile_options options) {
+  // The parts move into the program, so the builder cannot be used again.
   if (std::exchange(is_used_up_, true))
     throw compile_error{{{graph_errc::invalid_graph,
                           {},
-                          "the graph was compiled before, which uses it up: copy the compiled "
+                          "compile() was called before, and may be called once: copy the compiled "
                           "graph, or build it again"}}};
   auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
@@ -111,19 +117,20 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
   layout->make_state = std::move(make_state_);
   if (layout->make_state) {
     const auto blank = layout->make_state();
-    const auto& example = *blank; // clang warns of an expression inside typeid
+    const auto& example = *blank; // clang warns about an expression inside typeid
     table->state_type_ = &typeid(example);
   }
   layout->channels = std::move(channels_);
   layout->convert = table->options_.convert;
   layout->error_categories = {&make_error_code(graph_errc{}).category()};
   table->layout_ = layout;
-  // The default comes last: it is for nodes without a handler of their own.
+  // The default handler comes last, because it is for nodes without one of their own.
   std::stable_partition(handlers_.begin(), handlers_.end(),
                         [](const auto& h) { return !h.first.empty(); });
   fill_defaults();
   table->times_nodes_ = std::any_of(nodes_.begin(), nodes_.end(),
                                     [](const auto& n) { return n->options.timeout.has_value(); });
+  // Channels that need an empty update are listed, so that steps need not ask every channel.
   for (auto i = std::uint32_t{0}; i < layout->channels.size(); ++i) {
     const auto& c = *layout->channels[i];
     if (!c.wants_empty_update())
@@ -131,7 +138,7 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
     table->transient_.push_back(i);
     table->may_fail_to_empty_ = table->may_fail_to_empty_ || c.may_fail_to_empty();
   }
-  // Nodes go by name: then their number is their place in every task path order.
+  // Nodes are sorted by name, so that their numbers have the order of task paths.
   auto order = std::vector<std::size_t>(nodes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -141,6 +148,7 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
     table->declared_[order[i]] = static_cast<std::uint32_t>(i);
     table->nodes_.push_back(std::move(nodes_[order[i]]));
   }
+  // Edges are connected only if there are no faults, because connect() relies on existing names.
   auto faults = check(*table);
   for (auto& unstorable : detail::find_unstorable(*table))
     faults.push_back(std::move(unstorable));
@@ -196,7 +204,7 @@ void detail::program_builder::check_edge(const detail::program& table, const edg
   if (to != detail::program::no_node && table.node(to).takes_payload)
     faults.push_back(
         invalid(e.target, "node '" + e.target +
-                              "' takes an input of its own: reach it by a Send, not by "
+                              "' is activated by Sends only: it cannot be the target of "
                               "an edge"));
 }
 
@@ -272,6 +280,7 @@ void detail::program_builder::connect(detail::program& table) {
     const auto to = table.find(e.target);
     if (e.sources.size() == 1) {
       auto& edges = node_of(e.sources.front()).edges;
+      // A duplicate edge has no effect, as in LangGraph.
       if (std::find(edges.begin(), edges.end(), to) == edges.end())
         edges.push_back(to);
       continue;

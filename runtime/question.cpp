@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Interrupts and the task's identity, as bodies request them from the engine.
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/runtime.hpp>
 
@@ -10,7 +11,7 @@ namespace superstep {
 bool question::await_ready() {
   if (services_ == nullptr)
     throw std::logic_error{
-        "a question can only be asked by the body of a node that an engine runs"};
+        "runtime::interrupt() and ask() need an engine: call them in the body of a node"};
   answer_ = services_->ask(asked_);
   return answer_.has_value();
 }
@@ -26,7 +27,7 @@ question runtime::interrupt(json::value asked) const {
 std::optional<json::value> runtime::ask(const json::value& asked) const {
   if (services_ == nullptr)
     throw std::logic_error{
-        "a question can only be asked by the body of a node that an engine runs"};
+        "runtime::interrupt() and ask() need an engine: call them in the body of a node"};
   return services_->ask(asked);
 }
 

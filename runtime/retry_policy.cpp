@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The default predicate of retries, and the waits between attempts. The C++ equivalent of
+// langgraph/_internal/_retry.py (LangGraph 1.2.22).
 #include <superstep/runtime/node_options.hpp>
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace superstep {
 
 namespace {
 
-/// A connection may work the next time; a missing file or a full disk will not.
+/// A connection may work in the next attempt; a missing file or a full disk will not.
 bool is_worth_a_retry(const std::error_code& code) {
   using enum std::errc;
   for (const auto transient : {connection_refused, connection_reset, connection_aborted,
@@ -26,7 +28,7 @@ bool is_worth_a_retry(const std::error_code& code) {
 
 bool is_worth_a_retry(const std::exception_ptr& cause) {
   if (!cause)
-    return false; // told to exit: somebody wants it gone
+    return false; // its actor was killed on purpose
   try {
     std::rethrow_exception(cause);
   } catch (const node_timeout_error&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the inputs that resume or command a thread become what the engine takes.
+// Converts the inputs that resume or command a thread to the engine's.
 #include <superstep/runtime/inputs.hpp>
 
 #include <iterator>

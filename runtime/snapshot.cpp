@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the state of a thread from its checkpoints: get_state() and get_state_history(). Prepares
+// the step that follows a checkpoint to find its tasks, but does not run them. state_edit.cpp
+// shares the helpers in thread_access.hpp.
 #include "runtime/thread_run.hpp"
 #include "thread_access.hpp"
 
@@ -17,7 +20,9 @@ void throw_graph_error(graph_errc code, std::string text) {
 
 checkpointer& checkpointer_of(const program& table) {
   if (!table.options().checkpointer)
-    throw_graph_error(graph_errc::no_checkpointer, "No checkpointer set");
+    throw_graph_error(graph_errc::no_checkpointer,
+                      "graph '" + table.name() +
+                          "' has no checkpointer: set compile_options::checkpointer");
   return *table.options().checkpointer;
 }
 
@@ -43,7 +48,7 @@ void apply_finished(run_state& run, super_step& step, const saved_checkpoint& sa
   if (!any)
     return;
   auto applied = apply(run, step);
-  if (applied) { // a barrier more, as in the reference: what lives for one step does not show
+  if (applied) { // one more barrier, as in LangGraph: values that live for one step are not shown
     step.clear();
     applied = apply(run, step);
   }
@@ -67,12 +72,13 @@ namespace {
 
 using namespace detail;
 
-/// Where the subgraph of a task keeps its checkpoints.
+/// Returns the namespace of the checkpoints of a task's subgraph.
 std::string nested_ns_of(const thread_key& key, const checkpoint& at, const detail::program& child,
                          const std::string& node, const std::string& path) {
   return nested_namespace(key.ns, child.options().persistence, node, path + '@' + at.id, 0);
 }
 
+/// Converts saved checkpoints of one thread to snapshots.
 class reader {
 public:
   reader(const detail::program_ptr& table, const thread_key& key,
@@ -80,6 +86,7 @@ public:
       : table_{table}, key_{key}, checkpointer_{checkpointer}, with_subgraphs_{with_subgraphs} {}
 
   state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
+    // A run that stops before its first step: prepare() finds the tasks and their order.
     auto run = run_state{};
     run.reset(table_, key_.thread_id, 1);
     run.restore(saved.checkpoint.get());
@@ -100,7 +107,8 @@ public:
   }
 
 private:
-  /// START and Sends as they come, then nodes as they were declared.
+  /// Returns the tasks in LangGraph's order: START and Sends in their order, then nodes in the
+  /// order of declaration.
   [[nodiscard]] std::vector<std::uint32_t> in_declaration_order(const super_step& step) const {
     auto out = std::vector<std::uint32_t>(step.tasks.size());
     for (auto i = std::uint32_t{0}; i < out.size(); ++i)
@@ -130,6 +138,7 @@ private:
       out.error = record->error;
       out.cause = record->cause;
     }
+    // A subgraph that keeps no state has no checkpoints to show.
     const auto child = entry.body ? entry.body->nested() : detail::program_ptr{};
     if (!child || child->options().persistence == persistence::none)
       return out;
@@ -152,10 +161,12 @@ private:
 
 } // namespace
 
+/// The form of LangGraph's checkpoint_ns: `node:task` for each level, separated by `|`.
 std::string nested_namespace(std::string_view parent, persistence kept, std::string_view node,
                              std::string_view task_key, std::uint32_t count) {
   auto out = std::string{};
-  if (kept == persistence::per_thread) { // names alone: every call finds the same
+  // without task keys, so that every call has the same namespace
+  if (kept == persistence::per_thread) {
     for (auto rest = parent; !rest.empty();) {
       const auto bar = rest.find('|');
       const auto part = rest.substr(0, bar);

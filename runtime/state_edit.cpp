@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Edits a thread from outside a run: update_state(), bulk_update_state() and copy_state(). An edit
+// prepares and applies a step like a run, but without bodies, and saves one checkpoint. The rules
+// are those of update_state() in langgraph/pregel/main.py (LangGraph 1.2.22).
 #include "runtime/thread_run.hpp"
 #include "thread_access.hpp"
 
@@ -16,13 +19,13 @@ using namespace detail;
 
 checkpoint_error in_use_by_a_run(const std::string& thread_id) {
   return {make_error_code(checkpoint_errc::in_use),
-          "thread '" + thread_id + "' is in use by a run: edit it when that has ended"};
+          "thread '" + thread_id + "' is in use by a run: edit it after the run has ended"};
 }
 
-/// The steps that a branch sees as left while a state is edited, as in LangGraph.
+/// The number of remaining steps that a branch sees during an edit, as in LangGraph.
 constexpr auto edit_steps_left = std::int64_t{2};
 
-/// A thread, for as long as it is edited. Runs and other edits wait until then.
+/// Exclusive access to a thread during an edit. Runs and other edits wait for it.
 class held_thread {
 public:
   held_thread(superstep::checkpointer& checkpointer, const detail::thread_place& place,
@@ -36,9 +39,10 @@ public:
                              "thread '" + key_.thread_id + "' was taken over by a run"};
     checkpointer_.put_now(key_, std::move(point));
   }
-  /// An edit counts once it is on the disk: nobody is there to be told later that it is not.
+  /// Waits until the edit is durable, because no later call could report that it is not.
   void settle() {
-    const auto saved = std::make_shared<std::promise<void>>(); // whoever sets it may still be at it
+    // shared, because the setting thread may still use it after the wait
+    const auto saved = std::make_shared<std::promise<void>>();
     if (checkpointer_.when_saved(key_, [saved] { saved->set_value(); }))
       saved->get_future().wait();
     checkpointer_.check(key_);
@@ -50,7 +54,7 @@ private:
     const auto given = std::make_shared<std::promise<result<lease_ptr>>>();
     auto got = given->get_future();
     const auto choice = patience.count() > 0 ? busy_policy::wait : busy_policy::refuse;
-    // What comes when nobody waits for it any more goes back at once, with the promise.
+    // A lease that is granted after the wait has timed out is returned at once, with the promise.
     checkpointer.take(thread_id, choice,
                       [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
     if (got.wait_for(patience) != std::future_status::ready)
@@ -66,17 +70,17 @@ private:
   lease_ptr lease_;
 };
 
-/// One edit: a run that takes no step, only the place of one.
+/// One edit: the position of a run, in which an edit takes the place of a step.
 class editor {
 public:
   editor(const detail::program_ptr& table, const detail::thread_place& place, held_thread& thread)
       : table_{table}, place_{place}, checkpointer_{checkpointer_of(*table)},
         key_{place.thread_id, place.ns}, thread_{thread} {}
 
-  /// The edits of one super-step.
+  /// Applies the edits of one super-step; returns the id of the new checkpoint.
   std::string edit(const std::vector<detail::state_edit>& all) {
     if (all.empty())
-      throw_graph_error(graph_errc::invalid_update, "No updates provided");
+      throw_graph_error(graph_errc::invalid_update, "the list of updates is empty");
     load();
     if (saved_ && place_.checkpoint_id.empty())
       apply_callers_writes(run_, *saved_);
@@ -94,7 +98,7 @@ public:
     load();
     if (!saved_)
       throw_graph_error(graph_errc::unknown_checkpoint,
-                        "thread '" + place_.thread_id + "': Cannot copy a non-existent checkpoint");
+                        "thread '" + place_.thread_id + "' has no checkpoint to copy");
     run_.count_step();
     return save(checkpoint_source::fork, saved_->checkpoint->parent);
   }
@@ -108,11 +112,11 @@ private:
                                                             place_.checkpoint_id + "'");
     run_.reset(table_, place_.thread_id, 1);
     run_.restore(saved_ ? saved_->checkpoint.get() : nullptr);
-    if (!saved_) // an edit is as good as an input: the step after it is the first
+    if (!saved_) // an edit replaces the input: the step after it is the first
       run_.count_step();
   }
 
-  /// What tasks have given stays, and nothing is left to run.
+  /// Keeps the outputs of tasks that have ended, and leaves nothing to run.
   void clear_pending() {
     auto step = super_step{};
     (void)prepare(run_, step);
@@ -130,10 +134,10 @@ private:
     for (const auto& e : all) {
       if (e.as_node.empty())
         throw_graph_error(graph_errc::invalid_update,
-                          "as_node is required when applying multiple updates");
+                          "each of several updates in one step must set as_node");
       if (is_clearing(e))
         throw_graph_error(graph_errc::invalid_update,
-                          "Cannot apply multiple updates when clearing state");
+                          "an update with as_node END and no values must be the only one");
     }
   }
 
@@ -141,17 +145,20 @@ private:
     if (name.empty()) {
       if (const auto last = run_.last_node())
         return *last;
-      throw_graph_error(graph_errc::invalid_update, "Ambiguous update, specify as_node");
+      throw_graph_error(graph_errc::invalid_update,
+                        "it is ambiguous which node ran last: set as_node");
     }
     if (name == detail::start_node)
       return detail::program::no_node;
     const auto found = table_->find(name);
     if (found == detail::program::no_node)
-      throw_graph_error(graph_errc::invalid_update, "Node " + name + " does not exist");
+      throw_graph_error(graph_errc::invalid_update,
+                        "as_node: the graph has no node '" + name + '\'');
     return found;
   }
 
-  /// What a node would have given: the values, and where its branches go with them.
+  /// Returns the output that a node would have: the values, and the targets that its branches
+  /// choose for them.
   [[nodiscard]] node_output output_of(const detail::state_edit& wanted, std::uint32_t node) const {
     auto out = node_output{};
     if (wanted.values)
@@ -183,7 +190,7 @@ private:
       const auto node = node_for(all[i].as_node);
       outputs.push_back(output_of(all[i], node));
       lend(node, outputs.back());
-      // Several count in the order in which they are listed, as Sends do, not by their names.
+      // Several edits are applied in the order of the list, like Sends, not by name.
       step.tasks.push_back({node, all.size() > 1 ? i : step_task::pull, {}, {}, {}, 1, 0, false});
     }
     run_.drop_pending();
@@ -194,8 +201,8 @@ private:
           run_error{applied.error().code, applied.error().text, {}, run_.step(), {}, 1, {}}};
   }
 
-  /// A pending task of the node has its result now: the history shows it. Not where the thread has
-  /// moved past the checkpoint, whose other branches would read it.
+  /// Records the edit as the result of a pending task of the node, so that the history shows it.
+  /// Not done if the thread has newer checkpoints, because their branches would read it.
   void lend(std::uint32_t node, const node_output& out) {
     if (!saved_ || saved_->checkpoint->id != checkpointer_.head(key_))
       return;
@@ -234,8 +241,8 @@ private:
     return id;
   }
 
-  /// After the checkpoint that was edited, not after what may have come since: that is a conflict.
-  /// A subgraph's ids begin with the parent's checkpoint that it was called at.
+  /// Returns an id that follows the edited checkpoint. If newer checkpoints exist, saving fails
+  /// with a conflict. The ids of a subgraph begin with the id of the parent's checkpoint.
   [[nodiscard]] std::string next_id() const {
     auto last = std::string{};
     if (!place_.checkpoint_id.empty())
@@ -269,7 +276,7 @@ std::string detail::bulk_update_state(const detail::program_ptr& table,
                                       std::vector<std::vector<detail::state_edit>> steps,
                                       std::chrono::milliseconds patience) {
   if (steps.empty())
-    throw_graph_error(graph_errc::invalid_update, "No supersteps provided");
+    throw_graph_error(graph_errc::invalid_update, "the list of steps is empty");
   auto thread = held_thread{checkpointer_of(*table), place, patience};
   auto at = place;
   for (const auto& step : steps)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The super-step as pure functions: records outputs, applies them at the barrier, triggers and
+// prepares the next tasks. step_writes.cpp applies the writes to channels; step_thread.cpp converts
+// a run's position from and to checkpoints. The rules are in docs/super-step.md.
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/graph_error.hpp>
@@ -13,7 +16,7 @@ namespace {
 
 template <class From, class To>
 range move_into(From& from, To& to) {
-  if (from.empty()) // as two of three lists of most tasks
+  if (from.empty()) // most tasks have at most one of writes, targets and Sends
     return {};
   const auto r =
       range{static_cast<std::uint32_t>(to.size()), static_cast<std::uint32_t>(from.size())};
@@ -23,7 +26,7 @@ range move_into(From& from, To& to) {
   return r;
 }
 
-/// The reference's order of task paths: pulls by node name, then pushes by index.
+/// LangGraph's order of task paths: pulls by node name, then pushes by index.
 [[maybe_unused]] std::uint64_t path_key(const step_task& t) noexcept {
   return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.origin()};
 }
@@ -57,7 +60,7 @@ void super_step::record(std::uint32_t number, node_output&& output) {
     adopted = std::move(output.adopted);
     std::swap(adopted_changes, output.adopted_changes);
   }
-  // The caller reuses its record for another task, which must find nothing of this one.
+  // The caller reuses the record for another task, which must not find data of this one.
   output.adopted_changes.clear();
   output.for_routers.reset();
   output.has_ended = false;
@@ -130,7 +133,7 @@ void run_state::follow(const detail::node_entry& node) {
   }
 }
 
-/// A join that has fired is consumed by its node.
+/// Empties the joins that have triggered a node.
 void run_state::consume_joins(std::uint32_t node) {
   for (auto j = std::size_t{0}; j < joins_.size(); ++j) {
     if (joins_[j].is_available() && table_->joins()[j].target == node)
@@ -151,6 +154,8 @@ result<void> begin(run_state& run, super_step& step, std::span<write> input) {
   return run.apply_ordered();
 }
 
+/// Pushes come before pulls, and pulls in the order of their names, because node numbers are sorted
+/// by name.
 next_step prepare(run_state& run, super_step& step) {
   step.clear();
   ++run.step_;
@@ -177,8 +182,8 @@ next_step prepare(run_state& run, super_step& step) {
       run.consume_joins(node);
   }
   run.triggered_.clear();
-  // The limit comes first: a run that needs one step more than it may take fails even when that
-  // step finds nothing to do (the reference does so, and resumed runs count on it).
+  // The limit is checked first. A run that would need one step too many fails even if that step has
+  // no tasks. LangGraph does so, and resumed runs depend on it.
   if (run.step_ > run.stop_)
     return next_step::out_of_steps;
   return step.tasks.empty() ? next_step::done : next_step::run;
@@ -201,13 +206,15 @@ result<void> run_state::apply_writes(super_step& step) {
   return apply_ordered();
 }
 
-/// The state to which end_transients() may have to return. While it is held, writes change a copy.
+/// Returns the state that end_transients() may have to restore. While it is held, writes change a
+/// copy.
 state_ptr run_state::held_for_emptying() const {
   return table_->may_fail_to_empty() ? state_ : state_ptr{};
 }
 
-/// Empties the channels that live for one step and that the step did not write. When that throws,
-/// the state is `before`. @pre held_for_emptying() gave it, before the step's writes
+/// Empties the channels that live for one step and that the step did not write. If that throws, the
+/// state is `before` again. @pre `before` is from held_for_emptying(), called before the step's
+/// writes
 void run_state::end_transients(state_ptr before) try {
   for (const auto c : table_->transient_channels()) {
     if (std::find(changes_.begin(), changes_.end(), c) != changes_.end())
@@ -220,7 +227,7 @@ void run_state::end_transients(state_ptr before) try {
     if (transient.update_empty(*state_) == changed::yes)
       changes_.push_back(c);
   }
-} catch (...) { // values are user code
+} catch (...) { // operations of values are user code
   if (before)
     state_ = std::move(before);
   throw;
@@ -239,7 +246,7 @@ result<void> run_state::apply_tasks(super_step& step) {
   if (!std::exchange(keep_changes_, false))
     changes_.clear();
   ids_.begin_step(step_);
-  if (table_->transient_channels().empty()) { // as of most graphs
+  if (table_->transient_channels().empty()) { // the usual case
     if (auto applied = apply_writes(step); !applied)
       return applied;
   } else {
@@ -252,7 +259,7 @@ result<void> run_state::apply_tasks(super_step& step) {
   for (const auto number : step.finished) {
     const auto& t = step.tasks[number];
     if (const auto* node = &table_->node(t.node); node != last) {
-      follow(*node); // edges fire once however many Sends a node served
+      follow(*node); // edges fire once, even if several Sends activated the node
       last = node;
     }
     for (auto i = t.targets.begin; i != t.targets.begin + t.targets.count; ++i)
@@ -260,7 +267,7 @@ result<void> run_state::apply_tasks(super_step& step) {
     for (auto i = t.sends.begin; i != t.sends.begin + t.sends.count; ++i)
       sends_.push_back(std::move(step.sends[i]));
   }
-  // The run would end here but for Sends: now the deferred ones get their turn, all at once.
+  // Nothing but Sends is left to run, so the deferred nodes are triggered, all at once.
   if (triggered_.empty() && !deferred_.empty()) {
     std::swap(triggered_, deferred_);
     for (const auto node : triggered_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run needs beyond its steps when it belongs to a thread: to stand still as data, to go on
-// from there, and to take what a caller says in between.
+// The part of the super-step that is needed only if the run has a thread: converting the position
+// of a run from and to a checkpoint, and applying inputs and commands between two steps. Keeps the
+// version numbers by which edits find the node that ran last.
 #include "runtime/step.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace superstep {
 
 namespace {
 
-constexpr auto before_first = std::int64_t{-2}; // the step of a thread without a checkpoint
+constexpr auto before_first = std::int64_t{-2}; // the step number of a thread without a checkpoint
 
 std::vector<trigger> triggers_of(const std::vector<std::uint32_t>& nodes,
                                  const std::vector<std::uint8_t>& causes) {
@@ -33,7 +34,8 @@ void run_state::restore(const checkpoint* from) {
     versions_->join_seen = versions_->join;
     return;
   }
-  // A step starts with counting, and the limit is asked with the count it would have then.
+  // prepare() increments the step number before it checks the limit, so the limit counts from
+  // before the first step.
   stop_ += from->step - before_first;
   step_ = from->step;
   state_ = from->state->clone();
@@ -67,8 +69,8 @@ position run_state::where() const {
           *versions_};
 }
 
-/// A node is about to count as having run: it has seen what its triggers say now, and running
-/// changes those that made it run.
+/// Records the versions with which a node has run: it has seen the current versions of its
+/// triggers, and its run changes those that triggered it.
 void run_state::note_seen(std::uint32_t node, std::uint8_t causes) {
   auto& v = *versions_;
   if (node == detail::program::no_node) {
@@ -111,8 +113,8 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
 }
 
 void run_state::drop_pending() noexcept {
-  // A join that is complete stays so, and so does a deferred node whose time had come: only their
-  // own run ends that.
+  // A complete join stays complete, and a deferred node whose turn has come keeps it; only the run
+  // of their node ends that.
   std::erase_if(triggered_, [this](std::uint32_t node) {
     causes_[node] &= static_cast<std::uint8_t>(~static_cast<unsigned>(trigger_cause::branch));
     return causes_[node] == 0;
@@ -134,7 +136,7 @@ result<void> run_state::apply_command(const task_output& said) {
     return applied;
   for (const auto node : said.targets)
     trigger(node, trigger_cause::branch);
-  if (!said.sends.empty()) // the reference's topic of Sends holds those of one barrier
+  if (!said.sends.empty()) // LangGraph's topic of Sends holds those of one barrier
     sends_ = said.sends;
   return {};
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writes of one step: which channel takes them when, and how a step that fails is undone.
+// Applies the writes of one step: groups them by channel, updates each channel once, and restores
+// the old state if an update fails. Updates that may fail come first, so that little has to be
+// undone.
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/graph_error.hpp>
@@ -16,14 +18,14 @@ namespace {
 
 using group = std::span<write* const>;
 
-/// Above this number, as of wide steps, a sort by counting is worth its memory.
+/// Number of writes above which a counting sort is worth its memory, as in wide steps.
 constexpr auto few_writes = std::size_t{24};
 
 bool comes_before(const write* a, const write* b) noexcept {
   return a->channel < b->channel;
 }
 
-/// Stable: each channel sees its writes in task order.
+/// Sorts writes by channel. Stable, so that each channel sees its writes in task order.
 void sort_by_channel(std::span<write*> writes, std::size_t channels) {
   if (writes.size() <= few_writes) {
     for (auto i = std::size_t{1}; i < writes.size(); ++i) {
@@ -46,7 +48,7 @@ void sort_by_channel(std::span<write*> writes, std::size_t channels) {
   std::ranges::copy(grouped, writes.begin());
 }
 
-/// Takes the writes to the channel of the first. @pre sorted and not empty
+/// Takes the writes to the first write's channel. @pre sorted and not empty
 group take_group(group& rest) noexcept {
   auto n = std::size_t{1};
   while (n < rest.size() && rest[n]->channel == rest.front()->channel)
@@ -64,14 +66,14 @@ bool is_of_one_channel(group writes) noexcept {
   return true;
 }
 
-/// Describes the current exception. Reducers and the values themselves are user code.
+/// Describes the exception being handled. Reducers and operations of values are user code.
 [[gnu::cold, gnu::noinline]] error failed_update(const channel& c) {
   const auto cause = std::current_exception();
   return {failure_code(cause, channel_errc::reducer_failed),
           "the update of '" + c.name() + "' failed: " + describe(cause)};
 }
 
-/// Updates one channel. @pre all writes are of it
+/// Updates one channel. @pre all writes are for it
 result<void> update_channel(const detail::program& table, state_block& state, group own,
                             id_source& ids, std::vector<std::uint32_t>& changes) {
   const auto number = own.front()->channel;
@@ -88,16 +90,16 @@ result<void> update_channel(const detail::program& table, state_block& state, gr
   return {};
 }
 
-/// In which order channels take the writes of one step.
+/// The order in which the channels of one step are updated.
 struct update_plan {
   group all; ///< sorted by channel
-  /// Those of channels that may fail, by channel. They come before the others, so that a failure
-  /// leaves little to be undone: of one channel nothing.
+  /// The groups of channels whose update may fail. They are applied first, so that a failure leaves
+  /// little to undo; if it is the first one, nothing.
   boost::container::small_vector<group, 4> risky;
-  bool needs_copy = false; ///< of the state: a channel cannot undo its update
+  bool needs_copy = false; ///< the state must be copied, because a channel cannot undo its update
 };
 
-/// Sorts the writes. @pre there are some
+/// Sorts the writes and plans their order. @pre !writes.empty()
 update_plan plan_of(const detail::program& table, std::span<write*> writes) {
   const auto& channels = table.channels();
   auto plan = update_plan{writes, {}, false};
@@ -117,14 +119,15 @@ update_plan plan_of(const detail::program& table, std::span<write*> writes) {
   return plan;
 }
 
-/// One barrier's updates.
+/// Carries out the updates of one barrier.
 class updater {
 public:
   updater(const detail::program& table, state_block& state, id_source& ids,
           std::vector<std::uint32_t>& changes)
       : table_{table}, state_{state}, ids_{ids}, changes_{changes} {}
 
-  /// @param undoes whether to keep values, so that a failure is undone
+  /// Updates the channels.
+  /// @param undoes whether to keep old values, to restore them if an update fails
   result<void> carry_out(const update_plan& plan, bool undoes) {
     const auto had = static_cast<std::ptrdiff_t>(changes_.size());
     for (const auto& own : plan.risky) {
@@ -169,12 +172,12 @@ private:
   std::vector<std::unique_ptr<channel::kept_value>> kept_;
 };
 
-/// Applies writes to any number of channels. On an error the state is as it was before.
+/// Applies writes to any number of channels. After an error the state is as it was before.
 [[gnu::noinline]] result<void> apply_planned(const detail::program& table, state_ptr& state,
                                              std::span<write*> writes, id_source& ids,
                                              std::vector<std::uint32_t>& changes) {
   const auto plan = plan_of(table, writes);
-  // Copy on write: a snapshot or a body that was given up may still read the old state.
+  // Copy on write: a snapshot or an abandoned body may still read the old state.
   auto before = state_ptr{};
   if (plan.needs_copy || state->use_count() > 1) {
     before = state;
@@ -191,12 +194,12 @@ private:
 
 } // namespace
 
-/// Applies `ordered_`. On an error the state is as it was before.
+/// Applies `ordered_`. After an error the state is as it was before.
 result<void> run_state::apply_ordered() {
   if (ordered_.empty())
     return {};
   if (is_of_one_channel(ordered_) && state_->use_count() == 1 &&
-      table_->channels()[ordered_.front()->channel]->is_undone()) // as most steps of most graphs
+      table_->channels()[ordered_.front()->channel]->is_undone()) // the usual case
     return update_channel(*table_, *state_, ordered_, ids_, changes_);
   return apply_planned(*table_, state_, ordered_, ids_, changes_);
 }

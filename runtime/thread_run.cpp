@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of a run that exists only if the run has a thread: loads the thread, decides whether the
+// input starts, resumes or branches it, and saves checkpoints and task records. A lane calls it
+// (actors/lane_threads.cpp, lane_steps.cpp); it has no threads of its own.
 #include "runtime/thread_run.hpp"
 
 #include "base/utf8.hpp"
@@ -23,7 +26,8 @@ error refused(graph_errc code, std::string text) {
   return {make_error_code(code), std::move(text)};
 }
 
-/// FNV-1a from a start of its own: half of an id that only has to be stable and rarely collide.
+/// Returns the FNV-1a hash of a text from a given start value: half of an id that only has to be
+/// stable and collide rarely.
 std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
   for (const auto c : text)
     start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -32,6 +36,8 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
 
 } // namespace
 
+/// A value with an id stays, because a retried task asks again; the value without an id is used
+/// once.
 std::optional<json::value> given_answers::take(const std::string& id) {
   const auto lock = std::scoped_lock{mutex_};
   if (const auto found = by_id_.find(id); found != by_id_.end())
@@ -39,6 +45,7 @@ std::optional<json::value> given_answers::take(const std::string& id) {
   return std::exchange(any_, std::nullopt);
 }
 
+/// The id depends only on the place of the interrupt, so it is the same in every process.
 std::string interrupt_id(std::string_view ns, std::string_view task_key, std::size_t question) {
   auto text = std::string{ns} + '|' + std::string{task_key};
   if (question > 0)
@@ -54,7 +61,7 @@ std::string interrupt_id(std::string_view ns, std::string_view task_key, std::si
 
 namespace {
 
-/// Names that say something else, or that the reference keeps for itself.
+/// Whether a key has another meaning in checkpoints, or is reserved by LangGraph.
 bool is_reserved(std::string_view name) {
   constexpr auto taken = std::array<std::string_view, 7>{
       "source", "step", "parents", "thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"};
@@ -62,8 +69,9 @@ bool is_reserved(std::string_view name) {
          std::ranges::find(taken, name) != taken.end();
 }
 
-/// What of a configuration is kept with its run's checkpoints (langgraph: get_checkpoint_metadata).
-/// Of an entry that both have, that of `metadata` is.
+/// Returns the entries of a configuration that are stored with the run's checkpoints
+/// (get_checkpoint_metadata in langgraph/checkpoint/base). If both objects have an entry, that of
+/// `metadata` is stored.
 std::shared_ptr<const json::object> kept_entries(const run_config& config) {
   auto out = json::object{};
   for (const auto* from : {&config.metadata, &config.configurable})
@@ -113,8 +121,8 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
       if (!older.empty())
         saved = std::move(older.front());
     } else if (below != nullptr && !below->is_persistent && !below->must_resume) {
-      // A fresh call. What is there was saved for a parent's checkpoint that never was: the process
-      // died before it.
+      // A new call starts empty. Existing checkpoints belong to a parent's checkpoint that was
+      // never saved, because the process died before.
     } else if (!last_id_.empty()) {
       saved = checkpointer_->load(key_, wanted, run.table().layout());
     }
@@ -134,29 +142,33 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
 
 result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
   if (c.to_parent)
-    return refused(graph_errc::no_parent, "There is no parent graph");
+    return refused(graph_errc::no_parent,
+                   "the command is for a parent graph, but a run from outside has none");
   const auto answers = c.resume || !c.resume_by_id.empty();
   if (answers && !checkpointer_)
     return refused(graph_errc::no_checkpointer,
-                   "Cannot use Command(resume=...) without checkpointer");
+                   "the graph has no checkpointer to resume from: set "
+                   "compile_options::checkpointer");
   auto open = std::vector<std::string>{};
   for (const auto& r : records_)
     if (r.interrupts && !r.output)
       for (const auto& question : *r.interrupts)
         open.push_back(question.id);
+  // One task may have several pending interrupts; a value without an id then goes to the first of
+  // them. With several tasks it would be ambiguous.
   const auto waiting = std::ranges::count_if(
       records_, [](const auto& r) { return r.interrupts && !r.interrupts->empty() && !r.output; });
   if (c.resume && waiting > 1)
     return refused(graph_errc::ambiguous_resume,
-                   "When there are multiple pending interrupts, you must specify the interrupt id "
-                   "when resuming: thread '" +
-                       key_.thread_id + "' waits for " + std::to_string(open.size()) + " answers");
+                   "thread '" + key_.thread_id + "' has " + std::to_string(open.size()) +
+                       " pending interrupts: pass their resume values by id");
   for (const auto& [id, answer] : c.resume_by_id) {
     if (!c.ignore_unknown_ids && std::ranges::find(open, id) == open.end())
       return refused(graph_errc::unknown_interrupt,
-                     "thread '" + key_.thread_id + "' does not wait for an answer to '" + id + "'");
+                     "thread '" + key_.thread_id + "' has no pending interrupt '" + id + "'");
   }
-  if (at_ && !forks) { // START writes it on a fresh thread; a new branch holds it from the start
+  // on a new thread START writes the command; a new branch contains it from the start
+  if (at_ && !forks) {
     auto said = task_record{};
     said.output = std::move(c.output);
     said.resume = c.resume;
@@ -173,17 +185,17 @@ error thread_run::failed_checkpointer(const std::exception_ptr& cause) const {
 
 result<void> thread_run::open(run_state& run, detail::run_input&& input, const run_config& config,
                               const nesting* below) {
-  try { // checkpointers throw; a run has results
+  try { // checkpointers throw, but a run has results
     return take_up(run, std::move(input), config, below);
   } catch (const checkpoint_error& e) {
     return error{e.code(), e.what()};
-  } catch (...) { // a checkpointer and the values that it keeps are user code
+  } catch (...) { // checkpointers and the values that they store are user code
     return failed_checkpointer(std::current_exception());
   }
 }
 
-/// Whether the run does again what followed a checkpoint that was specified. Answers to the
-/// questions that were asked there resume it instead.
+/// Whether the run repeats what followed a specified checkpoint. Resume values for interrupts that
+/// were pending there resume it instead.
 bool thread_run::goes_back(detail::run_input& input, const run_config& config) const {
   if (!at_ || !config.thread || config.thread->checkpoint_id.empty())
     return false;
@@ -205,15 +217,15 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     metadata_ = kept_entries(config);
   if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
     return error{make_error_code(checkpoint_errc::node_gone),
-                 "thread '" + key_.thread_id + "' stands before node '" + at_->lost_nodes.front() +
-                     "', which the graph no longer has: add it, start the thread over with an "
-                     "input, or go on from an older checkpoint"};
+                 "the next node of thread '" + key_.thread_id + "', '" + at_->lost_nodes.front() +
+                     "', is no longer in the graph: add it, start the thread over with an "
+                     "input, or resume from an older checkpoint"};
   if (at_ && below == nullptr && input.is_whole_state())
     return refused(graph_errc::used_thread,
                    "thread '" + key_.thread_id +
                        "' has checkpoints, and a whole state would reset every field without a "
-                       "reducer: pass update{set<&State::field>(value), ...} or a part (a struct "
-                       "with some of the fields); to resume the thread, pass resume() or "
+                       "reducer: pass update{set<&State::field>(value), ...} or a projection (a "
+                       "struct with some of the fields); to resume the thread, pass resume() or "
                        "resume(value)");
   is_nested_ = below != nullptr;
   if (is_nested_) {
@@ -223,7 +235,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     travel_ =
         std::make_shared<time_travel>(is_edit() && !at_->parent.empty() ? at_->parent : at_->id);
   }
-  // An edit that nothing follows is a branch already.
+  // An edit without later checkpoints is already the start of a branch.
   const auto forks = travel_ && !is_nested_ && (!is_edit() || at_->id != last_id_);
   if (input.what() == kind::command) {
     if (auto taken = take_command(input.command(), forks); !taken)
@@ -250,11 +262,12 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     }
     return {};
   }
-  if (below == nullptr) // there was no question yet
+  if (below == nullptr) // no interrupt has happened yet
     answers_.reset();
   switch (input.what()) {
   case kind::nothing:
-    return refused(graph_errc::empty_input, "Received no input for __start__");
+    return refused(graph_errc::empty_input,
+                   "the run has no input, and the thread has nothing to resume");
   case kind::command: {
     auto& said = input.command().output;
     run.accept_input(
@@ -273,7 +286,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
 void thread_run::save(const run_state& run, checkpoint_source source, bool may_wait) {
   if (source == checkpoint_source::loop) {
     is_first_step_ = false;
-    if (!is_nested_) // an answer is for the step that was asked
+    if (!is_nested_) // resume values are for the step that was interrupted
       answers_.reset();
   }
   auto made = std::make_shared<checkpoint>();
@@ -300,7 +313,8 @@ void thread_run::store(bool may_wait) {
   attempt([&] { may_wait ? checkpointer_->put_now(key_, at_) : checkpointer_->put(key_, at_); });
 }
 
-/// Calls a checkpointer. Its error fails the run later, at a point where a run can fail: see failure().
+/// Calls a checkpointer. Its error fails the run later, at a point where a run can fail: see
+/// failure().
 template <class Call>
 void thread_run::attempt(Call call) {
   if (failure_)
@@ -338,7 +352,7 @@ const task_record* thread_run::find(std::string_view task) const {
 
 std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) const {
   const auto waits = [](const task_record& r) { return r.interrupts && !r.output; };
-  if (!answers_) // of all tasks of a wide step, without a look at any record
+  if (!answers_) // the usual case, without a search in the records
     return {};
   const auto* const record = find(task);
   if (std::ranges::any_of(records_, waits) && (record == nullptr || !waits(*record)))
@@ -350,8 +364,8 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
   if (when_ != durability::exit || !checkpointer_ || (ended_well && !keep_anyway))
     return;
   store();
-  // Not `records_`: the checkpointer has those that were loaded, and would add their writes once
-  // more.
+  // Not `records_`, because the checkpointer already has those that were loaded and would add their
+  // writes again.
   for (const auto& record : held_back_)
     attempt([&] { checkpointer_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
 }

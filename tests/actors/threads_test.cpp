@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
   const auto refused = e.try_invoke(asking(kept()), begin_with(1), ss::run_config{});
   BOOST_REQUIRE(refused.error);
   BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
-  BOOST_TEST(refused.error->text.find("say which one (run_config::thread_id)") !=
+  BOOST_TEST(refused.error->text.find("has a checkpointer: set run_config::thread_id") !=
              std::string::npos);
 }
 

@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(throwing_cache_ends_its_run) {
           options.checkpointer = ss::memory_checkpointer();
           config.thread_id = "t";
         }
-        check_failure(e, simple(options, cached()), "the cache, ", config);
+        check_failure(e, simple(options, cached()),
+                      in_find ? "the cache lookup for '" : "caching an output of '", config);
       }
 }
 

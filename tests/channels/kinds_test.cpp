@@ -201,8 +201,8 @@ BOOST_AUTO_TEST_CASE(with_a_guard_two_values_are_refused_in_the_words_of_the_ref
   const auto done = c.update({put(7), put(8)});
   BOOST_TEST_REQUIRE(done.has_error());
   BOOST_TEST(done.error().text ==
-             "At key 'key': EphemeralValue(guard=True) can receive only one value per step. Use "
-             "guard=False if you want to store any one of multiple values.");
+             "At key 'key': an ephemeral channel accepts one value per step.\nLet one node of a "
+             "step write it, or create it with guard = false to keep the last value.");
   BOOST_TEST(!c.is_available());
 }
 

@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
   const auto graph = chain({"a"});
   BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "zz"),
                         ss::graph_error, [](const ss::graph_error& failed) {
-                          return std::string{failed.what()} == "Node zz does not exist";
+                          return std::string{failed.what()} ==
+                                 "as_node: the graph has no node 'zz'";
                         });
 }
 
@@ -113,11 +114,12 @@ BOOST_AUTO_TEST_CASE(lists_of_edits_that_cannot_be_applied_are_refused_in_words)
   };
   const auto clears = update{.as_node = "__end__"};
   const auto as_a = update{.values = said_x, .as_node = "a"};
-  BOOST_TEST(refusal({}) == "No supersteps provided");
-  BOOST_TEST(refusal({{}}) == "No updates provided");
+  BOOST_TEST(refusal({}) == "the list of steps is empty");
+  BOOST_TEST(refusal({{}}) == "the list of updates is empty");
   BOOST_TEST(refusal({{as_a, update{.values = said_x}}}) ==
-             "as_node is required when applying multiple updates");
-  BOOST_TEST(refusal({{as_a, clears}}) == "Cannot apply multiple updates when clearing state");
+             "each of several updates in one step must set as_node");
+  BOOST_TEST(refusal({{as_a, clears}}) ==
+             "an update with as_node END and no values must be the only one");
 }
 
 // B199: the same content under the same parent; what ran after the original runs again.
@@ -135,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
   BOOST_CHECK_EXCEPTION((void)e.copy_state(graph, on("nobody")), ss::graph_error,
                         [](const ss::graph_error& failed) {
                           return std::string{failed.what()} ==
-                                 "thread 'nobody': Cannot copy a non-existent checkpoint";
+                                 "thread 'nobody' has no checkpoint to copy";
                         });
 }
 

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_channel_is_told_with_its_node) {
   }));
   BOOST_TEST(has(e.text, "'bad'"));
   BOOST_TEST(has(e.text, "step 2"));
-  BOOST_TEST(has(e.text, "the update names 'y', which is no channel of the graph"));
+  BOOST_TEST(has(e.text, "the update names 'y', which is not a channel of the graph"));
 }
 
 BOOST_AUTO_TEST_CASE(two_values_for_one_channel_are_told_with_the_channel) {
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_reducer_that_throws_is_told_with_its_channel) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{json::object{{"log", 1}}}; });
   }));
-  BOOST_TEST(has(e.text, "the reducer of 'log' failed: append wants lists, got 1"));
+  BOOST_TEST(has(e.text, "the reducer of 'log' failed: append expects lists, got 1"));
   BOOST_TEST(e.step == 2);
 }
 
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_send_to_the_end_is_told_where) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{{}, {ss::json_target{"__end__", json::value(1)}}}; });
   }));
-  BOOST_TEST(has(e.text, "Cannot send a packet to the END node"));
+  BOOST_TEST(has(e.text, "a Send cannot go to END"));
   BOOST_TEST(e.node == "bad");
 }
 
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_branch_that_chooses_no_node_is_told_where) {
       g.add("bad", logs("bad")).branch("bad", [what](const json::value&) { return what; });
     }));
   };
-  BOOST_TEST(has(choosing("").text, "Branch did not return a valid destination"));
+  BOOST_TEST(has(choosing("").text, "a branch returned START or an empty name"));
   BOOST_TEST(choosing("__start__").node == "bad");
 }
 
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
   BOOST_CHECK_EXCEPTION((void)e.get_state(graph, on("t")), ss::graph_error,
                         [](const ss::graph_error& failed) {
                           return failed.code() == ss::graph_errc::no_checkpointer &&
-                                 std::string{failed.what()} == "No checkpointer set";
+                                 has(failed.what(), "has no checkpointer");
                         });
 }
 
@@ -176,8 +176,8 @@ BOOST_AUTO_TEST_CASE(one_answer_to_several_questions_is_refused_by_name) {
   const auto refused = run(e, graph, answer(1), on("t"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::ambiguous_resume));
-  BOOST_TEST(has(refused.raw.error->text, "you must specify the interrupt id when resuming"));
-  BOOST_TEST(has(refused.raw.error->text, "thread 't' waits for 2 answers"));
+  BOOST_TEST(has(refused.raw.error->text, "pass their resume values by id"));
+  BOOST_TEST(has(refused.raw.error->text, "thread 't' has 2 pending interrupts"));
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_nobody_waits_for_is_told_with_its_thread) {
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_nobody_waits_for_is_told_with_its_thread) {
   const auto refused = run(e, graph, std::move(said), on("t"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::unknown_interrupt));
-  BOOST_TEST(refused.raw.error->text == "thread 't' does not wait for an answer to 'cafe'");
+  BOOST_TEST(refused.raw.error->text == "thread 't' has no pending interrupt 'cafe'");
 }
 
 BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
@@ -198,7 +198,8 @@ BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
   BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), json::object{}), ss::graph_error, [](const ss::graph_error& failed) {
-                          return has(failed.what(), "Ambiguous update, specify as_node");
+                          return has(failed.what(),
+                                     "it is ambiguous which node ran last: set as_node");
                         });
 }
 
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
       co_return co_await running;
     });
   }));
-  BOOST_TEST(has(e.text, "a graph that a body runs has no parent to command"));
+  BOOST_TEST(has(e.text, "a graph that a body runs returned a command to its parent"));
   BOOST_TEST(e.node == "bad");
 }
 

@@ -48,10 +48,10 @@ std::ostream& operator<<(std::ostream& out, const bad_shape& c) {
 }
 
 const auto bad_shapes = std::vector<bad_shape>{
-    {R"("int")", "$: 'int' is no kind of value"},
-    {R"({"a":["text"]})", "$.a[]: 'text' is no kind of value"},
-    {R"(["string","string"])", "$: a list of shapes holds one"},
-    {"7", "$: a shape is a text"},
+    {R"("int")", "$: 'int' is not a type"},
+    {R"({"a":["text"]})", "$.a[]: 'text' is not a type"},
+    {R"(["string","string"])", "$: a list shape must contain one shape"},
+    {"7", "$: a shape must be a string"},
 };
 
 /// A node `read` that reads `cart` behind one that writes it.
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(bad_shapes_and_shapes_of_nothing_are_faults_of_the_graph) {
   } catch (const ss::compile_error& failed) {
     BOOST_TEST(failed.faults().size() == 2U);
     const auto text = std::string{failed.what()};
-    BOOST_TEST(text.find("the shape of channel 'cart' at $: 'basket' is no kind") !=
+    BOOST_TEST(text.find("the shape of channel 'cart' at $: 'basket' is not a type") !=
                std::string::npos);
     BOOST_TEST(text.find("a shape names 'cat'") != std::string::npos);
   }

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_refused) {
   auto g = channel_graph{};
   const auto n = g.last_value<std::string>("n");
   const auto is_told = [](const graph_error& e) {
-    return std::string_view{e.what()}.find("of another graph") != std::string_view::npos;
+    return std::string_view{e.what()}.find("belongs to another graph") != std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION(g.add("a", reads{theirs}, [](const std::optional<int>&) {}), graph_error,
                         is_told);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_program_outlives_the_builder_and_a_send_is_checked) {
   auto run = pure_run{detail::program_of(make())};
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish({})), graph_error, [](const auto& e) {
     return std::string_view{e.what()} ==
-           "node 'a' reads channels: go to it, or make it a worker to send it an input";
+           "node 'a' reads channels: name it without an input, or add it by worker()";
   });
 }
 

@@ -95,7 +95,7 @@ const auto wrong_graphs = std::vector<wrong_graph>{
      [](auto& g) {
        g.add(a, idle).edge(start, a).branch(b, [](const nothing&) { return at("a"); });
      }},
-    {"node 'worker' takes an input of its own: reach it by a Send, not by an edge",
+    {"node 'worker' is activated by Sends only: it cannot be the target of an edge",
      [](auto& g) { g.add(a, idle).add(worker, [](const int&) {}).edge(start, a).edge(a, worker); }},
 };
 
@@ -155,7 +155,8 @@ BOOST_AUTO_TEST_CASE(nested_exceptions_are_described_from_the_outside_in) {
   }
   BOOST_TEST(describe(failure) == "outer: inner");
   BOOST_TEST(describe(nullptr).empty());
-  BOOST_TEST(describe(std::make_exception_ptr(7)) == "an exception that is no std::exception");
+  BOOST_TEST(describe(std::make_exception_ptr(7)) ==
+             "an exception that is not derived from std::exception");
 }
 
 BOOST_AUTO_TEST_CASE(the_drawing_is_the_text_of_the_reference) {

@@ -60,11 +60,11 @@ BOOST_AUTO_TEST_CASE(a_value_that_a_rule_cannot_combine_is_an_error) {
     BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error,
                           [&](const auto& e) { return tells(e, text); });
   };
-  refused("add", "one", "the reducer of 'c' failed: add wants numbers, got \"one\"");
-  refused("append", 1, "append wants lists, got 1");
-  refused("merge", 1, "merge wants objects, got 1");
-  refused("concat", 1, "concat wants text, got 1");
-  refused("add", std::numeric_limits<std::int64_t>::max(), "the sum fits no 64 bits");
+  refused("add", "one", "the reducer of 'c' failed: add expects numbers, got \"one\"");
+  refused("append", 1, "append expects lists, got 1");
+  refused("merge", 1, "merge expects objects, got 1");
+  refused("concat", 1, "concat expects text, got 1");
+  refused("add", std::numeric_limits<std::int64_t>::max(), "the sum exceeds 64 bits");
 }
 
 BOOST_AUTO_TEST_CASE(any_function_is_a_reducer) {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_
     return g.compile({.name = "g", .ignore_unknown_targets = lenient});
   };
   const auto is_told = [](const graph_error& e) {
-    return tells(e, "the update names 'cc', which is no channel of the graph");
+    return tells(e, "the update names 'cc', which is not a channel of the graph");
   };
   BOOST_CHECK_EXCEPTION(end_of(make(false), {}), graph_error, is_told);
   BOOST_CHECK_EXCEPTION(static_cast<void>(detail::adapter_of(make(false)).input(json::object{{"cc", 1}})), graph_error, is_told);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_branch_must_choose_what_its_path_map_has) {
   auto h = json_graph{};
   h.branch("__start__", [](const json::value&) { return "__start__"; });
   BOOST_CHECK_EXCEPTION(end_of(h.compile(), {}), graph_error, [](const auto& e) {
-    return tells(e, "Branch did not return a valid destination");
+    return tells(e, "a branch returned START or an empty name");
   });
 }
 
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
   } catch (const compile_error& e) {
     BOOST_TEST(e.faults().size() == 4u);
     BOOST_TEST(tells(e, "channel 'c' has the rule 'sum'; rules are last, "));
-    BOOST_TEST(tells(e, "node 'a' reads 'e', which is no channel of the graph"));
+    BOOST_TEST(tells(e, "node 'a' reads 'e', which is not a channel of the graph"));
     BOOST_TEST(tells(e, "Found edge ending at unknown node `b`"));
     BOOST_TEST(tells(e, "Graph must have an entrypoint"));
   }

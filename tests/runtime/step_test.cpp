@@ -245,12 +245,12 @@ struct bad_target {
 };
 const auto bad_targets = std::vector<bad_target>{
     {"an unknown node", at("nobody"), "graph 'graph' has no node 'nobody' to go to"},
-    {"a Send to the end", {node<int>{detail::end_node}, 1}, "Cannot send a packet to the END node"},
+    {"a Send to the end", {node<int>{detail::end_node}, 1}, "a Send cannot go to END"},
     {"a worker without an input", at("worker"),
-     "node 'worker' takes an input of its own: reach it by a Send with one"},
+     "node 'worker' is activated by Sends only: send it an input"},
     {"a worker with an input of another type",
      {node<double>{"worker"}, 1.0},
-     "the input of the Send to node 'worker' is not of the type that the node takes"},
+     "the input of a Send to node 'worker' is not of the type that the node takes"},
 };
 
 BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_reached_is_an_error) {

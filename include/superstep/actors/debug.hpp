@@ -15,18 +15,22 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
+/// The kinds of actors that a run has.
 enum class actor_kind : std::uint8_t { coordinator, node, tool };
-/// What the call of an actor is doing; `idle` when it has none.
+/// The state of an actor's call; `idle` if it has none.
 enum class call_state : std::uint8_t { idle, running, queued, suspended };
 
-/// A live actor, held: while anybody holds it, it is not given to another call.
+/// A reference to a live actor. While one exists, the actor is not reused for another call. Cheap
+/// to copy; may outlive the engine.
 class actor_ref {
 public:
-  /// Sends the actor an exit, as any actor of the system could.
+  /// Sends the actor an exit message, as any actor of the system could.
   void exit() const;
-  /// Calls `down` once, on a thread of the engine, when the actor has ended; at once if it has.
+  /// Calls `down` once, on a thread of the engine, when the actor ends; at once if it has ended.
   void monitor(std::function<void()> down) const;
+  /// Whether the actor has not ended.
   [[nodiscard]] bool is_alive() const;
+  /// The actor's id, unique in the engine.
   [[nodiscard]] std::uint64_t id() const;
 
 private:
@@ -35,6 +39,7 @@ private:
   std::shared_ptr<held> actor_;
 };
 
+/// The description of a live actor of a run.
 struct actor_info {
   actor_ref actor;
   actor_kind kind;
@@ -43,13 +48,13 @@ struct actor_info {
   std::string task; ///< task path of the running call, e.g. `tools#3`
 };
 
-/// Looks into an engine from outside. For tests and for finding out what hangs.
+/// Inspects an engine from outside, for tests and for finding the cause of a run that does not end.
 class engine_debug {
 public:
-  /// The actors of a run as they are now; empty when it has ended or the engine has shut down.
-  /// Blocks for a moment; not for bodies.
+  /// Returns the current actors of a run; empty if the run has ended or the engine has shut down.
+  /// Blocks until the lane has answered, so a body must not call it.
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
-  /// Runs that have not ended.
+  /// Returns the number of runs that have not ended.
   [[nodiscard]] std::size_t live_runs() const;
 
 private:

@@ -26,22 +26,22 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// How an engine uses the machine.
+/// Options of an engine: threads, and the size of its pools.
 struct engine_options {
-  /// Lanes; each owns its runs and is served by one thread. 0: one per core.
+  /// Number of lanes. Each owns its runs and is served by one thread. 0: one per core.
   std::size_t workers = 0;
-  /// Watcher polling interval. A body that still runs after two polls keeps its thread, and the
-  /// lane moves to another.
+  /// Polling interval of the watcher. A body that still runs after two polls keeps its thread, and
+  /// another thread takes over the lane.
   std::chrono::microseconds watcher_tick{500};
-  /// All threads of the engine. At the bound a lane waits for its body.
+  /// The largest number of threads. At the bound a lane waits for its body to return.
   std::size_t threads_max = 256;
-  /// Threads that were not needed for this long end; one spare thread stays.
+  /// Time after which an unused thread ends; one spare thread always remains.
   std::chrono::milliseconds thread_idle_time{5'000};
-  /// Actors are taken from and given back to pools. Off: every run creates its own.
+  /// Whether actors are reused from pools. Otherwise each run creates its own.
   bool pool_actors = true;
-  /// Largest number of idle actors that a lane keeps.
+  /// The largest number of idle actors in a lane's pool.
   std::size_t pooled_actors_max = 65'536;
-  /// Super-steps of one run before the lane serves its other runs.
+  /// Number of super-steps of one run after which the lane serves its other runs.
   std::uint32_t steps_per_turn = 1'024;
   /// The longest time that the destructor waits for blocking bodies. After it their threads are
   /// detached.
@@ -52,25 +52,28 @@ namespace detail {
 struct engine_access;
 } // namespace detail
 
-/// Runs graphs: typed ones, channel graphs, JSON graphs and agents, all by the same verbs. Owns the
-/// threads; one engine serves a whole process and any number of graphs.
+/// Runs graphs: typed graphs, channel graphs, JSON graphs and agents, with the same member
+/// functions. Owns the threads; one engine serves a whole process and any number of graphs.
 ///
-/// The input of a run is
-///   - a whole state, on a new thread only: on a thread with checkpoints it would reset every field
-///     without a reducer, so the run fails with graph_errc::used_thread;
-///   - an update, or a part: a struct with some of the fields of the state;
-///   - resume, to resume the thread, or a command, to write to it and choose where to go;
-///   - text, a message or a list of messages, if the state has the field `messages`;
-///   - a JSON object for a JSON graph, and channel_writes for a channel graph.
+/// The input of a run is one of these:
+/// - a whole state, on a new thread only: on a thread with checkpoints it would reset every field
+///   without a reducer, so the run fails with graph_errc::used_thread;
+/// - an update, or a projection: a struct with some of the fields of the state;
+/// - resume, to resume the thread, or a command, to write to it and choose the next nodes;
+/// - text, a message or a list of messages, if the state has the field `messages`;
+/// - a JSON object for a JSON graph, and channel_writes for a channel graph.
 ///
 /// @par Threads
 /// All members may be called from any thread. Callbacks run on a thread of the engine and must be
-/// short: they may start further runs, they must not block. What a callback throws is reported on
-/// standard error and dropped.
-/// The destructor cancels what still runs. A run submitted meanwhile is answered with
+/// short: they may start further runs, they must not block. An exception that a callback throws is
+/// written to standard error and discarded.
+///
+/// The destructor cancels the runs that have not ended. A run submitted meanwhile fails with
 /// graph_errc::cancelled.
 class engine {
 public:
+  /// Starts the engine's threads. If the system does not allow all of them, the engine has fewer
+  /// lanes than requested. Throws std::system_error if it does not allow even one lane.
   explicit engine(engine_options options = {});
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -93,7 +96,7 @@ public:
     return result;
   }
 
-  /// Runs a graph as invoke() does, but returns the error of a failed run, with the last state, in
+  /// Runs a graph as invoke() does, but returns the error of a failed run, with its last state, in
   /// the result. Does not throw graph_error.
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   [[nodiscard]] run_result<State> try_invoke(const compiled_graph<State>& graph, Input input,
@@ -119,8 +122,10 @@ public:
                  completion<State>{{}, std::move(done), detail::adapter_of(graph)});
   }
 
-  /// Starts a run and returns its events as they come. A reader that falls behind holds the run
-  /// back at its next super-step (buffer_max events).
+  /// Starts a run and returns its events as they happen.
+  /// @param modes the events to return, combined with |
+  /// @param buffer_max number of events that may be unread; at this bound the run pauses before its
+  /// next super-step until the reader has caught up
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   [[nodiscard]] event_range<State> stream(const compiled_graph<State>& graph, Input input,
                                           stream_mode modes, run_config config = {},
@@ -132,8 +137,9 @@ public:
                     buffer_max)};
   }
 
-  /// Runs a graph once for each input, runs_max of them at a time, and returns the results in the
-  /// order of the inputs. Blocks. Does not throw for runs that fail: see run_result::error.
+  /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks.
+  /// Does not throw for runs that fail: see run_result::error.
+  /// @param runs_max the largest number of runs at once
   template <class State, run_input_of<State> Input>
   [[nodiscard]] std::vector<run_result<State>> batch(const compiled_graph<State>& graph,
                                                      std::vector<Input> inputs,
@@ -145,8 +151,9 @@ public:
         [&results](std::size_t i, run_result<State> r) { results[i] = std::move(r); }, runs_max);
     return results;
   }
-  /// Runs a graph once for each input, runs_max of them at a time, and calls
-  /// `done(index, result)` as each ends, on threads of the engine. Blocks until all have ended.
+  /// Runs a graph once for each input and calls `done(index, result)` as each run ends, on threads
+  /// of the engine. Blocks until all have ended.
+  /// @param runs_max the largest number of runs at once
   template <class State, run_input_of<State> Input>
   void batch(const compiled_graph<State>& graph, std::vector<Input> inputs,
              const run_config& config,
@@ -165,13 +172,13 @@ public:
     });
   }
 
-  /// The state of a thread (run_config::thread_id), at its newest checkpoint or at
-  /// thread_options::checkpoint_id. Without a checkpoint id it is the live state: what tasks of an
-  /// unfinished step have written is applied.
-  /// @param with_subgraphs whether task_snapshot::nested is set for tasks that are graphs
+  /// Returns the state of a thread (run_config::thread_id), at its newest checkpoint or at
+  /// thread_options::checkpoint_id. Without a checkpoint id it is the live state, to which the
+  /// outputs of an unfinished step's tasks are applied.
+  /// @param with_subgraphs whether to set task_snapshot::nested for tasks that are graphs
   ///
-  /// Throws graph_error: the graph has no checkpointer, no such checkpoint, or what the tasks wrote
-  /// does not fit their channels.
+  /// Throws graph_error if the graph has no checkpointer, if there is no such checkpoint, or if an
+  /// output does not fit its channel.
   template <class State>
   [[nodiscard]] snapshot<State> get_state(const compiled_graph<State>& graph,
                                           const run_config& config, bool with_subgraphs = false) {
@@ -179,8 +186,9 @@ public:
             detail::get_state(detail::program_of(graph), place_of(config), with_subgraphs)};
   }
 
-  /// The checkpoints of a thread, newest first, each as it was before the step that follows it.
-  /// Throws graph_error.
+  /// Returns the checkpoints of a thread, newest first, each as it was before the step that follows
+  /// it. Throws graph_error.
+  /// @param query selects the checkpoints, and bounds their number
   template <class State>
   [[nodiscard]] std::vector<snapshot<State>>
   get_state_history(const compiled_graph<State>& graph, const run_config& config,
@@ -192,14 +200,14 @@ public:
   }
 
   /// Writes to a thread as if a node had returned these values: the node's edges and branches fire
-  /// on the caller's thread, and what was pending before is dropped.
-  /// @param values an update or a part, a JSON object, or channel_writes
-  /// @param as_node whose result the values count as; empty: the node that ran last. START: an
-  /// input of the graph. END: nothing is left to run.
+  /// on the caller's thread, and what was pending before is discarded.
+  /// @param values an update or a projection, a JSON object, or channel_writes
+  /// @param as_node the node whose result the values count as; empty: the node that ran last.
+  /// START: an input of the graph. END: nothing is left to run.
   /// @returns the id of the new checkpoint, which is saved when this returns
   ///
-  /// Waits for a run that has the thread, up to edit_timeout. Throws graph_error, and
-  /// checkpoint_error if the checkpoint could not be saved; nothing is changed then. A body must
+  /// Waits up to edit_timeout for a run that has the thread. Throws graph_error, and
+  /// checkpoint_error if the checkpoint could not be saved; then nothing is changed. A body must
   /// not update the thread of its own run.
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
@@ -208,7 +216,8 @@ public:
         detail::program_of(graph), place_of(config),
         detail::edit_for(graph, state_update<State>{std::move(values), std::move(as_node)}));
   }
-  /// Writes to a thread as update_state() does, with all that an update may specify.
+  /// Writes to a thread as update_state() does, with every option of a state_update.
+  /// @param timeout the longest wait for a run that has the thread; 0: does not wait
   template <class State>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            state_update<State> change,
@@ -217,7 +226,7 @@ public:
                                 detail::edit_for(graph, std::move(change)), timeout);
   }
   /// Writes several updates to a thread. Each inner list is one super-step, whose updates are
-  /// applied together, in their order. Where there are several, each names its node.
+  /// applied together, in the order of the list. In a list of several, each update names its node.
   /// @returns the id of the last checkpoint
   template <class State>
   std::string bulk_update_state(const compiled_graph<State>& graph, const run_config& config,
@@ -240,7 +249,7 @@ public:
     return detail::copy_state(detail::program_of(graph), place_of(config), timeout);
   }
 
-  /// Looks into live runs: their actors, which may be told to exit.
+  /// Returns a view of the live runs and their actors, which can be sent an exit.
   [[nodiscard]] engine_debug debug();
 
 private:
@@ -254,7 +263,7 @@ private:
       done(detail::typed_result(adapter, std::move(raw)));
     }
   };
-  /// Counts a run of a batch as ended, whatever its callback throws.
+  /// Counts a run of a batch as ended, even if its callback throws.
   struct batch_end {
     const std::function<void()>& ended;
     explicit batch_end(const std::function<void()>& f) noexcept : ended{f} {}
@@ -271,8 +280,8 @@ private:
                               run_config config);
   detail::event_stream open_stream(const detail::program_ptr& program, detail::run_input input,
                                    stream_mode modes, run_config config, std::size_t buffer_max);
-  /// Calls `begin(i, ended)` for each index below `count`, at most `at_once_max` without an end. If
-  /// one throws, waits for those before it and throws that.
+  /// Calls `begin(i, ended)` for each index below `count`, and keeps at most `at_once_max` of them
+  /// between `begin` and `ended`. If a call throws, waits for the earlier ones and rethrows.
   static void run_each(std::size_t count, std::size_t at_once_max,
                        const std::function<void(std::size_t, const std::function<void()>&)>& begin);
   [[nodiscard]] static detail::thread_place place_of(const run_config& config);

@@ -22,12 +22,14 @@ class engine_core;
 class run_handle {
 public:
   run_handle() = default;
-  /// Ends the run with graph_errc::cancelled, soon. Suspended bodies are destroyed. A blocking body
-  /// runs to completion and its result is discarded. node_options::on_failure may give the output
-  /// of open tasks. No effect on a run that has ended. Thread-safe.
+  /// Requests that the run ends with graph_errc::cancelled; does not wait. Suspended bodies are
+  /// destroyed. A blocking body runs to completion and its result is discarded.
+  /// node_options::on_failure may provide the output of unfinished tasks. No effect on a run that
+  /// has ended. Thread-safe.
   void cancel() const;
-  /// Stops the run before its next super-step, with graph_errc::drained. A run on a thread can be
-  /// resumed: nothing is lost or done twice. Thread-safe.
+  /// Stops the run before its next super-step with graph_errc::drained; does not wait. A run on a
+  /// thread can be resumed: no work is lost or repeated. Thread-safe.
+  /// @param reason part of the error's text
   void drain(std::string reason = "requested") const;
   [[nodiscard]] explicit operator bool() const noexcept { return run_ != 0; }
 

@@ -189,14 +189,13 @@ public:
   /// The next event; empty when the run has ended. Blocks. Throws the run's graph_error after the
   /// last event.
   [[nodiscard]] std::optional<event<State>> next() { return typed(events_.next()); }
-  /// Awaits the next event without a thread that waits; see next(). The range must outlive the
-  /// task.
+  /// Awaits the next event without blocking a thread; see next(). The range must outlive the task.
   [[nodiscard]] task<std::optional<event<State>>> receive() {
     auto waiting = events_.receive();
     auto raw = co_await waiting;
     co_return typed(std::move(raw));
   }
-  /// The run, to be drained or cancelled from another thread.
+  /// A handle to the run, for draining or cancelling it from another thread.
   [[nodiscard]] const run_handle& handle() const noexcept { return events_.handle(); }
   /// The result of the run. @pre next() returned nothing, or a loop over the range has ended
   [[nodiscard]] run_result<State> result() const {

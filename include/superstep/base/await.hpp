@@ -134,6 +134,7 @@ template <class T, class Start>
 /// Suspends the coroutine until a point in time (1 ms precision). No thread is blocked.
 class [[nodiscard]] sleep_until {
 public:
+  /// @param when a point in time of execution::clock
   explicit sleep_until(executor::time_point when) noexcept : when_{when} {}
   sleep_until(const sleep_until&) = delete;
   sleep_until& operator=(const sleep_until&) = delete;

@@ -26,6 +26,7 @@ public:
 /// Owned by a run; called only at its barrier.
 class id_source {
 public:
+  /// @param key the first part of every id
   explicit id_source(std::string key) : key_{std::move(key)} {}
 
   /// Starts a super-step; its ids count from 0.

@@ -24,7 +24,7 @@ enum class errc {
   shortage,             ///< the machine lacks descriptors, processes, memory or disk space
 };
 
-/// Makes errc convertible to std::error_code.
+/// Returns the code in superstep's base category; makes errc convertible to std::error_code.
 [[nodiscard]] std::error_code make_error_code(errc) noexcept;
 
 /// Whether an error means a temporary lack of a system resource: errc::shortage, or one of EMFILE,

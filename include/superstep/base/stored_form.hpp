@@ -448,7 +448,7 @@ result<void> read_stored(const json::value& from, T& into, const std::string& pa
     into.reset();
     if constexpr (detail::optional_in_list<typename T::value_type>) {
       if (!from.is_array())
-        return detail::unfit_stored(path, "a list of one or none", from);
+        return detail::unfit_stored(path, "a list of at most one value", from);
       if (!from.get_array().empty())
         return read_stored(from.get_array()[0], into.emplace(), path);
     } else if (!from.is_null()) {

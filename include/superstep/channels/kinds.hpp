@@ -17,17 +17,17 @@
 
 namespace superstep {
 
-/// How the values of one channel combine. A reducer is one of
-///   void fn(T& into, T&& more)                   in place
-///   void fn(T& into, T&& more, id_source& ids)   in place, may name what it adds
-///   T    fn(const T& into, const T& more)        like std::plus<>
+/// A function that combines the values of one channel:
+///     void fn(T& into, T&& more)                   in place
+///     void fn(T& into, T&& more, id_source& ids)   in place; may give ids to what it adds
+///     T    fn(const T& into, const T& more)        returns a new value, like std::plus<>
 template <class Fn, class T>
 concept reducer_for = std::invocable<const Fn&, T&, T&&, id_source&> ||
                       (std::invocable<const Fn&, T&, T&&> &&
                        (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>> ||
                         std::convertible_to<std::invoke_result_t<const Fn&, T&, T&&>, T>));
 
-/// Folds one value into another by a reducer of any of the three forms.
+/// Folds one value into another with a reducer of any of the three forms.
 template <class T, reducer_for<T> Fn>
 void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
   if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
@@ -50,56 +50,61 @@ constexpr bool fold_is_nothrow() {
            std::is_nothrow_assignable_v<T&, std::invoke_result_t<const Fn&, T&, T&&>>;
 }
 
-/// A function of two values that cannot change the first: the next value is made beside it.
+/// Whether the reducer is a function of two values that does not change the first, so that the new
+/// value is created separately.
 template <class Fn, class T>
 constexpr bool fold_makes_new() {
   if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
     return false;
   else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
-    return false; // not looked at further: the body of a generic one need not fit a const value
+    // no further check: the body of a generic reducer may not compile with a const value
+    return false;
   else
     return std::invocable<const Fn&, const T&, T&&>;
 }
 } // namespace detail
 
-/// Whether folding by a reducer cannot throw.
+/// Whether folding with the reducer cannot throw.
 template <class Fn, class T>
 inline constexpr bool folds_nothrow = detail::fold_is_nothrow<Fn, T>();
 
-/// Whether a reducer makes a new value and reads the old one only, like std::plus<>.
+/// Whether the reducer returns a new value and only reads the old one, like std::plus<>.
 template <class Fn, class T>
 inline constexpr bool folds_into_new = detail::fold_makes_new<Fn, T>();
 
-/// Whether a reducer that throws leaves the value as it was. One that works in place declares it:
-///   static constexpr bool leaves_value_on_failure = true;
-/// Otherwise each step that calls it copies the value before, unless it is noexcept.
+/// Whether a reducer that throws leaves the value as it was. A reducer that works in place declares
+/// it:
+///     static constexpr bool leaves_value_on_failure = true;
+/// Otherwise each step that calls the reducer copies the value first, unless the reducer is
+/// noexcept.
 template <class Fn>
 concept leaves_value_on_failure = requires { requires Fn::leaves_value_on_failure; };
 
-// Rules of channels that are not folds, named in a state's `reducers` list.
+// Rules of channels without a reducer, for a state's `reducers` list.
 
-/// Holds the one value written in the latest step; two writes in one step are an error. The
-/// default.
+/// Holds the last value written; two writes in one step are an error. The default.
 struct last_value_rule {};
-/// Holds a value for the one step after it was written.
+/// Holds a value only for the step after it was written.
 struct ephemeral_rule {};
-/// Holds the last value written in the latest step, in task order; emptied by a step without one.
+/// Holds the last value written in the latest step, in task order. A step without a write empties
+/// it.
 struct any_value_rule {};
-/// Like the default, but for what is not worth keeping: no checkpoint has it.
+/// Holds the last value written, but is not saved in checkpoints.
 struct untracked_rule {};
-/// A std::vector<T>: holds the items written in the latest step, in task order; emptied by a step
-/// that writes none.
+/// Holds, in a std::vector<T>, the items written in the latest step, in task order. A step without
+/// items empties it.
 struct topic_rule {};
-/// A std::vector<T> that collects the items of all steps.
+/// Collects, in a std::vector<T>, the items of all steps.
 struct accumulating_topic_rule {};
 
-// The kinds of user channels, over any place that holds their value: a field of a described struct
-// or a slot of a block of slots. `Place` is a small copyable object with
-//   T& of(state_block&), const T& of(const state_block&), using value_type = T
-// and, where a value may be absent, `T` is std::optional<V> (then the kind reads and writes V).
+// The kinds of user channels. Each is a template over the place that holds its value: a field of a
+// described struct, or a slot of a slot_block. `Place` is a small copyable object with
+//     T& of(state_block&), const T& of(const state_block&), using value_type = T
+// If a value may be absent, T is std::optional<V>, and the kind reads and writes V.
 
 namespace detail {
 
+/// Whether a place holds a value: always, unless it is a std::optional.
 template <class T>
 struct holder {
   static bool has(const T&) noexcept { return true; }
@@ -109,12 +114,13 @@ struct holder<std::optional<T>> {
   static bool has(const std::optional<T>& t) noexcept { return t.has_value(); }
 };
 
-/// What all kinds share: the place of the value, and how a checkpoint keeps it. `Written` is what
-/// is written to the channel; a place that may be absent holds std::optional of what is kept.
+/// The base of all kinds: the place of the value, and its checkpoint form. `Written` is the type
+/// that is written to the channel. A place that may be absent holds std::optional of it.
 template <class Place, class Written>
 class placed_channel : public channel {
 public:
-  /// @param is_undone by default: its updates only assign a value that was made before
+  /// @param is_undone by default true if replacing the value cannot throw: updates only assign a
+  /// value that was created before
   placed_channel(std::string name, Place place, bool is_undone = is_put_nothrow)
       : channel{std::move(name), is_undone}, place_{place} {}
 
@@ -180,8 +186,8 @@ protected:
       is_replaced_nothrow && (std::is_nothrow_assignable_v<held_type&, Written> ||
                               std::is_nothrow_constructible_v<held_type, Written>);
 
-  /// An assignment, made so that it cannot throw if that is possible at all: one that throws may
-  /// leave a half of both values.
+  /// Assigns a value, in a way that cannot throw if the type has one. An assignment that throws may
+  /// leave a mixture of both values.
   template <class From>
   static void put(held_type& to, From&& from) {
     if constexpr (!std::is_nothrow_assignable_v<held_type&, From> &&
@@ -198,7 +204,7 @@ protected:
       return w->content.template may_fail_to_give<Written>();
     });
   }
-  /// Whether one of some writes may fail to be taken, or to be put in its place.
+  /// Whether taking the value of a write, or putting it into its place, may throw.
   static bool may_fail_to_put(std::span<write* const> writes) noexcept {
     return !is_put_nothrow || may_fail_to_take(writes);
   }
@@ -213,6 +219,7 @@ protected:
   Place place_;
 
 private:
+  /// A copy of the value, made before an update.
   class old_value final : public channel::kept_value {
   public:
     old_value(Place place, const state_block& state) : place_{place}, old_(place.of(state)) {}
@@ -226,8 +233,9 @@ private:
 
 } // namespace detail
 
-/// Two writes in one step are refused: without a reducer the node that happened to finish last
-/// would decide, and a step must not depend on timing.
+/// Holds the last value written. Two writes in one step are an error: otherwise the value would
+/// depend on which node finished last, and a step must not depend on timing. `LastValue` in
+/// langgraph/channels/last_value.py.
 template <class Place, class Value>
 class last_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -253,8 +261,9 @@ public:
   }
 };
 
-/// Like last_value, but checkpointers do not store it. Without a guard several writes in one step are
-/// allowed and the last one, in task order, stays.
+/// Holds the last value written, but is not saved in checkpoints. With a guard two writes in one
+/// step are an error; otherwise the last one in task order is kept. `UntrackedValue` in
+/// langgraph/channels/untracked_value.py.
 template <class Place, class Value>
 class untracked_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -270,7 +279,7 @@ public:
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
     if (guard_ && writes.size() > 1)
-      return this->guarded_value_only("UntrackedValue");
+      return this->guarded_value_only("untracked");
     if (writes.empty())
       return changed::no;
     base::put(place_.of(state), writes.back()->content.template take<Value>());
@@ -288,9 +297,10 @@ private:
   bool guard_;
 };
 
-/// Folds all writes of a step, in task order, into its value. Where the place may be absent it
-/// starts so, and the first write ever is kept as it is.
-/// An overwrite replaces the value: writes before it are lost, those after it are skipped.
+/// Folds the writes of a step into its value, in task order. A place that may be absent starts
+/// empty, and the first write becomes its value unchanged. An overwrite replaces the value: earlier
+/// writes of the step are lost, later ones are skipped. `BinaryOperatorAggregate` in
+/// langgraph/channels/binop.py.
 template <class Place, class Value, reducer_for<Value> Fn>
 class binary_operator_aggregate final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -337,10 +347,10 @@ private:
   using base::may_be_absent;
   using typename base::held_type;
 
-  /// Folds the writes in. When it throws, `held` is as it was.
+  /// Folds the writes in. If it throws, `held` is unchanged.
   void fold_all(held_type& held, std::span<write* const> writes, id_source& ids) const {
     if constexpr (may_be_absent) {
-      if (!held) { // the value is made beside its place
+      if (!held) { // build the value first, then move it into place
         auto made = writes.front()->content.template take<Value>();
         fold_in_turn(made, writes.subspan(1), ids);
         base::put(held, std::move(made));
@@ -383,7 +393,8 @@ private:
   Fn fn_;
 };
 
-/// Lives exactly one step. With a guard two writes in one step are refused, else the last one wins.
+/// Holds a value for exactly one step. With a guard two writes in one step are an error; otherwise
+/// the last one in task order is kept. `EphemeralValue` in langgraph/channels/ephemeral_value.py.
 template <class Place, class Value>
 class ephemeral_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -401,7 +412,7 @@ public:
     if (writes.empty())
       return update_empty(state);
     if (guard_ && writes.size() > 1)
-      return this->guarded_value_only("EphemeralValue");
+      return this->guarded_value_only("ephemeral");
     base::put(place_.of(state), writes.back()->content.template take<Value>());
     return changed::yes;
   }
@@ -416,8 +427,8 @@ public:
     return !base::is_replaced_nothrow ||
            !std::is_nothrow_default_constructible_v<typename Place::value_type>;
   }
-  /// A place that cannot be absent counts as empty when it holds what it starts with: otherwise
-  /// every step would be said to have changed it.
+  /// A place that cannot be absent counts as empty if it equals a default value. Otherwise every
+  /// step would report it as changed.
   bool is_available(const state_block& state) const noexcept override {
     using held = typename Place::value_type;
     try {
@@ -438,7 +449,7 @@ private:
 
 namespace detail {
 
-/// What is written to a topic, and the items in it: here a list of them.
+/// Converts a write to a topic into its items: here the write is a list of items.
 template <class Item>
 struct listed_items {
   using written = std::vector<Item>;
@@ -447,8 +458,9 @@ struct listed_items {
 
 } // namespace detail
 
-/// Collects the items written in one step (or, accumulating, in all steps), in task order.
-/// A write is a list of items, or what `Items` makes one.
+/// Collects the items written in one step (or, with `accumulate`, in all steps), in task order. A
+/// write is a list of items, or a value that `Items` converts to one. `Topic` in
+/// langgraph/channels/topic.py.
 template <class Place, class Item, class Items = detail::listed_items<Item>>
 class topic final : public detail::placed_channel<Place, typename Items::written> {
   using base = detail::placed_channel<Place, typename Items::written>;
@@ -465,7 +477,7 @@ public:
                          id_source&) const override {
     auto& items = place_.of(state);
     const auto before = static_cast<std::ptrdiff_t>(items.size());
-    try { // behind the old items, so that these are there when it throws
+    try { // append to the old items, so that these are still there if a move throws
       for (auto* w : writes) {
         for (auto& item : Items{}(w->content.template take<typename Items::written>()))
           items.push_back(std::move(item));

@@ -342,8 +342,7 @@ public:
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   /// Stores a checkpoint. It may become durable later; see when_saved().
   /// @throws checkpoint_error{not_storable} for a value that cannot be written, {conflict} if a
-  /// checkpoint
-  ///   with this or a later id exists, or the error of an earlier write to the thread
+  /// checkpoint with this or a later id exists, or the error of an earlier write to the thread
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
   /// put() for a caller that waits until the checkpoint is durable. If nothing else is being
   /// written, an implementation may write on the calling thread before it returns, which avoids two

@@ -107,7 +107,7 @@ class sqlite_store final : public store {
 public:
   /// Opens or creates the database.
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
-  ///   has a newer format, or the key does not match
+  /// has a newer format, or the key does not match
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
   ~sqlite_store() override;
 
@@ -146,7 +146,7 @@ class sqlite_cache final : public write_cache {
 public:
   /// Opens or creates the database.
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
-  ///   has a newer format, or the key does not match
+  /// has a newer format, or the key does not match
   explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
   ~sqlite_cache() override;
 

@@ -109,8 +109,8 @@ using embedding = std::function<std::vector<std::vector<float>>(std::span<const 
 struct memory_store_options {
   embedding embed{}; ///< if empty, items are not indexed for similarity search
   /// Paths of the fields to index: `title`, `author.name`, `parts[0]`, `parts[-1]`,
-  /// `parts[*].text`,
-  /// `{title,text}`, `*` for all members, `$` for the whole value. Same syntax as LangGraph 1.2.22.
+  /// `parts[*].text`, `{title,text}`, `*` for all members, `$` for the whole value. Same syntax as
+  /// LangGraph 1.2.22.
   std::vector<std::string> fields{"$"};
   std::chrono::milliseconds ttl{0}; ///< default lifetime of an item; 0 means forever
   bool renew_on_read = true;        ///< whether get() and search() restart an item's lifetime

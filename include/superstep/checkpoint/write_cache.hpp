@@ -58,6 +58,7 @@ public:
   void clear(std::string_view scope) override;
 
 private:
+  /// A cached output, with its position in the order of puts and its expiry time.
   struct entry {
     task_output output;
     layout_ptr layout;

@@ -242,7 +242,9 @@ public:
   /// Returns a message. @pre i < size(). The result is valid while any copy of the list contains
   /// the message.
   [[nodiscard]] const message& operator[](std::size_t i) const { return *items_[i]; }
+  /// Returns the last message. @pre !empty()
   [[nodiscard]] const message& back() const { return *items_.back(); }
+  /// Returns a message with shared ownership. @pre i < size()
   [[nodiscard]] message_ptr at_ptr(std::size_t i) const { return items_[i]; }
 
   /// Calls `f` with the type of every message, in order. Does not touch the messages themselves:
@@ -257,6 +259,7 @@ public:
     }
   }
 
+  /// Appends a message; O(1) amortised.
   void push_back(message m);
   /// @pre m is not null
   void push_back(message_ptr m);
@@ -367,10 +370,10 @@ struct stored_form<message_list> {
   static result<void> read(const json::value& from, message_list& into);
 };
 
-/// The messages that a caller's text is as the input of a graph: one human message. The run verbs
-/// of the engine look for these functions for states with the field `messages`.
+/// Converts a caller's text to the input of a graph with the field `messages`: one human message.
+/// The engine finds these functions by argument-dependent lookup.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, std::string_view text);
-/// The messages that a caller's messages are as the input of a graph.
+/// Converts a message, or several, to the input of a graph with the field `messages`.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message one);
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message_list all);
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>,

@@ -17,7 +17,7 @@ namespace superstep {
 
 namespace detail {
 
-/// The adapter of a state made of channels. The program keeps the layout.
+/// The adapter of a state made of channels. `layout` belongs to the program and lives as long.
 template <>
 struct state_adapter<channel_values> {
   using block = slot_block;
@@ -27,7 +27,8 @@ struct state_adapter<channel_values> {
 
   const channel_layout* layout = nullptr;
 
-  /// Throws graph_error if a write is for a channel of another graph.
+  /// Takes the writes of a run's input. Throws graph_error if a write is for a channel of another
+  /// graph.
   [[nodiscard]] write_list input(channel_writes writes) const {
     return own_writes(std::move(writes), *layout);
   }
@@ -43,8 +44,9 @@ struct state_adapter<channel_values> {
 
 } // namespace detail
 
-/// A graph without a state struct: it hands out typed channel handles, a node lists the channels it
-/// reads and is called with their values. For generated graphs and new kinds of channels.
+/// A graph without a state struct. It returns a typed handle for each channel; a node lists the
+/// channels that it reads and is called with their values. Intended for generated graphs and for
+/// new kinds of channels.
 ///
 ///     auto g = channel_graph{};
 ///     auto log = g.reduce<std::vector<std::string>>("log", append);
@@ -56,20 +58,26 @@ struct state_adapter<channel_values> {
 ///     g.edge(start, add);
 ///     auto result = engine.invoke(g.compile(), {last <<= 1});   // get(last, result.state)
 ///
-/// A channel that may be empty is read as `const std::optional<T>&`, so that a body always runs and
-/// says itself what an absent value means; every other one as `const T&`.
+/// A channel that may be empty is read as `const std::optional<T>&`, every other one as `const T&`.
+/// A body therefore runs even if a channel is empty, and decides itself what an absent value means.
 /// The references are valid until the body has ended, also in a coroutine.
+///
+/// @par Threads
+/// Not synchronised: build and compile a graph on one thread. The compiled graph may be used from
+/// any thread.
 class channel_graph {
 public:
   channel_graph();
 
-  /// Holds the latest value; two writes in one step are an error. Empty before the first.
+  /// Adds a channel that holds the latest value and is empty before the first write. Two writes in
+  /// one step are an error.
   template <class T>
   optional_handle<T> last_value(std::string name) {
     return add_channel<superstep::last_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                           std::optional<T>{});
   }
-  /// Holds the latest value, from `initial` on; two writes in one step are an error.
+  /// Adds a channel that holds the latest value, at first `initial`. Two writes in one step are an
+  /// error.
   template <class T>
   channel_handle<T> last_value(std::string name, T initial) {
     return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name),
@@ -81,20 +89,25 @@ public:
     return add_channel<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(
         std::move(name), std::move(initial), std::move(fn));
   }
-  /// Holds a value for the one step after it was written. Unguarded, the last of several wins.
+  /// Adds a channel that holds a value only for the step after it was written.
+  /// @param guard whether two writes in one step are an error; if not, the last one in task order
+  /// is kept
   template <class T>
   optional_handle<T> ephemeral(std::string name, bool guard = true) {
     return add_channel<ephemeral_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                     std::optional<T>{}, guard);
   }
-  /// Like last_value(), but for what is not worth keeping: no checkpoint has it. Unguarded, the
-  /// last of several wins.
+  /// Adds a channel that holds the latest value but is not saved in checkpoints. It is empty again
+  /// when a thread is resumed.
+  /// @param guard whether two writes in one step are an error; if not, the last one in task order
+  /// is kept
   template <class T>
   optional_handle<T> untracked(std::string name, bool guard = true) {
     return add_channel<untracked_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
                                                                     std::optional<T>{}, guard);
   }
-  /// The items written in the latest step (accumulating: in all steps), in task order.
+  /// Adds a channel that holds the items written in the latest step, in task order.
+  /// @param accumulate whether it collects the items of all steps instead
   template <class Item>
   channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {
     using items = std::vector<Item>;
@@ -103,7 +116,8 @@ public:
   }
 
   /// Adds a node. The body takes the values of the channels, optionally `const run_config&` and
-  /// `runtime`, and returns step_result or nothing, or a task<> of one of these.
+  /// `runtime`, and returns step_result or nothing, or a task<> of one of these. Throws graph_error
+  /// if a handle belongs to another graph.
   template <class... H, class F>
     requires detail::channel_body_for<F, typename H::held_type...>
   superstep::node<void> add(std::string name, reads<H...> from, F body,
@@ -116,7 +130,7 @@ public:
                       false, std::move(options));
     return {view};
   }
-  /// Adds a node that is fed by Sends. Its input is the payload.
+  /// Adds a node that is activated by Sends only. Its input is the payload of the Send.
   template <class In, detail::channel_body_for<In> F>
   superstep::node<In> worker(std::string name, F body, node_options options = {}) {
     const auto view = keep(name);
@@ -128,11 +142,11 @@ public:
 
   /// Adds an edge: `to` runs in the step after `from`.
   channel_graph& edge(destination from, destination to);
-  /// Adds a join: the target runs when all sources have run, in whatever steps.
+  /// Adds a join: the target runs when all sources have run, even in different steps.
   channel_graph& edge(std::initializer_list<destination> from, destination to);
-  /// Adds edges from each node to the next.
+  /// Adds an edge from each node to the one that follows it in the list.
   channel_graph& sequence(std::initializer_list<destination> nodes);
-  /// Adds a branch whose router gets the values of these channels; see graph::branch.
+  /// Adds a branch whose router receives the values of these channels; see graph::branch.
   template <class... H, class R>
     requires detail::channel_router_for<R, typename H::held_type...>
   channel_graph& branch(destination from, reads<H...> what, R route,
@@ -146,7 +160,7 @@ public:
   }
 
   /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Nothing
-  /// can be added afterwards.
+  /// can be added to the graph afterwards.
   [[nodiscard]] compiled_graph<channel_values> compile(compile_options options = {});
 
 private:

@@ -11,12 +11,12 @@
 
 namespace superstep {
 
-/// A graph that is ready to run: what the `compile()` of graph<State>, channel_graph and json_graph
-/// and the agent builders return. Immutable and cheap to copy. Holds no threads: pass it to an
+/// A graph that is ready to run, as returned by the `compile()` of graph<State>, channel_graph and
+/// json_graph and by the agent builders. Immutable and cheap to copy. Has no threads: pass it to an
 /// engine.
 ///
-/// `State` is what a run returns: the struct of a graph<State>, channel_values of a channel_graph,
-/// json::object of a json_graph.
+/// `State` is the type that a run returns: the struct of a graph<State>, channel_values for a
+/// channel_graph, json::object for a json_graph.
 /// @par Threads
 /// All members may be called from any thread.
 template <class State>
@@ -24,9 +24,9 @@ class compiled_graph {
 public:
   using state_type = State;
 
-  /// The graph as Mermaid text, laid out as LangGraph's.
+  /// Returns the graph as Mermaid text in LangGraph's layout; see drawing.hpp for options.
   [[nodiscard]] std::string mermaid() const { return program_->mermaid(); }
-  /// The faults that compile() accepted: nodes that nothing leads to, or that never lead to END.
+  /// The faults that compile() accepted: unreachable nodes, and nodes that cannot reach END.
   [[nodiscard]] const std::vector<fault>& warnings() const& noexcept {
     return program_->warnings();
   }

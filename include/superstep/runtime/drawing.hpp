@@ -10,38 +10,40 @@
 
 namespace superstep {
 
-/// How a compiled graph is drawn. Edges are solid, what a branch or a Command chooses is dotted and
-/// has the label of its path map.
+/// Options for drawing a compiled graph. Edges are solid lines. Targets that a branch or a Command
+/// chooses are dotted lines, labelled with the label of the path map.
 struct draw_options {
-  /// Graphs inside graphs are drawn instead of their nodes, so many levels deep; 0: none is.
+  /// Number of levels of nested graphs that are drawn in place of their nodes; 0 draws none.
   std::size_t expand = 0;
-  /// Mermaid: nodes with shapes, metadata and colours; off: edges alone.
+  /// Mermaid: draws shapes, metadata and colours. If false, edges only.
   bool styles = true;
 };
 
-/// As Mermaid text, in the reference's layout. Throws graph_error{invalid_graph} when two expanded
-/// subgraphs have one name, which Mermaid cannot show.
+/// Returns the graph as Mermaid text in LangGraph's layout (draw_mermaid in
+/// langchain_core/runnables/graph_mermaid.py). Throws graph_error{invalid_graph} if two expanded
+/// subgraphs have the same name, which Mermaid cannot show.
 [[nodiscard]] std::string to_mermaid(const detail::program&, draw_options = {});
-/// As input for Graphviz's `dot`, expanded subgraphs as clusters.
+/// Returns the graph as input for Graphviz's `dot`, with expanded subgraphs as clusters.
 [[nodiscard]] std::string to_dot(const detail::program&, draw_options = {});
-/// As {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source", "target", "conditional",
-/// "data"}]}; what does not apply is left out.
+/// Returns the graph as {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source",
+/// "target", "conditional", "data"}]}. Keys without a value are omitted.
 [[nodiscard]] json::object to_graph_json(const detail::program&, draw_options = {});
 
-/// Draws a compiled graph as Mermaid text, in LangGraph's layout. Throws
-/// graph_error{invalid_graph} if two expanded subgraphs have one name, which Mermaid cannot show.
+/// Returns a compiled graph as Mermaid text in LangGraph's layout. Throws
+/// graph_error{invalid_graph} if two expanded subgraphs have the same name, which Mermaid cannot
+/// show.
 template <class State>
 [[nodiscard]] std::string to_mermaid(const compiled_graph<State>& graph,
                                      draw_options options = {}) {
   return to_mermaid(*detail::program_of(graph), options);
 }
-/// Draws a compiled graph as input for Graphviz's `dot`, expanded subgraphs as clusters.
+/// Returns a compiled graph as input for Graphviz's `dot`, with expanded subgraphs as clusters.
 template <class State>
 [[nodiscard]] std::string to_dot(const compiled_graph<State>& graph, draw_options options = {}) {
   return to_dot(*detail::program_of(graph), options);
 }
-/// Describes a compiled graph as {"nodes": [{"id", "type", "data", "metadata"}], "edges":
-/// [{"source", "target", "conditional", "data"}]}; what does not apply is left out.
+/// Returns a compiled graph as {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source",
+/// "target", "conditional", "data"}]}. Keys without a value are omitted.
 template <class State>
 [[nodiscard]] json::object to_graph_json(const compiled_graph<State>& graph,
                                          draw_options options = {}) {

@@ -21,8 +21,9 @@
 
 namespace superstep {
 
-/// The input of a node, for the functions of its options: keys of caches, failures. Throws
-/// graph_error or wrong_type if the node takes another type.
+/// Returns the input of an activation as an `In`, for functions in node_options such as a cache key
+/// or on_failure. Throws graph_error if a Send carried another type, and wrong_type if the state
+/// has another type. Valid as long as `given`.
 template <class In>
 [[nodiscard]] const In& input_as(const body_input& given) {
   return detail::checked_input_of<In>(given);
@@ -39,8 +40,8 @@ template <class Input, class Child>
 inline constexpr bool is_whole_input =
     state_adapter<Child>::has_whole_input && std::convertible_to<Input, Child>;
 
-/// The writes of the input of a nested graph. Throws graph_error if a whole state would reset what
-/// the graph keeps between calls.
+/// Turns the input of a nested graph into writes. A whole state is accepted only if the graph does
+/// not keep its state between calls; the callers check that.
 template <class Child, nested_input<Child> Input>
 [[nodiscard]] write_list nested_writes(const compiled_graph<Child>& child, Input input) {
   if constexpr (is_whole_input<Input, Child>)
@@ -49,7 +50,7 @@ template <class Child, nested_input<Child> Input>
     return adapter_of(child).input(std::move(input));
 }
 
-/// An update that writes every field.
+/// Returns an update that writes every field of the state.
 template <class State>
 [[nodiscard]] update<State> update_of_all(const State& state) {
   auto all = update<State>{};
@@ -58,7 +59,7 @@ template <class State>
   return all;
 }
 
-/// Runs a graph with a state of its own below a node.
+/// The body of a node that runs a graph with a state of its own.
 template <class State, class Input, class Child, class In, class Out>
 class subgraph_body final : public node_body {
 public:
@@ -99,22 +100,28 @@ private:
 
 } // namespace detail
 
-/// A graph whose state is a described struct:
+/// A graph whose state is a described struct; the counterpart of LangGraph's `StateGraph`
+/// (langgraph/graph/state.py).
 ///
 ///     struct counter { int n = 0; std::vector<std::string> log;
 ///       using reducers = superstep::reducers<by<&counter::log, append>>; };
 ///     BOOST_DESCRIBE_STRUCT(counter, (), (n, log))
 ///
-/// Every described field is a channel. A field with a rule combines the writes of a step by it; one
-/// without keeps the last value, and two writes to it in one step are an error.
+/// Every described field is a channel. A field with a rule combines the writes of a step by that
+/// rule. A field without one keeps the last value, and two writes to it in one step are an error.
 ///
-/// Bodies are stored in the graph, so a capturing lambda may be a coroutine here.
+/// The graph stores its bodies, so a body may be a lambda that captures and is a coroutine.
+///
+/// @par Threads
+/// Not synchronised: build and compile a graph on one thread. The compiled graph may be used from
+/// any thread.
 template <class State>
 class graph {
   static_assert(detail::described<State>,
                 "describe the state: BOOST_DESCRIBE_STRUCT(your_state, (), (field, …))");
 
 public:
+  /// Creates a graph with one channel for each field of State, and no nodes.
   graph() {
     add_channels();
     builder_.set_state([] { return state_ptr{new struct_block<State>}; });
@@ -122,7 +129,8 @@ public:
 
   /// Adds a node. The body takes `const Input&`, optionally `const run_config&` and `runtime`, and
   /// returns update<State>, `set<&State::field>(…)`, command<State> or nothing, or a `task<>` of
-  /// these.
+  /// these. It is called by many runs at once, so it must be safe to call from several threads. The
+  /// references that it receives are valid until it has ended.
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
     builder_.add_node(std::string{n.name},
@@ -137,9 +145,9 @@ public:
   }
 
   /// Adds an error handler of `n`. It runs in the same step when an activation of `n` has failed
-  /// and is not retried, with the input of the activation; runtime::failure() is the reason. Its
-  /// result is the output of the node. The edges of `n` do not fire: only commands choose the next
-  /// nodes.
+  /// and is not retried. Its input is that of the activation, and runtime::failure() is the reason.
+  /// Its result is the output of the node. The edges of `n` do not fire: only commands choose the
+  /// next nodes.
   template <class Input, detail::typed_body<Input, State> F>
   graph& on_error(node<Input> n, F handler, node_options options = {}) {
     builder_.add_error_handler(
@@ -147,8 +155,8 @@ public:
         !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
-  /// Adds an error handler for all nodes without one of their own. Its input is the state, also if
-  /// the node was fed by a Send.
+  /// Adds an error handler for all nodes without one of their own. Its input is the state, even if
+  /// the node was activated by a Send.
   template <detail::typed_body<State, State> F>
   graph& on_error(F handler, node_options options = {}) {
     builder_.set_error_handler(
@@ -161,13 +169,14 @@ public:
     return *this;
   }
 
-  /// Adds a graph with a state of its own as a node. `to_child` makes its input of the node's,
-  /// `from_child` an update of this graph of its last state. Its interrupts, events and checkpoints
-  /// are part of the run.
+  /// Adds a graph with a state of its own as a node. Its interrupts, events and checkpoints are
+  /// part of the run.
+  /// @param to_child returns the graph's input for an input of the node: a Child, an update of one
+  /// or a projection
+  /// @param from_child returns an update of this graph for the last state of the nested one
   ///
-  /// `to_child` returns a Child, an update of one or a part. A graph that keeps its state between
-  /// calls (persistence::per_thread) takes no whole Child: compile() refuses it, because each call
-  /// would reset every field without a reducer.
+  /// A graph that keeps its state between calls (persistence::per_thread) does not accept a whole
+  /// Child: each call would reset every field without a reducer, so compile() reports it.
   template <class Input, class Child, std::invocable<const Input&> In,
             std::invocable<const Child&> Out>
     requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Input&>>,
@@ -189,7 +198,8 @@ public:
     return *this;
   }
 
-  /// Adds a graph with a state of its own as a node whose input is the state.
+  /// Adds a graph with a state of its own as a node whose input is the state; see the overload
+  /// above.
   template <class Child, std::invocable<const State&> In, std::invocable<const Child&> Out>
     requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const State&>>,
                                   Child> &&
@@ -200,7 +210,7 @@ public:
                std::move(from_child), std::move(options));
   }
   /// Adds a graph over the same state as a node. It starts from the state of this graph. Its last
-  /// state is written back through the reducers, as LangGraph does. Use the overload with two
+  /// state is written back through the reducers, as in LangGraph. Use the overload with two
   /// mappings if a reducer would count a value twice, for example std::plus<>.
   graph& add(std::string_view name, compiled_graph<State> child, node_options options = {}) {
     return add(
@@ -208,12 +218,13 @@ public:
         [](const State& state) { return detail::update_of_all(state); }, std::move(options));
   }
 
-  /// Adds an edge: `to` runs in the step after `from`. START is the entry, END leads nowhere.
+  /// Adds an edge: `to` runs in the step after `from`. `start` is the entry of the graph, `end`
+  /// activates no node.
   graph& edge(destination from, destination to) {
     builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
     return *this;
   }
-  /// Adds a join: the target runs when all sources have run, in whatever steps.
+  /// Adds a join: the target runs when all sources have run, even in different steps.
   graph& edge(std::initializer_list<destination> from, destination to) {
     auto names = std::vector<std::string>{};
     for (const auto& f : from)
@@ -222,7 +233,7 @@ public:
     return *this;
   }
 
-  /// Adds edges from each node to the next.
+  /// Adds an edge from each node to the one that follows it in the list.
   graph& sequence(std::initializer_list<destination> nodes) {
     auto names = std::vector<std::string>{};
     for (const auto& n : nodes)
@@ -231,9 +242,10 @@ public:
     return *this;
   }
 
-  /// Adds a branch after `from`, or at the entry (start). The router gets the state with the node's
-  /// own writes applied, and returns a destination or a list of them, for example send_each().
-  /// @param declared the possible targets, drawn and checked by compile()
+  /// Adds a branch after `from`, or at the entry (start). The router receives the state with the
+  /// node's own writes applied. It returns a destination or a list of them, for example
+  /// send_each().
+  /// @param declared the possible targets, which are drawn and checked by compile()
   template <detail::typed_router<State> R>
   graph& branch(destination from, R route, std::initializer_list<destination> declared = {}) {
     auto names = std::vector<std::pair<std::string, std::string>>{};
@@ -246,7 +258,8 @@ public:
   }
 
   /// Adds a branch whose router returns a label (bool, an enumerator or text).
-  /// @param map the target of each label, drawn. Another label fails the node.
+  /// @param map the target of each label, drawn. A label that is not in it fails the node
+  /// (graph_errc::unknown_label).
   template <detail::labelling_router<State> R>
   graph& branch(destination from, R route,
                 std::vector<std::pair<detail::body_result<R, State>, destination>> map) {
@@ -287,7 +300,7 @@ template <class State>
 task<State> invoke_nested(call_services* services, compiled_graph<State> graph, write_list input) {
   auto running = run_nested(services, program_of(graph), std::move(input));
   auto ended = co_await running;
-  if (ended.to_parent) // the body that runs the graph is in between
+  if (ended.to_parent) // a graph that a body runs has no parent graph that could take the command
     throw_no_parent();
   if (!ended.state)
     co_return State{};
@@ -299,7 +312,7 @@ task<State> invoke_nested(call_services* services, compiled_graph<State> graph, 
 template <class State, class Input>
 task<State> runtime::invoke(compiled_graph<State> graph, Input input) const {
   static_assert(detail::nested_input<Input, State>,
-                "a nested run takes a state, an update, a part, or what messages are made of");
+                "the input of a nested run is a state, an update, a projection, or messages");
   if constexpr (detail::is_whole_input<Input, State>)
     detail::check_whole_input("runtime::invoke()", *detail::program_of(graph));
   auto writes = detail::nested_writes(graph, std::move(input));

@@ -10,75 +10,81 @@
 
 namespace superstep {
 
-/// Why a graph cannot be compiled or a run cannot go on. docs/errors.md is the list.
+/// The reasons why a graph does not compile or a run fails. docs/errors.md describes each.
 enum class graph_errc {
   recursion_limit = 1, ///< more super-steps needed than the run may take
   invalid_update,      ///< the writes of a step do not fit their channels
-  unknown_node,        ///< a target that the graph does not have
+  unknown_node,        ///< a destination names a node that the graph does not have
   node_failed,         ///< a body or a router threw; the exception is nested
-  actor_exited,        ///< the actor of a node or a call was told to exit
-  cancelled,           ///< somebody cancelled the run
+  actor_exited,        ///< the actor of a node or a call received an exit message
+  cancelled,           ///< the run was cancelled
   deadline,            ///< the deadline of the run passed
-  empty_input,         ///< the input wrote nothing and nothing was left to do
+  empty_input,         ///< the input wrote no channel and no task was pending
   invalid_graph,       ///< faults found by compile()
-  unknown_label,       ///< a branch said what its path map does not have
+  unknown_label,       ///< a branch returned a label that its path map does not have
   bad_destination,     ///< a branch chose nothing, or START
-  no_checkpointer,     ///< something that needs a checkpointer was asked of a graph without one
+  no_checkpointer,     ///< the call needs a checkpointer, and the graph has none
   unknown_checkpoint,  ///< the thread has no such checkpoint
-  ambiguous_resume,    ///< one answer, several open questions
-  unknown_interrupt,   ///< an answer to a question that nobody asked
+  ambiguous_resume,    ///< one resume value without an id, several pending interrupts
+  unknown_interrupt,   ///< a resume value for an interrupt that is not pending
   no_parent,           ///< a Command to the parent of the outermost graph
   node_timeout,        ///< an attempt took longer than its node's timeout_policy allows
   step_timeout,        ///< a super-step took longer than compile_options::step_timeout
   drained,             ///< the run was asked to stop at its next barrier, and can be resumed
-  user_code_failed,    ///< a sink, a cache, its key or other code outside a body threw
+  user_code_failed,    ///< a sink, a cache, its key or other user code outside a body threw
   used_thread,         ///< a whole state was the input of a thread that has checkpoints
 };
+/// Returns the code in the category `graph`.
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 
-/// Why one run ended early: what, and where. Plain data, safe to hand between threads.
+/// The reason why a run failed, and where. Plain data that may be passed between threads.
 struct run_error {
   std::error_code code;
   std::string text;
-  std::string node;      ///< empty when no single node is to blame
-  std::int64_t step = 0; ///< super-step it happened in
+  std::string node;      ///< empty if the failure does not belong to a node
+  std::int64_t step = 0; ///< super-step in which it happened
   std::string task;      ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
   std::uint32_t attempts = 1;
-  std::exception_ptr cause; ///< what a body threw, if one did
+  std::exception_ptr cause; ///< the exception that a body threw; null if none did
 };
 
-/// A run that could not go on, thrown to the caller of invoke(). Nests the exception of the body.
+/// The exception that invoke() throws when a run fails. The exception of a body, if there is one,
+/// is nested in it.
 class graph_error : public std::system_error {
 public:
   explicit graph_error(run_error e);
-  /// The text alone: system_error would add the code's general message to it.
+  /// The text of the error, without the general message of its code.
   [[nodiscard]] const char* what() const noexcept override { return details_.text.c_str(); }
+  /// The node that failed; empty if the failure does not belong to a node.
   [[nodiscard]] const std::string& node() const noexcept { return details_.node; }
+  /// The super-step in which the run failed.
   [[nodiscard]] std::int64_t step() const noexcept { return details_.step; }
+  /// All that is known of the failure.
   [[nodiscard]] const run_error& details() const noexcept { return details_; }
 
 private:
   run_error details_;
 };
 
-/// One fault of a graph under construction.
+/// A fault in a graph, found by compile().
 struct fault {
   graph_errc code;
   std::string node;
   std::string text;
 };
 
-/// Thrown by compile(), with every fault at once.
+/// The exception that compile() throws, with all faults of the graph.
 class compile_error : public graph_error {
 public:
   explicit compile_error(std::vector<fault> faults);
+  /// The faults of the graph; at least one.
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
 
 private:
   std::vector<fault> faults_;
 };
 
-/// The text of an exception, nested ones joined by ": ".
+/// Returns the text of an exception and of those nested in it, joined by ": ".
 [[nodiscard]] std::string describe(const std::exception_ptr&);
 
 } // namespace superstep

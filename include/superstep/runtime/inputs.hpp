@@ -17,7 +17,8 @@ namespace superstep {
 
 namespace detail {
 
-/// The writes of every field of a state: the input of a run without a thread, or of a new thread.
+/// Returns writes of every field of a state: the input of a run without a thread, or on a new
+/// thread.
 template <class State>
 [[nodiscard]] state_input input_writes(State input) {
   auto all = state_input{};
@@ -27,13 +28,13 @@ template <class State>
   });
   return all;
 }
-/// The writes of an update: the input of a run, or the values of a state_edit.
+/// Returns the writes of an update: the input of a run, or the values of a state_edit.
 template <class State>
 [[nodiscard]] write_list input_writes(update<State> input) {
   return {std::make_move_iterator(input.writes().begin()),
           std::make_move_iterator(input.writes().end())};
 }
-/// The writes of a part.
+/// Returns the writes of a projection.
 template <class State, projection_of<State> Part>
 [[nodiscard]] write_list input_writes(Part input) {
   auto writes = write_list{};
@@ -44,8 +45,8 @@ template <class State, projection_of<State> Part>
   return writes;
 }
 
-/// A value that a state with the field `messages` makes messages of: text, a message, a list of
-/// messages. The component of the messages defines messages_input() for its list.
+/// An input that is converted to messages, if the state has the field `messages`: text, a message,
+/// or a list of messages. The messages component defines messages_input() for its list type.
 template <class Input, class State>
 concept messages_for = described<State> && requires(State state, Input input) {
   state.messages;
@@ -60,7 +61,7 @@ struct state_adapter {
   using block = struct_block<State>;
   using default_input = State;
   using update_type = update<State>;
-  static constexpr bool has_whole_input = true; ///< a State as the input writes every channel
+  static constexpr bool has_whole_input = true; ///< whether a State as input writes every channel
 
   [[nodiscard]] static State take(state_ptr& from) {
     auto& state = static_cast<block&>(*from).state;
@@ -103,23 +104,25 @@ concept plain_input_of = requires(const state_adapter<State>& adapter, Input inp
   adapter.input(std::move(input));
 };
 
-/// The input of a run that resumes a thread.
+/// Returns the input of a run that resumes a thread.
 [[nodiscard]] run_input resume_input(resume r);
-/// The input of a run that a command starts. Throws graph_error: `go_to` names an unknown node.
+/// Returns the input of a run that a command starts.
 [[nodiscard]] run_input command_input(node_output&& output, optional_box<resume> r);
 
 } // namespace detail
 
 /// An input that a run of a graph over State accepts: a State (on a new thread only), an update of
-/// one, a part, a command, resume; text, a message or a list of messages if the state has the field
-/// `messages`. A graph over json::object accepts objects, one over channel_values channel_writes.
+/// one, a projection, a command or resume. If the state has the field `messages`, also text, a
+/// message or a list of messages. A graph over json::object accepts objects, a graph over
+/// channel_values accepts channel_writes.
 template <class Input, class State>
 concept run_input_of = std::same_as<Input, resume> || std::same_as<Input, command<State>> ||
                    detail::plain_input_of<Input, State>;
 
 namespace detail {
 
-/// Turns the input of a caller into what the engine takes. Throws graph_error.
+/// Converts the input of a caller to the engine's. Throws graph_error if it names an unknown node,
+/// or a channel of another graph.
 template <class State, run_input_of<State> Input>
 [[nodiscard]] run_input input_for(const compiled_graph<State>& graph, Input input) {
   if constexpr (std::same_as<Input, resume>) {
@@ -134,7 +137,7 @@ template <class State, run_input_of<State> Input>
   }
 }
 
-/// The type of a braced list as the input of a graph over State.
+/// The type that a braced list is converted to as the input of a graph over State.
 template <class State>
 using default_input = typename state_adapter<State>::default_input;
 

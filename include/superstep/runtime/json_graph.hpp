@@ -22,22 +22,24 @@
 
 namespace superstep {
 
-/// What a JSON value should look like, all the way down. Written as JSON:
+/// The expected structure of a JSON value, at all levels. Written as JSON:
 ///
-///     "number"                            any, null, boolean, integer, number, string, list,
-///     object "string?"                           or null; a member: or absent
-///     ["integer"]                         a list of these
+///     "any" "null" "boolean" "integer" "number" "string" "list" "object"
+///     "string?"                           or null; as a member: or absent
+///     ["integer"]                         a list of integers
 ///     {"name": "string", "tags": ["string"], "age": "integer?"}
 ///
 /// Members that the shape does not name are allowed.
 class json_shape {
 public:
-  /// Fails with what is wrong and where: `$.tags[0]: …`. At most depth_max levels deep.
+  /// Parses a shape of at most depth_max levels. The error gives the place and the reason:
+  /// `$.tags[0]: …`.
   [[nodiscard]] static result<json_shape> parse(const json::value& written);
   static constexpr int depth_max = 64;
 
-  /// Where a value is of another shape, and how; nothing: it fits. `path` is what the text begins
-  /// with, e.g. `cart` in `cart.items[2].price should be a number, got "x"`.
+  /// Returns where and how a value differs from the shape, or nothing if it matches.
+  /// @param path the start of the returned text, e.g. `cart` in
+  /// `cart.items[2].price should be a number, got "x"`
   [[nodiscard]] std::optional<std::string> misfit(const json::value&,
                                                   const std::string& path) const;
 
@@ -50,12 +52,12 @@ private:
 
   kind kind_ = kind::any;
   bool may_be_null_ = false;
-  std::vector<json_shape> items_; // of a list: one, or none when anything may be in it
+  std::vector<json_shape> items_; // of a list: one, or none if its items may have any shape
   std::vector<std::pair<std::string, json_shape>> members_;
 };
 
-/// Folds `more` into the value of a JSON channel: a function `void(json::value& into, json::value&&
-/// more)`, which throws on values it cannot combine, or one of the constants.
+/// The reducer of a JSON channel: a function `void(json::value& into, json::value&& more)` that
+/// folds `more` into `into` and throws if it cannot combine them, or one of the constants below.
 class json_reducer {
 public:
   json_reducer() = default;
@@ -67,7 +69,7 @@ public:
   void operator()(json::value& into, json::value&& more) const { fold_(into, std::move(more)); }
   explicit operator bool() const noexcept { return static_cast<bool>(fold_); }
 
-  static const json_reducer add;    ///< adds numbers; a sum beyond 64 bits throws
+  static const json_reducer add;    ///< adds numbers; throws if the sum exceeds 64 bits
   static const json_reducer max;    ///< keeps the larger number
   static const json_reducer concat; ///< appends text
   static const json_reducer append; ///< appends the items of a list
@@ -76,45 +78,48 @@ public:
 private:
   std::function<void(json::value& into, json::value&& more)> fold_;
 };
-/// The same, with the ids that the step may give away: message lists name what has no id.
+/// A json_reducer that also receives the id source of the run. Message lists need it to give ids to
+/// messages without one.
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
-/// Whether a reducer may have changed the value when it throws. If so, the value is copied before
-/// each fold.
+/// Whether a reducer may have changed the value when it throws. If so, the barrier copies the value
+/// before each fold.
 enum class failed_fold : bool { may_change_value, leaves_value };
 
+/// Options of a json_graph.
 struct json_graph_options {
-  /// An update may name what is no channel, without effect (the reference). Off: it fails the node.
+  /// Ignores keys of an update that do not name a channel, as LangGraph does. Otherwise such a key
+  /// fails the node.
   bool ignore_unknown_channels = false;
-  /// What a node reads of the state is held against the shapes of its channels before the node
-  /// runs.
+  /// Checks the values that a node reads against the shapes of their channels before the node runs.
   bool check_inputs = false;
 };
 
-/// See cache_policy; the key is made of what the node reads.
+/// The cache_policy of a JSON node. The key is computed from the values that the node reads.
 struct json_cache_policy {
-  std::function<std::string(const json::value& input)> key{}; ///< empty: all of it
-  std::optional<std::chrono::milliseconds> ttl{};             ///< nothing: for ever
+  std::function<std::string(const json::value& input)> key{}; ///< empty: the whole input
+  std::optional<std::chrono::milliseconds> ttl{};             ///< not set: entries do not expire
 };
 
 /// The options of a JSON node.
 struct json_node_options {
   std::vector<std::string> reads{};        ///< channels of its input; empty: all
-  std::vector<std::string> destinations{}; ///< nodes its commands may go to: drawn, and checked
+  /// nodes that its commands may name; drawn, and checked by compile()
+  std::vector<std::string> destinations{};
   json::object metadata{};
   bool defer = false;                ///< see node_options
   std::vector<retry_policy> retry{}; ///< see node_options
   std::optional<json_cache_policy> cache{};
   std::optional<timeout_policy> timeout{}; ///< see node_options
   std::vector<std::string> tags{};         ///< see node_options
-  /// See node_options; told the input of the activation.
+  /// See node_options; called with the input of the activation.
   std::function<std::optional<json_command>(const json::value&, const run_error&)> on_failure{};
 };
 
 namespace detail {
 
-/// The adapter of a JSON state: how channels look as JSON.
+/// The adapter of a JSON state, which converts between channels and JSON objects.
 template <>
 struct state_adapter<json::object> {
   using block = slot_block;
@@ -124,38 +129,41 @@ struct state_adapter<json::object> {
 
   std::shared_ptr<const json_layout> layout{};
 
-  /// What a run is given. Throws graph_error for a key that is no channel of the input (unless
-  /// ignored).
+  /// Turns the input of a run into writes. Throws graph_error for a key that is not an input
+  /// channel, unless unknown channels are ignored.
   [[nodiscard]] write_list input(const json::object&) const;
-  /// The writes of an object, or of a text or a list of messages for the channel `messages`.
+  /// Turns an object into writes, or a text or a list of messages into a write to the channel
+  /// `messages`.
   [[nodiscard]] write_list input(const json::value&) const;
-  /// What a caller sees of a state: the channels of the output that hold something.
+  /// Returns the output channels that hold a value: the part of the state that a caller sees.
   [[nodiscard]] json::object read(const state_block&) const;
   [[nodiscard]] json::object take(const state_ptr& from) const { return read(*from); }
-  /// Whether one of these channels is one of the output.
+  /// Whether at least one of these channels is an output channel.
   [[nodiscard]] bool is_output(const std::vector<std::uint32_t>& channels) const;
-  /// The writes of an edit of the state, to any channel.
+  /// Turns the values of a state edit into writes. They may name any channel.
   [[nodiscard]] write_list edit(const json::object&) const;
-  /// The values that the branches of the node see, besides what the node reads.
+  /// The values of an edit that the node's branches see in addition to the channels that the node
+  /// reads.
   [[nodiscard]] static std::shared_ptr<const void> seen_by_branches(const json::object& values) {
     return std::make_shared<const json::object>(values);
   }
-  /// The channels that hold something, in the order of their declaration.
+  /// Returns all channels that hold a value, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
-  /// Writes as LangGraph shows them in `updates`: null, an object, or a list of one-key objects
-  /// when a channel was written more than once.
+  /// Returns writes in the form of LangGraph's stream mode `updates`: null, an object, or a list of
+  /// one-key objects if a channel was written more than once.
   [[nodiscard]] json::value update(write_list) const;
-  /// Adds the writes, nodes and Sends of a command. Throws graph_error.
+  /// Adds the writes, nodes and Sends of a command to an output. Throws graph_error if the command
+  /// names an unknown channel or node.
   void add_command(json_command&&, const program&, node_output&) const;
 };
 
 } // namespace detail
 
-/// A compiled json_graph: runs return the channels of its output that hold something.
+/// A compiled json_graph. Its runs return the output channels that hold a value.
 using compiled_json_graph = compiled_graph<json::object>;
 
-/// A graph whose state is a JSON object: for graphs from files and for comparison with the
-/// reference. Names are checked by compile(), values when they are written.
+/// A graph whose state is a JSON object, for graphs read from files and for comparison with
+/// LangGraph. Names are checked by compile(), values when they are written.
 ///
 ///     auto g = json_graph{};
 ///     g.channel("log", "append").channel("last");
@@ -163,33 +171,46 @@ using compiled_json_graph = compiled_graph<json::object>;
 ///     g.edge("__start__", "greet");
 ///     auto result = engine.invoke(g.compile(), {{"last", "?"}});  // result.state.at("last")
 ///
-/// A body takes `const json::value&` (the object of the channels that hold something, or what a
-/// Send carried) and, if it likes, `const run_config&` and `runtime`; it returns nothing, a
-/// json::object or json::value (an update; null: none) or a json_command, or a task<> of one of
+/// A body takes `const json::value&`, which is an object of the channels that hold a value, or the
+/// payload of a Send. It may also take `const run_config&` and `runtime`. It returns nothing, a
+/// json::object or json::value (an update; null for none) or a json_command, or a task<> of one of
 /// these.
+///
+/// @par Threads
+/// Not synchronised: build and compile a graph on one thread. The compiled graph may be used from
+/// any thread.
 class json_graph {
 public:
+  /// Creates a graph without channels or nodes.
   explicit json_graph(json_graph_options options = {});
 
-  /// Adds a channel that combines the writes of a step by a named rule:
-  ///   last (the default), ephemeral, any (the last write of a step, empty after a step without
-  ///   one), untracked and untracked_any (one write per step; any number), topic,
-  ///   accumulating_topic,
-  ///   add (numbers, from 0), concat (text), append (lists), merge (objects), max (numbers, from 0)
-  ///   remaining_steps, is_last_step (read only, of the run)
-  /// Writes `{"__overwrite__": value}` replace the value of the five that fold.
+  /// Adds a channel that combines the writes of a step by a named rule. compile() reports an
+  /// unknown rule.
+  /// - last (the default): one write per step
+  /// - ephemeral: one write per step, empty after the step that follows it
+  /// - any: the last write of a step, empty after a step without one
+  /// - untracked, untracked_any: not saved in checkpoints; one write per step, or any number
+  /// - topic, accumulating_topic: the items of the latest step, or of all steps
+  /// - add (numbers, from 0), max (numbers, from 0), concat (text), append (lists), merge (objects)
+  /// - remaining_steps, is_last_step: read-only values of the run
+  ///
+  /// A write `{"__overwrite__": value}` replaces the value of a channel that folds (add, max,
+  /// concat, append, merge).
   json_graph& channel(std::string name, std::string_view rule = "last");
-  /// Adds a channel that combines the writes of a step by a function. Without an initial value the
-  /// first write is kept as it is.
+  /// Adds a channel that combines the writes of a step by a function.
+  /// @param initial the value of a new thread; without it, the first write becomes the value
+  /// unchanged
   json_graph& channel(std::string name, json_reducer reduce,
                       std::optional<json::value> initial = {},
                       failed_fold = failed_fold::may_change_value);
+  /// Adds a channel whose reducer also receives the id source of the run; see the overload above.
   json_graph& channel(std::string name, json_naming_reducer reduce,
                       std::optional<json::value> initial = {},
                       failed_fold = failed_fold::may_change_value);
 
-  /// What values of a channel look like, written as json_shape tells. Values are kept as they were
-  /// written; a node that reads one of another shape fails, if json_graph_options::check_inputs.
+  /// Declares the shape of a channel's values, in the notation of json_shape. Values are stored as
+  /// written. With json_graph_options::check_inputs, a node that reads a value of another shape
+  /// fails.
   json_graph& shape(std::string channel, const json::value& written);
 
   /// Adds a node; see json_graph for its body.
@@ -212,22 +233,24 @@ public:
     add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
     return *this;
   }
-  /// Adds a graph as a node. It gets the channels that the node reads, limited to its input; its
-  /// output is written to the channels of the same names.
+  /// Adds a graph as a node. Its input are the channels that the node reads, limited to the graph's
+  /// input channels. Its output is written to the channels of the same names.
   json_graph& add(std::string name, compiled_json_graph subgraph, json_node_options options = {});
-  /// Limits the channels that an input may set, and those of the result. Default: all but the
-  /// managed ones.
+  /// Limits the channels that an input may set. Default: all but remaining_steps and is_last_step.
   json_graph& input(std::vector<std::string> channels);
+  /// Limits the channels that a result contains. Default: all but remaining_steps and is_last_step.
   json_graph& output(std::vector<std::string> channels);
-  /// Adds an edge: `to` runs in the step after `from`.
+  /// Adds an edge: `to` runs in the step after `from`. `__start__` is the entry of the graph,
+  /// `__end__` activates no node.
   json_graph& edge(std::string from, std::string to);
-  /// Adds edges from each node to the next.
+  /// Adds an edge from each node to the one that follows it in the list.
   json_graph& sequence(std::vector<std::string> nodes);
-  /// Adds a join: the target runs when all sources have run, in whatever steps.
+  /// Adds a join: the target runs when all sources have run, even in different steps.
   json_graph& join(std::vector<std::string> from, std::string to);
-  /// After `from` (or at the entry: __start__) the router chooses where to go: a json_target or
-  /// text, or a list of these. It sees the state with the node's own writes applied. A path map
-  /// turns what it says into nodes; saying anything else is then an error.
+  /// Adds a branch after `from`, or at the entry (`__start__`). The router returns a json_target, a
+  /// text, or a list of either. It sees the state with the node's own writes applied.
+  /// @param map the node for each label that the router may return. Not empty: any other label
+  /// fails the node. Empty: the router returns names of nodes.
   template <detail::json_router F>
   json_graph& branch(std::string from, F route, json_path_map map = {}) {
     add_branch(std::move(from), detail::erase_router(std::move(route)), std::move(map));
@@ -250,10 +273,12 @@ private:
   void resolve_reads();
   void resolve_shapes();
 
+  /// The channels that a node reads, by name until compile() resolves them.
   struct node_reads {
     std::string node;
     std::vector<std::string> names;
-    std::shared_ptr<std::vector<std::uint32_t>> numbers; ///< known to the body, filled by compile()
+    /// shared with the body; compile() fills it
+    std::shared_ptr<std::vector<std::uint32_t>> numbers;
   };
 
   std::shared_ptr<detail::json_layout> layout_;

@@ -19,10 +19,11 @@
 
 namespace superstep {
 
-/// The caller's context of a run: one object of any type, shared read-only by all nodes.
+/// The context that a caller passes to a run: one object of any type, shared read-only by all
+/// nodes.
 ///
 /// It is read as the type that the shared_ptr had when it was stored, without const. A base class
-/// of that type is another type.
+/// of that type does not match.
 class run_context {
 public:
   run_context() noexcept = default;
@@ -34,7 +35,7 @@ public:
         type_{object_ != nullptr ? &typeid(std::remove_cv_t<T>) : nullptr} {}
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  /// Whether there is an object of this type.
+  /// Whether the context is an object of this type.
   template <class T>
   [[nodiscard]] bool holds() const noexcept {
     return type_ != nullptr && *type_ == typeid(T);
@@ -62,11 +63,11 @@ private:
   const std::type_info* type_ = nullptr;
 };
 
-/// When the checkpoints of a run are saved.
+/// When the checkpoints of a run are saved (`Durability` in langgraph/types.py).
 enum class durability : std::uint8_t {
-  async, ///< while the next step runs, in order
+  async, ///< in order, while the next step runs
   sync,  ///< before the next step starts
-  exit,  ///< one, when the run ends
+  exit,  ///< a single one, when the run ends
 };
 
 /// Options of a run on a thread, beyond the thread's name.
@@ -75,13 +76,14 @@ struct thread_options {
   /// The namespace of a subgraph, for get_state() and update_state(); empty: the outermost graph.
   std::string checkpoint_ns{};
   superstep::durability durability = superstep::durability::async;
-  /// The choice if another run has the thread.
+  /// Whether to wait or to fail if another run has the thread.
   busy_policy on_busy = busy_policy::wait;
-  /// Nodes that the run stops before or after, instead of those of compile(). `*` names all.
+  /// Nodes before or after which the run is interrupted, instead of those of compile(). `*` names
+  /// all.
   std::optional<std::vector<std::string>> interrupt_before{};
   std::optional<std::vector<std::string>> interrupt_after{};
-  /// Where the thread is kept, long-term memory, outputs of earlier activations: those of the graph
-  /// unless set. Subgraphs inherit them.
+  /// The checkpointer, long-term memory and cache of the run; those of the graph unless set.
+  /// Subgraphs inherit them.
   std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{};
   std::shared_ptr<write_cache> cache{};

@@ -28,7 +28,7 @@ struct run_error;
 template <class T>
 class task;
 
-/// Awaits the answer to one question; see runtime::interrupt().
+/// An awaitable for the resume value of one interrupt; see runtime::interrupt().
 class [[nodiscard]] question {
 public:
   [[nodiscard]] bool await_ready();
@@ -49,19 +49,25 @@ private:
   std::optional<json::value> answer_;
 };
 
-/// The run as a node body sees it. Copyable. Stays valid for a body that outlives its call.
+/// A node body's view of its run: step, configuration, stream, store, interrupts. The counterpart
+/// of `Runtime` in langgraph/runtime.py. Copyable. Remains valid in a body that outlives its call.
 class runtime {
 public:
-  /// Number of the super-step, from 1 for the first nodes of a fresh run.
+  /// The number of the super-step; the first nodes of a new run have 1.
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
-  /// Steps that the run may take after this one; 1 in the last step after which it can still end
-  /// without an error.
+  /// The number of super-steps left: the recursion limit minus the steps taken. It is 1 in the last
+  /// step in which the run can still end without an error, as in LangGraph's `RemainingSteps`
+  /// (langgraph/managed/is_last_step.py).
   [[nodiscard]] std::int64_t remaining_steps() const noexcept { return steps_left_; }
+  /// Whether remaining_steps() is 1.
   [[nodiscard]] bool is_last_step() const noexcept { return remaining_steps() == 1; }
+  /// The name of the node.
   [[nodiscard]] std::string_view node() const noexcept { return node_; }
-  /// Position of the call's Send in its super-step; 0 for a node triggered by edges.
+  /// The position of the call's Send in its super-step; 0 for a node triggered by edges.
   [[nodiscard]] std::uint32_t task_index() const noexcept { return task_index_; }
+  /// The number of this attempt, from 1; see retry_policy.
   [[nodiscard]] std::uint32_t attempt() const noexcept { return attempt_; }
+  /// The options of the run.
   [[nodiscard]] const run_config& config() const noexcept { return *config_; }
   /// Set when the call is cancelled. A blocking body should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
@@ -91,10 +97,12 @@ public:
   /// The reason why the node of an error handler failed; null in other bodies.
   [[nodiscard]] const run_error* failure() const noexcept { return failure_.get(); }
 
-  /// Long-term memory that outlives the thread; null when neither graph nor run has one.
+  /// The long-term memory, which outlives the thread; null if neither the graph nor the run has
+  /// one.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
 
-  /// The task of the thread that the body serves, the same in any process; null without a thread.
+  /// The task that the body serves, the same in every process that runs the super-step; null
+  /// without a thread.
   [[nodiscard]] std::shared_ptr<const detail::task_place> place() const;
 
   /// Interrupts the run until its caller resumes it with a value:
@@ -127,10 +135,10 @@ public:
   ///
   ///     auto done = co_await rt.invoke(summary_graph, article{.text = text});
   ///
-  /// The input is a state, an update, a part, or text where the state has `messages`. The stream,
-  /// the thread, the store, the resume values and the recursion limit are those of the body's run.
-  /// Throws what the graph fails with. At an interrupt of the graph the body stops as well, and is
-  /// run again from its beginning when the thread is resumed.
+  /// The input is a state, an update, a projection, or text where the state has `messages`. The
+  /// stream, the thread, the store, the resume values and the recursion limit are those of the
+  /// body's run. Throws what the graph fails with. At an interrupt of the graph the body stops as
+  /// well, and is run again from its beginning when the thread is resumed.
   template <class State, class Input = State>
   [[nodiscard]] task<State> invoke(compiled_graph<State> graph, Input input) const;
 
@@ -142,7 +150,7 @@ private:
   void heartbeat(bool is_told) const;
 
   std::shared_ptr<const run_config> config_;
-  std::string_view node_; // of the graph's table, which outlives every call
+  std::string_view node_; // belongs to the program, which outlives every call
   std::int64_t step_;
   std::uint32_t task_index_;
   std::uint32_t attempt_ = 1;

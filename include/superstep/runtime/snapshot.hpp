@@ -20,29 +20,31 @@ namespace superstep {
 
 struct state_snapshot;
 
-/// One task of the step that follows a checkpoint.
+/// A task of the step that follows a checkpoint.
 struct task_snapshot {
   std::string node;
   std::string task;                 ///< its path, e.g. `tools#3`
-  std::optional<write_list> result; ///< set: it has ended
+  std::optional<write_list> result; ///< its writes; set if it has ended
   std::vector<interrupt> interrupts;
-  std::string error; ///< empty: none
+  std::string error; ///< why it failed; empty if it did not
   std::exception_ptr cause;
-  /// Of a subgraph's task, when it was asked for: where that stands.
+  /// For the task of a subgraph, if subgraphs were requested: the state of the subgraph.
   std::shared_ptr<const state_snapshot> nested;
-  std::string nested_ns; ///< of a subgraph's task: the namespace of its checkpoints
+  std::string nested_ns; ///< for the task of a subgraph: the namespace of its checkpoints
 };
 
-/// A thread as a checkpoint shows it.
+/// The state of a thread at a checkpoint, without its type; see snapshot for the typed one.
 struct state_snapshot {
   detail::program_ptr table;
   checkpoint_ptr checkpoint; ///< null: the thread was never used
   state_view state;          ///< the values; null like `checkpoint`
   std::vector<task_snapshot> tasks;
-  std::vector<std::string> next; ///< nodes still to run, one entry a task
+  std::vector<std::string> next; ///< nodes still to run, one entry per task
+  /// Returns the pending interrupts of all tasks, in task order.
   [[nodiscard]] std::vector<interrupt> interrupts() const;
-  /// The values as the struct of their graph, for snapshots of nested graphs; null if there are
-  /// none. Throws wrong_type if the graph has another state. Valid as long as the snapshot.
+  /// Returns the values as the struct of their graph, for snapshots of nested graphs; null if the
+  /// snapshot has no values. Throws wrong_type if the graph has another state. Valid as long as the
+  /// snapshot.
   template <class State>
   [[nodiscard]] const State* as() const& {
     const auto* found = state_if<State>(state.get());
@@ -57,67 +59,74 @@ struct state_snapshot {
   const State* as() const&& = delete; // the pointer would dangle
 };
 
-/// How long an edit waits for a run that has its thread.
+/// The default of the longest time that an edit waits for a run that holds the thread.
 inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
 
 namespace detail {
 
-/// Which thread, and how much of it. Empty ids: the newest checkpoint, the outermost graph.
+/// Identifies a thread, and a checkpoint and namespace in it. Empty ids mean the newest checkpoint
+/// and the outermost graph.
 struct thread_place {
   std::string thread_id{};
   std::string checkpoint_id{};
   std::string ns{};
 };
 
-/// The state of a thread. Without a checkpoint id it is the live one: what tasks of an unfinished
-/// step have given is applied. Throws graph_error: the graph has no checkpointer, no such
-/// checkpoint, or what the tasks gave does not fit (as the step itself would fail).
+/// Returns the state of a thread. Without a checkpoint id it is the live state, to which the
+/// outputs of an unfinished step's tasks are applied. Throws graph_error if the graph has no
+/// checkpointer, if there is no such checkpoint, or if an output does not fit its channel (as the
+/// step itself would fail).
 [[nodiscard]] state_snapshot get_state(const program_ptr&, const thread_place&,
                                        bool with_subgraphs = false);
 
-/// The checkpoints of a thread, newest first, each as it was before the step that follows it.
+/// Returns the checkpoints of a thread, newest first, each as it was before the step that follows
+/// it. Throws graph_error if the graph has no checkpointer, and checkpoint_error if a checkpoint
+/// cannot be read.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
 
-/// One edit of a state.
+/// An edit of a thread's state from outside a run.
 struct state_edit {
-  /// Nothing: only the node's edges and branches fire.
+  /// The values to write. Not set: only the node's edges and branches fire.
   std::optional<write_list> values{};
-  /// As whose result the values count; empty: of the node that ran last. START: as an input. END,
-  /// without values: nothing is left to run.
+  /// The node whose result the values count as. Empty: the node that ran last. START: an input of
+  /// the graph. END, without values: nothing is left to run.
   std::string as_node{};
-  /// Where to go besides what the node's edges and branches say (the reference's Command).
+  /// Nodes to activate in addition to those that the node's edges and branches choose (LangGraph's
+  /// `Command.goto`).
   std::vector<std::string> go_to{};
   std::vector<send> sends{};
-  /// Extra input of the node's branches: see node_output::for_routers.
+  /// Additional input of the node's branches; see node_output::for_routers.
   std::shared_ptr<const void> for_routers{};
 };
 
-/// Writes to a thread as if a node had just run: its edges and branches fire, and what was pending
-/// before is dropped. The id of the new checkpoint, which is saved then: on the disk, where the
-/// checkpointer has one. Runs the node's branches on the caller's thread.
+/// Writes to a thread as if a node had just run: its edges and branches fire on the caller's
+/// thread, and what was pending before is discarded. Returns the id of the new checkpoint, which is
+/// durable if the checkpointer is.
 ///
-/// Throws graph_error, and checkpoint_error when it could not be saved: nothing is edited then.
-/// An edit has exclusive access to the thread, like a run. It waits at most `patience` for a run that
-/// holds the thread; with 0 it does not wait (checkpoint_errc::in_use). A body must not edit the
-/// thread of its own run.
+/// Throws graph_error, and checkpoint_error if the checkpoint could not be saved; then nothing is
+/// changed. An edit has exclusive access to the thread, like a run. It waits at most `patience` for
+/// a run that holds the thread; with 0 it does not wait and throws checkpoint_errc::in_use. A body
+/// must not edit the thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
                          std::chrono::milliseconds patience = edit_timeout);
 
-/// Several edits at once: each inner list is one super-step, whose edits are applied together, in
-/// the order in which they are listed. Where there are several, each names its node.
+/// Makes several edits. Each inner list is one super-step, whose edits are applied together, in the
+/// order of the list. In a list of several, each edit names its node. Otherwise as update_state().
+/// Returns the id of the last checkpoint.
 std::string bulk_update_state(const program_ptr&, const thread_place&,
                               std::vector<std::vector<state_edit>> steps,
                               std::chrono::milliseconds patience = edit_timeout);
 
-/// The same checkpoint once more, beside the one that is named (the newest without a name): a place
-/// to begin a branch at. The id of the copy.
+/// Copies a checkpoint (the newest if none is named), as the start of a branch. Returns the id of
+/// the copy.
 std::string copy_state(const program_ptr&, const thread_place&,
                        std::chrono::milliseconds patience = edit_timeout);
 
 } // namespace detail
 
-/// A thread as a checkpoint shows it; see engine::get_state().
+/// The state of a thread at a checkpoint; see engine::get_state(). The counterpart of
+/// `StateSnapshot` in langgraph/types.py.
 template <class State>
 struct snapshot : state_snapshot {
   snapshot() = default;
@@ -150,7 +159,8 @@ concept edit_of = std::convertible_to<Values, typename detail::state_adapter<Sta
 
 namespace detail {
 
-/// The erased form of an update. Throws graph_error.
+/// Returns the erased form of an update. Throws graph_error if it names an unknown node, or a
+/// channel of another graph.
 template <class State>
 [[nodiscard]] state_edit edit_for(const compiled_graph<State>& graph, state_update<State> change) {
   auto out = state_edit{};

@@ -70,8 +70,9 @@ private:
   bool ignores_unknown_ids_ = false;
 };
 
-/// A node's name and the type of its input, declared once as a constant:
-/// `constexpr node<chat> agent{"agent"};`. A node whose input is not the state is fed by Sends.
+/// The name of a node and the type of its input, declared once as a constant:
+/// `constexpr node<chat> agent{"agent"};`. A node whose input is not the state is activated by
+/// Sends only. The name is a view and must outlive the graph's construction.
 template <class Input>
 struct node {
   std::string_view name;
@@ -84,8 +85,8 @@ struct node {
 inline constexpr auto start = detail::start_node;
 inline constexpr auto end = detail::end_node;
 
-/// A node to activate, or a Send, which is a node and an input of its own.
-/// Names are views: of node constants, or of text that outlives the graph's construction.
+/// A node to activate, or a Send: a node with an input of its own (`Send` in langgraph/types.py).
+/// Names are views: of node constants, or of text that outlives the call that uses the destination.
 class destination {
 public:
   destination(std::string_view name) noexcept : name_{name} {}
@@ -93,20 +94,24 @@ public:
   destination(const std::string&&) = delete; // the name would dangle
   template <class Input>
   destination(node<Input> to) noexcept : name_{to.name} {}
-  /// A Send; the payload's type is checked against the node's.
+  /// Creates a Send. The type of the payload is checked against the node's at compile time.
   template <class Input>
   destination(node<Input> to, detail::written_as<Input> input)
       : name_{to.name}, input_{detail::unwrap<Input>(std::move(input))} {}
 
+  /// The name of the node.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// Whether the destination has an input of its own.
   [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }
-  /// Sets the timeout of an attempt of a Send, instead of its node's (at most 49 days).
+  /// Sets the timeout of each attempt of a Send, instead of its node's. @pre is_send(); the limit
+  /// is positive and below 49 days
   [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
     SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
     timeout_ms_ = static_cast<std::uint32_t>(limit.count());
     return std::move(*this);
   }
-  /// Adds the destination to the output of a node. Throws graph_error{unknown_node}.
+  /// Adds the destination to the output of a node. Throws graph_error{unknown_node} if the graph
+  /// has no such node.
   void add_to(node_output& out, const detail::program& table) && {
     if (!is_send()) {
       table.go_to(out, name_);
@@ -125,7 +130,8 @@ private:
 
 using destinations = std::vector<destination>;
 
-/// One Send to a node for each item of a range, in its order: the `map` of a map-reduce.
+/// Returns one Send to a node for each item of a range, in the order of the range: the `map` of a
+/// map-reduce.
 template <class Input, std::ranges::input_range Items>
   requires std::convertible_to<std::ranges::range_reference_t<Items>, Input>
 [[nodiscard]] destinations send_each(node<Input> to, Items&& items) {
@@ -141,7 +147,7 @@ namespace detail {
 
 constexpr auto no_field = ~std::uint32_t{0};
 
-/// The position in State of the field that a part's field D stands for: same name, same type.
+/// Returns the position in State of the field with the name and type of D, or no_field.
 template <class State, class D>
 consteval std::uint32_t place_in() {
   auto index = std::uint32_t{0};
@@ -170,12 +176,12 @@ consteval bool is_projection_of() {
 
 } // namespace detail
 
-/// A schema of a graph's input or output: a described struct, each field of which is a field of the
-/// state by name and type. A field of the state that neither has is private to the nodes.
+/// A schema of a graph's input or output: a described struct whose fields are fields of the state,
+/// by name and type. Fields of the state that are in neither schema are private to the nodes.
 template <class Projection, class State>
 concept projection_of = detail::is_projection_of<Projection, State>();
 
-/// What a part's fields are in a state.
+/// Returns the fields of a state that a projection has.
 ///
 ///     auto answer = project<reply>(engine.invoke(graph, question{"…"}));
 template <class Projection, class State>
@@ -191,29 +197,29 @@ template <class Projection, class State>
   return out;
 }
 
-/// One field and the value a node writes to it.
+/// A field of the state and the value that is written to it.
 template <auto Member>
 struct assignment {
   typename detail::field<Member>::type value;
   bool overwrite = false;
 };
 
-/// `set<&chat::calls>(1)`: writes a field. With a reducer the value is folded in. A number that the
-/// field may not be able to hold does not compile: cast it.
+/// Returns a write to a field: `set<&chat::calls>(1)`. If the field has a reducer, the value is
+/// folded in. A number of a type that the field may not be able to hold does not compile: cast it.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 set(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), false};
 }
 
-/// Replaces the value of a field that has a reducer, instead of folding into it.
+/// Returns a write that replaces the value of a field with a reducer instead of folding into it.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 overwrite(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), true};
 }
 
-/// What a node changes: some fields of the state. Empty: nothing.
+/// An update of some fields of the state. An empty one changes nothing.
 template <class State>
 class update {
 public:
@@ -231,6 +237,7 @@ public:
     return *this;
   }
 
+  /// The writes of the update, in the order in which they were added.
   [[nodiscard]] auto& writes() noexcept { return writes_; }
 
 private:
@@ -239,8 +246,8 @@ private:
 template <auto M, auto... Ms>
 update(assignment<M>, assignment<Ms>...) -> update<typename detail::field<M>::state>;
 
-/// The value that the last of these writes to a field has; null if none writes the field. For the
-/// result of a task (task_snapshot::result). @pre the writes are of a graph over the field's struct
+/// Returns the value of the last of these writes to a field; null if none writes it. For the result
+/// of a task (task_snapshot::result). @pre the writes are of a graph over the field's struct
 template <auto Member>
 [[nodiscard]] const typename detail::field<Member>::type*
 written(std::span<const write> writes) noexcept {
@@ -253,11 +260,11 @@ written(std::span<const write> writes) noexcept {
              : last->content.template get_if<typename detail::field<Member>::type>();
 }
 
-/// An update and where to go next.
+/// An update and the next destinations (`Command` in langgraph/types.py).
 ///
-/// As the result of a node: the node's own edges fire as well, and `resume` is not set. As the
-/// input of a run: what is written to the thread before it continues, as LangGraph's Command.
-/// graph_errc::unknown_node if the graph does not have a destination.
+/// As the result of a node: the node's own edges fire as well, and `resume` must not be set. As the
+/// input of a run: the update is written to the thread before it continues. A destination that the
+/// graph does not have is graph_errc::unknown_node.
 template <class State>
 struct command {
   superstep::update<State> update{};
@@ -265,18 +272,19 @@ struct command {
   optional_box<superstep::resume> resume{};
 };
 
-/// An update of the parent graph's state and where that goes on: ends the graph whose node returns
-/// it, at once, and becomes the result of the node which that graph is in its parent.
+/// A command to the parent graph: an update of the parent's state and its next destinations. The
+/// graph whose node returns it ends at once. The command becomes the result of the node that this
+/// graph is in its parent.
 template <class Parent>
 struct parent_command {
   superstep::update<Parent> update{};
   destinations go_to{};
 };
 
-/// A command to the parent graph by the names of its fields and nodes, from a node that does not know
-/// the parent's state, such as a node of tools.
+/// A command to the parent graph that names fields and nodes as text. For nodes that do not know
+/// the type of the parent's state, such as a node of tools.
 struct named_command {
-  /// Writes the field of this name: with a value of the field's own type, or with a json::value in
+  /// A write to the field of this name. The value has the field's own type, or is a json::value in
   /// the form that checkpoints have.
   struct field_write {
     std::string field;

@@ -12,19 +12,21 @@
 
 namespace superstep::detail {
 
-/// Where the events of a run go. Called by the run's lane and by bodies that emit: thread-safe.
+/// Receives the events of a run. Called by the run's lane and by bodies that emit events, so it
+/// must be thread-safe.
 class event_sink {
 public:
   virtual ~event_sink() = default;
+  /// Takes an event. Must not block.
   virtual void push(run_event) = 0;
-  /// Whether the run should pause before its next step. When the answer turns to no, resume() is
-  /// due.
+  /// Whether the run should pause before its next step. The sink that paused a run must call the
+  /// function of on_room() when it has room again.
   [[nodiscard]] virtual bool is_full() const { return false; }
-  /// Given by the engine: to be called when a full sink has room again. Any thread.
+  /// Stores the engine's function to call, from any thread, when a full sink has room again.
   virtual void on_room(std::function<void()>) {}
 };
 
-/// The events of one run, pulled by one reader. Destroying it early cancels the run.
+/// The events of one run, in erased form, for one reader. Destroying it early cancels the run.
 class event_stream {
 public:
   class queue;
@@ -33,15 +35,14 @@ public:
   event_stream& operator=(event_stream&&) = delete;
   ~event_stream();
 
-  /// The next event; nothing when the run has ended. Blocks. Throws the run's graph_error after the
-  /// last event when the run failed.
+  /// Returns the next event, or nothing if the run has ended. Blocks. If the run failed, throws its
+  /// graph_error after the last event.
   [[nodiscard]] std::optional<run_event> next();
-  /// The same for coroutines: waits without a thread. One reader at a time; the stream must outlive
-  /// the task.
+  /// Awaits the next event without blocking a thread; see next(). The stream must outlive the task.
   [[nodiscard]] task<std::optional<run_event>> receive();
-  /// The run, to be drained or cancelled from another thread.
+  /// A handle to the run, for draining or cancelling it from another thread.
   [[nodiscard]] const run_handle& handle() const noexcept { return run_; }
-  /// How the run ended; set once next() returned nothing.
+  /// The result of the run. @pre next() returned nothing
   [[nodiscard]] const raw_result& result() const;
 
 private:

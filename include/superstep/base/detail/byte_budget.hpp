@@ -12,22 +12,22 @@ namespace superstep {
 
 /// A bound on the bytes that many readers hold at once, shared by all of them.
 ///
-/// A reader that needs more than is left waits, in the order of arrival of the readers. One of those
-/// that would have to wait is exempt from the bound until it has returned what it holds: the bound
-/// may be exceeded by one reader, and there is no deadlock.
+/// A reader that needs more than is left waits, in the order of arrival of the readers. One of the
+/// waiting readers is exempt from the bound until it has returned its bytes. The bound may
+/// therefore be exceeded by one reader, and there is no deadlock.
 ///
-/// Readers that know their size reserve it at once and hold nothing while they wait: as many of them
-/// continue as fit. Readers that grow step by step keep what they hold while they wait for more, so
-/// many of them may leave room for the exempt one alone.
+/// Readers that know their size should reserve it in one call. They hold nothing while they wait,
+/// so as many continue as fit. Readers that grow step by step keep their bytes while they wait for
+/// more. Many of them together may then leave room for the exempt one only.
 ///
 /// @par Threads
-/// Every member from any thread. Copies share one budget; leases keep it alive.
+/// All members may be called from any thread. Copies share one budget; leases keep it alive.
 class byte_budget {
   struct state;
 
 public:
-  /// The bytes that one reader holds. Returned by the destructor, on any thread. Used by one coroutine at a
-  /// time.
+  /// The bytes that one reader holds. Returned by the destructor, on any thread. Used by one
+  /// coroutine at a time.
   class [[nodiscard]] lease {
   public:
     lease() noexcept = default;
@@ -43,9 +43,9 @@ public:
     }
     ~lease() { release(); }
 
-    /// Waits until `bytes` more may be held. The lease outlives the task.
+    /// Waits until `bytes` more may be held, and reserves them. The lease must outlive the task.
     [[nodiscard]] task<void> grow(std::size_t bytes);
-    /// Whether `bytes` more may be held now; they are then held.
+    /// Reserves `bytes` more if they may be held now; returns whether it did.
     [[nodiscard]] bool try_grow(std::size_t bytes);
     void release() noexcept;
 
@@ -53,15 +53,16 @@ public:
     friend class byte_budget;
     explicit lease(std::shared_ptr<state> from) noexcept : from_{std::move(from)} {}
     std::shared_ptr<state> from_;
-    std::uint64_t ticket_ = 0; ///< place among the readers; 0: holds nothing yet
+    std::uint64_t ticket_ = 0; ///< position among the readers; 0: holds no bytes yet
   };
 
-  /// `bytes_max` at once; 0 = no limit.
+  /// @param bytes_max number of bytes held at once; 0: no limit
   explicit byte_budget(std::size_t bytes_max);
 
+  /// Returns a lease without bytes, for one reader.
   [[nodiscard]] lease open() const;
   [[nodiscard]] std::size_t used() const;
-  [[nodiscard]] std::size_t used_max() const; ///< the most there ever were
+  [[nodiscard]] std::size_t used_max() const; ///< the largest number so far
   [[nodiscard]] std::size_t waiting() const;
 
 private:

@@ -13,18 +13,20 @@
 
 namespace superstep {
 
-/// How many may be inside at once: one object per resource, shared by all runs of the process.
+/// A bound on the number of concurrent users of a resource: one object per resource, shared by all
+/// runs of the process.
 ///
-/// Whoever finds it full is suspended and let in in the order of arrival. A waiter whose coroutine
-/// goes away leaves the line; a permit that was on its way to it goes to the next one.
+/// A coroutine that finds the limiter full is suspended; waiters are admitted in the order of
+/// arrival. A waiter whose coroutine is destroyed leaves the queue. A permit that was already
+/// assigned to it passes to the next waiter.
 ///
 /// @par Threads
-/// Every member from any thread. Copies share one limit; permits keep it alive.
+/// All members may be called from any thread. Copies share one limit; permits keep it alive.
 class limiter {
   struct state;
 
 public:
-  /// The right to be inside. Given back by the destructor, on any thread.
+  /// A permit to use the resource. Returned by the destructor, on any thread.
   class [[nodiscard]] permit {
   public:
     permit() noexcept = default;
@@ -46,18 +48,21 @@ public:
     std::shared_ptr<state> from_;
   };
 
-  /// `limit` at once; 0 = no limit.
+  /// @param limit number of permits at once; 0: no limit
   explicit limiter(std::size_t limit);
 
+  /// Waits for a permit, in the order of arrival.
   [[nodiscard]] task<permit> acquire() const;
-  /// Without waiting; nothing when it is full or others stand in line.
+  /// Returns a permit without waiting, or nothing if none is free or others are waiting.
   [[nodiscard]] std::optional<permit> try_acquire() const;
 
-  /// A higher limit lets waiters in at once; a lower one takes effect as permits come back.
+  /// Changes the limit. A higher one admits waiters at once. A lower one takes effect as permits
+  /// are returned.
   void set_limit(std::size_t limit) const;
   [[nodiscard]] std::size_t limit() const;
+  /// The number of permits in use.
   [[nodiscard]] std::size_t in_flight() const;
-  [[nodiscard]] std::size_t in_flight_max() const; ///< the most there ever were
+  [[nodiscard]] std::size_t in_flight_max() const; ///< the largest number so far
   [[nodiscard]] std::size_t waiting() const;
 
 private:
@@ -67,42 +72,46 @@ private:
   std::shared_ptr<state> state_;
 };
 
-/// Bounds of a provider and key per minute; 0 = no limit.
+/// The limits of a model provider for one API key, per minute; 0: no limit.
 struct rate_limits {
   std::int64_t requests_per_minute = 0;
   std::int64_t tokens_per_minute = 0;
-  /// How much of a minute's worth may go out at once after a time of rest; at least one request.
+  /// The part of a minute's requests and tokens that may be used at once after a pause; at least
+  /// one request.
   std::chrono::milliseconds burst{1'000};
 };
 
-/// When requests may go out: two token buckets (requests and model tokens per minute) and a gate
-/// that a provider's "too many requests" closes for a time.
+/// A rate limiter for requests to a model provider: two token buckets (requests and model tokens
+/// per minute), and a pause that a response "too many requests" sets.
 ///
-/// Tokens are reserved before a request as an estimate and settled when the true number is known; a
-/// bucket may go below zero by that, which later requests wait out.
+/// Model tokens are reserved before a request as an estimate, and corrected when the true number is
+/// known. A bucket may become negative by the correction; later requests wait until it has
+/// refilled.
 ///
 /// @par Threads
-/// Every member from any thread. Copies share one state.
+/// All members may be called from any thread. Copies share one state.
 /// @par Time
-/// Monotonic, from the executor of the coroutine that waits or given as `now`: tests bring their
-/// own.
+/// Monotonic: the time of the waiting coroutine's executor, or the parameter `now`, so that tests
+/// can pass their own.
 class rate_limiter {
   struct state;
 
 public:
   using time_point = executor::time_point;
 
+  /// Creates a limiter whose buckets are full.
   explicit rate_limiter(rate_limits limits);
 
-  /// Waits, first come first served, until one request with that many tokens may go out.
+  /// Waits, in the order of arrival, until a request with this number of tokens may be sent.
   [[nodiscard]] task<void> reserve(std::int64_t tokens) const;
-  /// The same without waiting: takes what is asked for and returns `now`, or takes nothing and
-  /// returns when to ask again.
+  /// Reserves a request without waiting. Returns `now` if it may be sent; otherwise reserves
+  /// nothing and returns the time at which to try again.
   [[nodiscard]] time_point try_reserve(std::int64_t tokens, time_point now) const;
-  /// The request took `used` instead of the reserved number of tokens.
+  /// Corrects a reservation after the request has used `used` tokens.
   void settle(std::int64_t reserved, std::int64_t used) const;
-  /// Nothing goes out before `until`. The latest call for the longest pause wins.
+  /// Pauses all requests until a point in time. Of several pauses the longest applies.
   void pause_until(time_point until) const;
+  /// The end of the current pause, or a past time if there is none.
   [[nodiscard]] time_point paused_until() const;
 
 private:

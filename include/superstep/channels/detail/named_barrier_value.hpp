@@ -10,14 +10,17 @@
 
 namespace superstep {
 
-/// Becomes available when every one of its members has arrived, in whatever steps; consuming it
-/// empties it, so that a join inside a loop works again. Members are numbers: compile() gives each
-/// source of a join one.
+/// A barrier that becomes available when each of its members has arrived, even in different steps.
+/// Consuming it empties it, so that a join works again inside a loop. Members are numbers;
+/// compile() assigns one to each source of a join. `NamedBarrierValue` in
+/// langgraph/channels/named_barrier_value.py.
 class named_barrier_value {
 public:
+  /// @param members number of members; they are 0 to members - 1
   explicit named_barrier_value(std::uint32_t members = 0)
       : members_{members}, seen_((members + 63) / 64, 0) {}
 
+  /// Records that a member has arrived; returns whether it had not before. @pre member < members()
   changed arrive(std::uint32_t member) noexcept {
     SUPERSTEP_ASSERT(member < members_);
     auto& word = seen_[member / 64];
@@ -34,12 +37,14 @@ public:
     return (seen_[member / 64] >> (member % 64) & 1U) != 0;
   }
   [[nodiscard]] bool is_available() const noexcept { return arrived_ == members_; }
+  /// Empties the barrier if it is available; returns whether it was.
   changed consume() noexcept {
     if (!is_available())
       return changed::no;
     reset();
     return changed::yes;
   }
+  /// Empties the barrier.
   void reset() noexcept {
     for (auto& word : seen_)
       word = 0;

@@ -31,8 +31,9 @@ template <template <class...> class L, class... T>
 struct all_comparable<L<T...>> : std::bool_constant<(is_comparable<std::remove_cv_t<T>>() && ...)> {
 };
 
-/// Whether == compares two objects. The operators of the standard containers are not constrained:
-/// std::vector<T> has one even if T has none, so that std::equality_comparable is not the answer.
+/// Whether two objects can be compared with ==. The operators of the standard containers are not
+/// constrained: std::vector<T> has an == even if T has none, so std::equality_comparable alone does
+/// not suffice.
 template <class T>
 consteval bool is_comparable() {
   if constexpr (stored_json<T>) // a member of an object has no operator of its own
@@ -46,7 +47,7 @@ consteval bool is_comparable() {
     return std::equality_comparable<T>;
 }
 
-/// Whether two objects are the same in a checkpoint: by == where there is one, else part by part.
+/// Whether two objects are equal in a checkpoint: by == if the type has one, else part by part.
 template <class T>
 [[nodiscard]] bool same_value(const T& a, const T& b);
 

@@ -9,8 +9,8 @@
 
 namespace superstep {
 
-/// A state made of separate slots, one per channel, each of a type of its own: what graphs without
-/// a state struct (channel handles, JSON) use.
+/// A state made of separate slots, one per channel, each with a type of its own. Used by graphs
+/// without a state struct (channel_graph, json_graph).
 class slot_block final : public state_block {
 public:
   /// The object of one channel, with its type erased.
@@ -23,7 +23,7 @@ public:
   template <class T>
   class slot_of final : public slot {
   public:
-    // Parentheses: braces would make a list of one of a JSON value.
+    // Parentheses, because braces would create a JSON list with one item.
     explicit slot_of(T initial) : object(std::move(initial)) {}
     [[nodiscard]] std::unique_ptr<slot> clone() const override {
       return std::make_unique<slot_of>(object);
@@ -34,9 +34,10 @@ public:
   slot_block() = default;
   /// @param owner identifies the graph that the block belongs to; not dereferenced
   explicit slot_block(const void* owner) noexcept : owner_{owner} {}
+  /// Identifies the graph that the block belongs to; null if it was not set.
   [[nodiscard]] const void* owner() const noexcept { return owner_; }
   [[nodiscard]] state_ptr clone() const override;
-  /// The index of the new slot.
+  /// Adds a slot and returns its index.
   std::size_t add(std::unique_ptr<slot> s);
 
   /// The slot's object, or null if there is no such slot or it has another type.
@@ -46,7 +47,7 @@ public:
         i < slots_.size() ? dynamic_cast<const slot_of<T>*>(slots_[i].get()) : nullptr;
     return found != nullptr ? &found->object : nullptr;
   }
-  // Unchecked: for the channels and bodies of the graph that made the block.
+  // Unchecked access, for the channels and bodies of the graph that created the block.
   template <class T>
   [[nodiscard]] T& at(std::size_t i) noexcept {
     return static_cast<slot_of<T>&>(*slots_[i]).object;
@@ -72,11 +73,11 @@ struct slot_place {
   }
 };
 
-/// A state that is one struct; its channels are fields.
+/// A state that is one struct, whose fields are the channels.
 template <class State>
 class struct_block final : public state_block {
 public:
-  static_assert(alignof(State) <= 64, "a state block lies on cache lines");
+  static_assert(alignof(State) <= 64, "a state may be aligned to at most 64 bytes, a cache line");
   explicit struct_block(State initial = {}) : state{std::move(initial)} {}
   [[nodiscard]] state_ptr clone() const override { return new struct_block{state}; }
   State state;

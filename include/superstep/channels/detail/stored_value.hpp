@@ -14,7 +14,8 @@
 
 namespace superstep {
 
-/// How values of one type, erased, are written to checkpoints and read back. One constant per type.
+/// The functions that write type-erased values of one type to checkpoints and read them back. One
+/// constant per type.
 struct value_form {
   std::string (*type)();
   void (*write)(std::string& out, const value& from);
@@ -44,7 +45,7 @@ inline constexpr value_form value_form_for<json::value>{
 
 } // namespace detail
 
-/// Null: values of the type cannot be kept.
+/// Returns the form of a type; null if its values cannot be stored.
 template <class T>
 [[nodiscard]] constexpr const value_form* form_of() noexcept {
   if constexpr (storable<T>)
@@ -53,22 +54,23 @@ template <class T>
     return nullptr;
 }
 
-// Changes of a value as checkpoints keep them, see docs/checkpoint-format.md:
-//   [v]        it is v now
-//   [n, more]  of a list or text: its first n items or bytes stay, `more` follows;
-//              of an object: its n members stay or take the values in `more`, new ones follow
-//   []         it is empty
+// Changes of a value as checkpoints store them; see docs/checkpoint-format.md:
+//     [v]        the value is v now
+//     [n, more]  list or text: the first n items or bytes stay, `more` follows;
+//                object: the n members stay or take the values in `more`, new ones follow
+//     []         the value is empty now
 
 namespace detail {
 
-/// Below this length it does not pay to look for a common start of two texts.
+/// Minimum length of texts, in bytes, for which a common prefix is searched.
 inline constexpr std::size_t shared_text_min = 64;
 
 void append_count(std::string& out, std::size_t n);
-/// The bytes from the front that two texts share, up to a border between two characters.
+/// Returns the length in bytes of the common prefix of two texts, cut at a character boundary.
 [[nodiscard]] std::size_t common_text(std::string_view a, std::string_view b) noexcept;
 bool write_text_change(std::string& out, std::string_view before, std::string_view now);
-/// False: equal. Lists, objects and texts that grew are written by what is new.
+/// Appends the change of a JSON value; returns false if the values are equal. Of lists, objects and
+/// texts that grew, only the new part is written.
 bool write_json_change(std::string& out, const json::value& before, const json::value& now);
 
 template <class T>
@@ -99,7 +101,7 @@ void write_whole(std::string& out, const T& now) {
   out += ']';
 }
 
-/// Appends what has changed. False: nothing has.
+/// Appends the change of a value; returns false and appends nothing if the values are equal.
 template <class T>
 bool write_change(std::string& out, const T& before, const T& now) {
   if constexpr (has_prefix<T> || compared_list<T>) {
@@ -137,7 +139,7 @@ bool write_change(std::string& out, const T& before, const T& now) {
 
 } // namespace detail
 
-/// Applies a change to what a value looks like as JSON. An error: it is no change of this value.
+/// Applies a change to the JSON form of a value. Fails if the change does not fit the value.
 [[nodiscard]] result<void> apply_change(std::optional<json::value>& held, json::value&& change);
 
 } // namespace superstep

@@ -15,13 +15,13 @@ namespace superstep {
 
 namespace detail {
 
-/// What a value must be able to do with the object in it. One constant per type; its address is
-/// the type's identity.
+/// The operations of a value on the object in it. One constant per type; its address identifies the
+/// type.
 struct value_ops {
   void (*destroy)(void*) noexcept;
   void (*copy)(void*, const void*);
   void (*move)(void*, void*) noexcept;
-  const std::type_info* type; ///< for the texts of errors
+  const std::type_info* type; ///< for error texts
 };
 
 inline constexpr std::size_t value_inline_size = 24;
@@ -31,13 +31,14 @@ inline constexpr bool fits_inline =
     sizeof(T) <= value_inline_size && alignof(T) <= alignof(void*) &&
     std::is_nothrow_move_constructible_v<T>;
 
-/// Large objects live once, behind a count; copies of the value share them.
+/// A reference-counted large object, which the copies of a value share.
 template <class T>
 struct shared_box {
   std::atomic<std::uint32_t> holders{1};
   T object;
 };
 
+/// The operations on an object that is stored in the value.
 template <class T>
 struct inline_ops {
   static void destroy(void* at) noexcept { static_cast<T*>(at)->~T(); }
@@ -48,6 +49,7 @@ struct inline_ops {
   }
 };
 
+/// The operations on an object in a shared_box.
 template <class T>
 struct boxed_ops {
   using box = shared_box<T>;
@@ -72,10 +74,11 @@ inline constexpr value_ops value_ops_for{&ops_of<T>::destroy, &ops_of<T>::copy, 
 
 } // namespace detail
 
-/// One object of any copyable type, on its way to a channel or to a node.
+/// An object of any copyable type, passed to a channel or to a node.
 ///
-/// Objects up to 24 bytes live inside; larger ones are shared by all copies, so that copying a
-/// value is O(1) and a Send carries its payload by reference.
+/// Objects of up to 24 bytes are stored inside. Larger ones are shared by all copies, so that
+/// copying a value is O(1) and a Send carries its payload by reference. Not synchronised, but
+/// copies may be used on different threads.
 class value {
 public:
   value() noexcept = default;
@@ -108,6 +111,7 @@ public:
   }
   ~value() { reset(); }
 
+  /// Whether the value holds an object.
   [[nodiscard]] bool has_value() const noexcept { return ops_ != nullptr; }
   template <class T>
   [[nodiscard]] bool holds() const noexcept {
@@ -125,7 +129,8 @@ public:
       detail::throw_wrong_type("the value", ops_ != nullptr ? ops_->type : nullptr, typeid(T));
     return at<T>();
   }
-  /// The object, moved out when this value is its only holder, else copied. Throws wrong_type.
+  /// Returns the object: moved if this value is its only holder, else copied. Throws wrong_type if
+  /// the value is empty or holds another type.
   template <class T>
   [[nodiscard]] T take() {
     if (!holds<T>()) [[unlikely]]
@@ -140,8 +145,8 @@ public:
     }
   }
 
-  /// Whether take<T>() may throw: the value holds another type, or a T that would be copied or
-  /// moved in a way that may throw.
+  /// Whether take<T>() may throw: the value holds another type, or a T whose copy or move may
+  /// throw.
   template <class T>
   [[nodiscard]] bool may_fail_to_give() const noexcept {
     if (!holds<T>()) [[unlikely]]

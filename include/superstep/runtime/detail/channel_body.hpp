@@ -50,9 +50,9 @@ using step_result = command<channel_values>;
 
 namespace detail {
 
-/// Takes the writes; throws graph_error when one is for a channel of another graph.
+/// Checks and returns the writes. Throws graph_error if one is for a channel of another graph.
 [[nodiscard]] write_list own_writes(channel_writes, const channel_layout&);
-/// Throws graph_error: the node reads channels and was sent an input of its own.
+/// Throws graph_error: the node reads channels, but a Send with a payload names it.
 [[noreturn]] void throw_takes_no_input(const body_input&);
 
 template <class R>
@@ -93,7 +93,7 @@ task<node_output> finish_later(task<T> body, const program& table, const channel
   }
 }
 
-/// Calls a body with its inputs and takes or awaits what it gives.
+/// Calls a body with its inputs, and takes or awaits its result.
 template <class F, class... In>
 void run_channel_body(const F& f, const channel_layout& layout, const body_input& given,
                       node_body::outcome& out, const In&... in) {
@@ -106,7 +106,7 @@ void run_channel_body(const F& f, const channel_layout& layout, const body_input
     into_output(call_body(f, given, in...), *given.table, layout, out.output);
 }
 
-/// A node that reads channels.
+/// The body of a node that reads channels.
 template <class F, class... Handles>
 class channel_body final : public node_body {
 public:
@@ -132,7 +132,7 @@ private:
   std::tuple<Handles...> reads_;
 };
 
-/// A node fed by Sends.
+/// The body of a node that is activated by Sends.
 template <class F, class In>
 class worker_body final : public node_body {
 public:
@@ -154,6 +154,7 @@ private:
   const channel_layout* layout_;
 };
 
+/// A branch of a channel_graph. Its function receives the values of the channels that it reads.
 template <class F, class... Handles>
 class channel_router final : public router {
 public:

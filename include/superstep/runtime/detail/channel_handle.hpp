@@ -18,23 +18,25 @@ namespace superstep {
 class channel_graph;
 
 namespace detail {
-/// What all handles of one channel_graph share. Its address tells the graph's handles from those
-/// of other graphs; it lives as long as the graph and the program made of it.
+/// The data that all handles of one channel_graph share. Its address identifies the graph. It lives
+/// as long as the graph and the program compiled from it.
 struct channel_layout {
   slot_block blank{this};             ///< slot i belongs to channel i
-  std::deque<std::string> node_names; ///< what the node constants of the graph view
+  std::deque<std::string> node_names; ///< the texts that the node constants of the graph refer to
 };
 } // namespace detail
 
-/// Names a channel of one channel_graph. `T` is what is written, `Held` what is read: T itself, or
-/// std::optional<T> where nothing may have been written yet.
+/// Names a channel of one channel_graph. `T` is the type that is written. `Held` is the type that
+/// is read: T itself, or std::optional<T> if the channel may be empty.
 template <class T, class Held = T>
 class channel_handle {
 public:
   using value_type = T;
   using held_type = Held;
 
+  /// The number of the channel in its graph.
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// Identifies the graph that the channel belongs to.
   [[nodiscard]] const detail::channel_layout* graph() const noexcept { return graph_; }
 
 private:
@@ -46,23 +48,24 @@ private:
   std::uint32_t index_;
 };
 
-/// A channel that is empty until its first write (and, when ephemeral, again later).
+/// A channel that is empty until its first write. An ephemeral one becomes empty again.
 template <class T>
 using optional_handle = channel_handle<T, std::optional<T>>;
 
-/// A write that knows whose channel it is for.
+/// A write, with the graph that its channel belongs to.
 struct channel_write {
   const detail::channel_layout* graph;
   write content;
 };
 
-/// `calls <<= 1`: writes a channel. With a reducer the value is folded in.
+/// Returns a write to a channel: `calls <<= 1`. If the channel has a reducer, the value is folded
+/// in.
 template <class T, class Held>
 [[nodiscard]] channel_write operator<<=(channel_handle<T, Held> into, detail::written_as<T> v) {
   return {into.graph(), {into.index(), false, value{detail::unwrap<T>(std::move(v))}}};
 }
 
-/// Replaces the value of a channel that has a reducer, instead of folding into it.
+/// Returns a write that replaces the value of a channel with a reducer instead of folding into it.
 template <class T, class Held>
 [[nodiscard]] channel_write overwrite(channel_handle<T, Held> into, detail::written_as<T> v) {
   return {into.graph(), {into.index(), true, value{detail::unwrap<T>(std::move(v))}}};
@@ -76,17 +79,18 @@ struct reads {
 };
 
 namespace detail {
-/// Unchecked, for the bodies of the graph that owns the handle.
+/// Returns the value of a channel without a check. For the bodies of the graph that owns the
+/// handle.
 template <class T, class Held>
 [[nodiscard]] const Held& held_in(channel_handle<T, Held> from, const state_block& state) {
   return static_cast<const slot_block&>(state).at<Held>(from.index());
 }
-/// Throws graph_error{invalid_update}.
+/// Throws graph_error{invalid_update}: the handle belongs to another graph.
 [[noreturn]] void throw_other_graph();
 } // namespace detail
 
-/// The value of a channel in a state of its graph's program. Valid as long as the state. Throws
-/// graph_error if the state is of another graph.
+/// Returns the value of a channel in a state of its graph. Valid as long as the state. Throws
+/// graph_error if the state belongs to another graph.
 template <class T, class Held>
 [[nodiscard]] const Held& get(channel_handle<T, Held> from, const state_block& state) {
   const auto* slots = dynamic_cast<const slot_block*>(&state);
@@ -97,8 +101,8 @@ template <class T, class Held>
     detail::throw_other_graph();
   return *held;
 }
-/// The value in the result of a run (raw_result). Throws graph_error if the result has no state, or
-/// one of another graph.
+/// Returns the value of a channel in the result of a run. Valid as long as the result. Throws
+/// graph_error if the result has no state, or the state of another graph.
 template <class T, class Held, class Result>
   requires requires(const Result& r) { static_cast<const state_block&>(*r.state); }
 [[nodiscard]] const Held& get(channel_handle<T, Held> from, const Result& result) {

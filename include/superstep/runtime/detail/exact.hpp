@@ -6,11 +6,13 @@
 #include <type_traits>
 #include <utility>
 
-// Numbers that a caller writes to a field, a channel or a Send. The conversion to the type of the
-// target is checked at compile time: `set<&state::n>(12.7)` with an int, or a size_t variable for
-// it, would otherwise lose a part of the number silently.
+// Checks of numbers that a caller writes to a field, a channel or a Send. The conversion to the
+// type of the target is checked at compile time. Otherwise `set<&state::n>(12.7)` with an int
+// field, or a size_t variable for it, would silently lose a part of the number.
 namespace superstep::detail {
 
+/// The arithmetic type in T: T itself, or the value type of a std::optional of a number; void for
+/// other types.
 template <class T>
 struct number_in {
   using type = void;
@@ -26,7 +28,7 @@ struct number_in<std::optional<T>> {
   using type = T;
 };
 
-/// Whether every value of From is one of To. Any number may become a floating-point one.
+/// Whether To can represent every value of From. Any number may become a floating-point number.
 template <class From, class To>
 consteval bool always_fits() {
   if constexpr (std::is_same_v<From, To> || std::is_floating_point_v<To>)
@@ -40,12 +42,13 @@ consteval bool always_fits() {
            (sizeof(From) == sizeof(To) && std::is_signed_v<From> == std::is_signed_v<To>);
 }
 
-/// Whether a constant of type From may have a value of To. A floating-point number never may.
+/// Whether To may be able to represent a constant of type From, depending on its value. Never true
+/// for floating-point numbers.
 template <class From, class To>
 concept constant_may_fit = std::integral<From> && std::integral<To> && !always_fits<From, To>();
 
-/// A number for a target of type T (or of std::optional of a number), taken without loss: of a type
-/// that fits, or a constant whose value does.
+/// A number for a target of type T (a number, or std::optional of one) that does not lose a part of
+/// its value: it has a type that fits, or is a constant whose value does.
 template <class T>
 class exact {
   using number = typename number_in<T>::type;
@@ -61,7 +64,7 @@ public:
     if (static_cast<V>(static_cast<number>(v)) != v || (v < V{}) != (static_cast<number>(v) < number{}))
       throw "this constant does not fit the type of the field";
   }
-  /// Values that convert by a rule of their own: std::optional, enumerators, std::true_type.
+  /// Takes values with a conversion of their own: std::optional, enumerators, std::true_type.
   template <class V>
     requires(!std::is_arithmetic_v<std::remove_cvref_t<V>> &&
              !std::is_pointer_v<std::decay_t<V>> && std::convertible_to<V, T> &&

@@ -63,6 +63,7 @@ consteval std::uint32_t field_index() {
 template <class State>
 concept has_rules = requires { typename State::reducers; };
 
+/// The `reducers` list of a state; empty if it has none.
 template <class State>
 struct rules_of {
   using type = superstep::reducers<>;
@@ -72,6 +73,7 @@ struct rules_of<State> {
   using type = typename State::reducers;
 };
 
+/// The rule of a field: the one that its state lists, or last_value_rule.
 template <auto Member, class Rules>
 struct rule_for {
   using type = last_value_rule;

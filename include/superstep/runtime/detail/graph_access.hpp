@@ -10,11 +10,12 @@ class compiled_graph;
 
 namespace detail {
 
-/// Reads and writes the values of a state; defined for each kind of state that graphs have.
+/// Converts between a state's channels and the types that callers use; specialised for each kind of
+/// state.
 template <class State>
 struct state_adapter;
 
-/// The program and the adapter of a compiled graph, for the library itself and for its tests.
+/// Gives the library and its tests access to the program and the adapter of a compiled graph.
 struct graph_access {
   /// A graph with this program. Throws wrong_type if the state of the program is not a State.
   template <class State, class Program>

@@ -14,8 +14,8 @@
 
 namespace superstep {
 
-/// Where to go: a node, or a Send when there is an input. A router with a path map may say true or
-/// false: the labels of those names.
+/// A destination in a JSON graph: a node, or a Send if it has an input. A router with a path map
+/// may return bool for the labels `true` and `false`.
 struct json_target {
   template <std::same_as<bool> B>
   json_target(B label) : to{label ? "true" : "false"} {}
@@ -31,16 +31,17 @@ struct json_target {
 /// The command of a JSON graph; see command.
 template <>
 struct command<json::object> {
-  json::value update{}; ///< an object, or null for none
+  json::value update{}; ///< an object; null for no update
   std::vector<json_target> go_to{};
   std::vector<json::value> more{}; ///< further updates, applied after the first
-  /// Of a subgraph: ends it at once and is the result of the node that it is in its parent.
+  /// For a subgraph: ends it at once, and is the result of the node that the subgraph is in its
+  /// parent.
   bool to_parent = false;
   optional_box<superstep::resume> resume{};
 };
 using json_command = command<json::object>;
 
-/// Pairs of what a router says and the node that is meant.
+/// Pairs of a label that a router returns and the name of its node.
 using json_path_map = std::vector<std::pair<std::string, std::string>>;
 
 namespace detail {
@@ -49,13 +50,13 @@ struct json_layout;
 
 } // namespace detail
 
-/// The channels of a JSON graph as a step sees them. Valid until the body that was given them
-/// returns or first waits.
+/// The channels of a JSON graph in one step. Valid until the body that received them returns or
+/// first suspends.
 class json_channels {
 public:
   json_channels(const detail::json_layout& layout, const body_input& given) noexcept
       : layout_{&layout}, given_{&given} {}
-  /// Returns the channels that hold something, by name.
+  /// Returns the channels that hold a value, by name.
   [[nodiscard]] json::object read() const;
 
 private:
@@ -65,7 +66,7 @@ private:
 
 namespace detail {
 
-/// What a body gave, before it is turned into writes.
+/// The type-erased function of a JSON node: fills `now`, or returns a task if it is a coroutine.
 using json_body_function = std::function<task<json_command>(
     const body_input&, const json_channels&, const json::value&, json_command& now)>;
 using json_router_function =
@@ -85,7 +86,7 @@ concept json_route =
 template <class F>
 concept json_router = body_arguments<F, json::value> && json_route<body_result<F, json::value>>;
 
-/// Whether bodies of this kind may say where to go.
+/// Whether bodies of this type may return commands.
 template <class F>
 constexpr bool gives_json_commands =
     std::same_as<awaited_t<body_result<F, json::value>>, json_command>;
@@ -107,7 +108,7 @@ task<json_command> command_later(task<T> body) {
   co_return done;
 }
 
-/// One type for all bodies: plain ones fill `now`, coroutines return what is left to do.
+/// Erases the type of a body. Plain functions fill `now`; coroutines return the task that is left.
 template <json_body F>
 json_body_function erase_body(F f) {
   return [f = std::move(f)](const body_input& given, const json_channels& channels,

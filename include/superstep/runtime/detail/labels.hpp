@@ -14,11 +14,12 @@
 
 namespace superstep::detail {
 
-/// What a router may say instead of a destination, when its branch has a map of labels.
+/// A type that a router may return instead of a destination, if its branch has a map of labels.
 template <class L>
 concept route_label = std::same_as<L, bool> || std::same_as<L, std::string> || std::is_enum_v<L>;
 
-/// A label as it is drawn: text as it is, enumerators by their described name or else number.
+/// Returns the text of a label for drawing: text unchanged, enumerators by their described name, or
+/// else by number.
 template <route_label L>
 std::string label_text(const L& label) {
   if constexpr (std::same_as<L, bool>) {
@@ -37,10 +38,11 @@ std::string label_text(const L& label) {
 template <class F, class State>
 concept labelling_router = body_arguments<F, State> && route_label<body_result<F, State>>;
 
-/// Throws graph_error{unknown_label}.
+/// Throws graph_error{unknown_label}: the map does not have the label.
 [[noreturn]] void throw_unknown_label(const std::string& label);
 
-/// Goes where the label that its function says leads. A handful of labels: searched in order.
+/// A router that looks up the label that its function returns. The map is small, so the search is
+/// linear.
 template <class State, class F>
 class labelled_router final : public router {
 public:

@@ -50,8 +50,9 @@ write write_of_field(std::string_view name, const value& given) {
   return *std::move(out);
 }
 
-/// Adds what a nested graph commands its parent, a graph over State. Throws graph_error if the
-/// command is of another state, and if it names fields or nodes that the parent does not have.
+/// Adds the command of a nested graph to the output of its node in the parent, a graph over State.
+/// Throws graph_error if the command is for another state, or names fields or nodes that the parent
+/// does not have.
 template <class State>
 void add_parent_command(const value& said, const program& table, const std::string& child,
                         node_output& out) {

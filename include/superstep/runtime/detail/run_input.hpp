@@ -10,15 +10,17 @@
 
 namespace superstep::detail {
 
-/// What a caller may say to a thread instead of an input (the reference's Command).
+/// The command that a caller runs a thread with instead of an input; the erased form of LangGraph's
+/// `Command` (langgraph/types.py).
 struct thread_command {
   task_output output; ///< update, nodes to go to, Sends
-  /// Answers the one open question, or the first one that is asked.
+  /// The resume value of the only pending interrupt, or of the first one that a body reaches.
   std::optional<json::value> resume;
-  /// Answers by the ids of questions. An id that is not open is an error.
+  /// Resume values by interrupt id. An id that is not pending is an error unless
+  /// ignore_unknown_ids.
   std::map<std::string, json::value> resume_by_id;
-  bool to_parent = false; ///< there is none: refused
-  /// Answers to unknown questions are ignored (the reference's default).
+  bool to_parent = false; ///< a run has no parent graph, so this is refused
+  /// Ignores resume values for interrupts that are not pending, as LangGraph does.
   bool ignore_unknown_ids = false;
 };
 
@@ -29,7 +31,8 @@ struct state_input {
   write_list writes;
 };
 
-/// What a run starts from: an input, nothing (the thread goes on where it stands), or a command.
+/// The start of a run: an input, a command, or nothing, which continues the thread from its last
+/// checkpoint.
 class run_input {
 public:
   enum class kind : std::uint8_t { writes, nothing, command };
@@ -38,6 +41,7 @@ public:
   run_input(state_input input) : is_whole_state_{true}, writes_{std::move(input.writes)} {}
   run_input(thread_command c)
       : kind_{kind::command}, command_{std::make_unique<thread_command>(std::move(c))} {}
+  /// Returns the input of a run that continues the thread from its last checkpoint.
   [[nodiscard]] static run_input resume() {
     auto out = run_input{write_list{}};
     out.kind_ = kind::nothing;
@@ -45,10 +49,13 @@ public:
   }
   run_input() = default;
 
+  /// The kind of the input.
   [[nodiscard]] kind what() const noexcept { return kind_; }
   /// Whether the input writes every field of the state, defaults included.
   [[nodiscard]] bool is_whole_state() const noexcept { return is_whole_state_; }
+  /// The writes of an input.
   [[nodiscard]] write_list& writes() noexcept { return writes_; }
+  /// The command. @pre what() == kind::command
   [[nodiscard]] thread_command& command() noexcept { return *command_; }
 
 private:

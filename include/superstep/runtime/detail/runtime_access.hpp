@@ -12,7 +12,7 @@
 
 namespace superstep::detail {
 
-/// Fills the runtime of a body: for what runs bodies, and for tests.
+/// Sets the members of a body's runtime. For the engine, and for tests.
 struct runtime_access {
   [[nodiscard]] static runtime make(std::shared_ptr<const run_config> config, std::string_view node,
                                     std::int64_t step, std::uint32_t task_index) {

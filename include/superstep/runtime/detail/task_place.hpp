@@ -9,13 +9,13 @@
 
 namespace superstep::detail {
 
-/// Which task of a kept run a body serves: the same in whatever process the super-step is run
-/// again. Immutable; may outlive the run.
+/// Identifies the task of a thread that a body serves. It is the same in every process that runs
+/// the super-step again. Immutable; may outlive the run.
 struct task_place {
   std::shared_ptr<const run_config> config; ///< names the thread
-  std::string ns;                           ///< of its checkpoints; see thread_key
-  std::string task; ///< its path, and the checkpoint that its super-step follows
-  /// Where effects of the task are noted: also below a subgraph that keeps nothing itself.
+  std::string ns;                           ///< the namespace of its checkpoints; see thread_key
+  std::string task; ///< its path, and the id of the checkpoint that its super-step follows
+  /// Stores the effect records of the task, also in a subgraph that has no checkpoints of its own.
   std::shared_ptr<superstep::checkpointer> journal;
 };
 using task_place_ptr = std::shared_ptr<const task_place>;

@@ -9,8 +9,9 @@
 
 namespace superstep::detail {
 
-// A body takes its input and, in any combination and order, `const run_config&` and `runtime`
-// (by value, or const&; by value in coroutines).
+// A body takes its input and, in any combination and order, `const run_config&` and `runtime` (by
+// value or const&; by value in coroutines). Front ends without a state struct pass several inputs,
+// one for each channel that the node reads.
 
 // Front ends without a state struct pass several inputs: one for each channel that is read.
 
@@ -92,14 +93,16 @@ node_output output_of(T result, const program& table) {
   return out;
 }
 
-/// No local is an output: a frame that waits holds what it must and no more.
+/// Awaits a body's result and converts it to an output. The output is not a local variable, so that
+/// the frame of a suspended body stays small.
 template <class T>
 task<node_output> finish_later(task<T> body, const program& table) {
   if constexpr (std::is_void_v<T>) {
     co_await body;
     co_return node_output{};
   } else {
-    auto result = co_await body; // apart: what an expression that waits makes is in the frame
+    // a separate statement: temporaries of an expression with co_await are stored in the frame
+    auto result = co_await body;
     co_return output_of(std::move(result), table);
   }
 }
@@ -107,16 +110,17 @@ task<node_output> finish_later(task<T> body, const program& table) {
 template <class In>
 const In& input_of(const body_input& given) {
   if (given.payload) {
-    if (!given.payload->holds<In>()) // a second node constant of this name, with another type
+    if (!given.payload->holds<In>()) // another node constant has the same name and another type
       throw_wrong_input(given);
     return given.payload->as<In>();
   }
-  // A node whose input is the state can only be of that state's graph: graph<State>::add sees to
+  // The input of a node without a payload is the state of its own graph: graph<State>::add checks
   // it.
   return static_cast<const struct_block<In>*>(given.state)->state;
 }
 
-/// Returns the input of a node whose type the caller may have wrong. Throws wrong_type.
+/// Returns the input of a node as a type that the caller chose. Throws wrong_type if the input has
+/// another type.
 template <class In>
 const In& checked_input_of(const body_input& given) {
   if (given.payload)
@@ -128,6 +132,7 @@ const In& checked_input_of(const body_input& given) {
   return *state;
 }
 
+/// The body of a node of a graph<State> that is a function taking an In.
 template <class State, class In, class F>
 class body_of final : public node_body {
 public:
@@ -159,7 +164,7 @@ concept route_result = std::convertible_to<R, destination> || std::convertible_t
 template <class F, class State>
 concept typed_router = body_arguments<F, State> && route_result<body_result<F, State>>;
 
-/// Adds what a router chose: one destination or several.
+/// Adds the destination or destinations that a router returned.
 template <route_result R>
 void add_route(R chosen, const body_input& given, node_output& out) {
   if constexpr (std::convertible_to<R, destination>) {
@@ -172,6 +177,7 @@ void add_route(R chosen, const body_input& given, node_output& out) {
   }
 }
 
+/// A branch of a graph<State> whose function returns destinations.
 template <class State, class F>
 class router_of final : public router {
 public:
