@@ -1,35 +1,35 @@
 #!/usr/bin/env bash
-# Measures what the project promises about speed, in ratios, and says PASS or FAIL for each.
+# Measures the performance requirements of the project as ratios and prints PASS or FAIL for each.
 #   benchmarks/acceptance.sh [path of superstep-bench]
-# CPU time, minimum of nine, where nothing else is said. A busy machine shifts all figures, so every
-# bound is against something measured on it at the same time.
-# Exit code: 0 when all passed or were skipped, else 1.
+# Figures are CPU time, minimum of nine, unless noted. A busy machine changes all figures, so every
+# bound relates to another figure measured at the same time.
+# Exit code: 0 if all requirements passed or were skipped, else 1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 bench=${1:-$here/build/release/bin/superstep-bench}
-[ -x "$bench" ] || { echo "no program at $bench: build it, or name it" >&2; exit 1; }
+[ -x "$bench" ] || { echo "no program at $bench: build it, or pass its path" >&2; exit 1; }
 
 failed=0
-# member NAME: its number in the report on standard input.
+# member NAME: prints a number of the report on standard input.
 member() { tr ',{' '\n\n' | sed -n "s/^\"$1\":\\([-0-9.eE+]*\\)}*\$/\\1/p" | head -n 1; }
-# figure MEMBER WORKLOAD key=value …: one number of one run.
+# figure MEMBER WORKLOAD key=value …: prints one number of one run.
 figure() {
   local name=$1
   shift
   "$bench" "$@" | member "$name"
 }
-# least NUMBER …
+# least NUMBER …: prints the minimum.
 least() { printf '%s\n' "$@" | sort -g | head -n 1; }
-# compute EXPRESSION
+# compute EXPRESSION: prints its value.
 compute() { awk "BEGIN { printf \"%.9g\", $1 }"; }
 is_true() { awk "BEGIN { exit !($1) }"; }
-# judge WHAT VALUE OPERATOR BOUND
+# judge WHAT VALUE OPERATOR BOUND: prints PASS or FAIL.
 judge() {
   local verdict=PASS
   is_true "$2 $3 $4" || { verdict=FAIL; failed=1; }
   printf '%-4s  %-58s %8.3f  (%s %s)\n' "$verdict" "$1" "$2" "$3" "$4"
 }
-# cpu_per_unit WORKLOAD …: seconds of CPU per unit.
+# cpu_per_unit WORKLOAD …: prints CPU seconds per unit.
 cpu_per_unit() {
   local line cpu units
   line=$("$bench" "$@" | tr ',{' '\n\n')
@@ -38,8 +38,8 @@ cpu_per_unit() {
   compute "$cpu / $units"
 }
 
-# in_turn 'WORKLOAD …' …: the same of several, nine repetitions at a time, five times turn about, so
-# that a slow moment of the machine meets them all. Their minima, in order.
+# in_turn 'WORKLOAD …' …: prints the minimum CPU seconds per unit of each workload, in order. Runs
+# nine repetitions of each in turn, five times, so that a slow phase of the machine affects all.
 in_turn() {
   local i round
   local -a minima=()
@@ -61,11 +61,11 @@ for fresh in 0 1; do
   judge "chain3 fresh=$fresh, run in h" "$(compute "$run * 1e9 / $h")" '<=' $bound
 done
 
-# Series of runs: one run of a few microseconds would measure the wake-up of whoever asked for it.
+# Series of runs: a single run of a few microseconds would mostly measure the wake-up of its caller.
 read -r n100 n1000 n10000 < <(in_turn 'W2 N=100 runs=1000' 'W2 N=1000 runs=100' 'W2 N=10000 runs=10')
 slope=$(compute "($n1000 * 1000 - $n100 * 100) / 900")
 judge 'W2, (N=1000 - N=100) / 900 in h' "$(compute "$slope * 1e9 / $h")" '<=' 1
-judge 'W2, per Send N=10000 against that' "$(compute "$n10000 / $slope")" '<=' 1.2
+judge 'W2, per Send N=10000 against that slope' "$(compute "$n10000 / $slope")" '<=' 1.2
 
 read -r s100 s10000 < <(in_turn 'W3 S=100 runs=1000' 'W3 S=10000 runs=10')
 judge 'W3, per step S=10000 against S=100' "$(compute "$s10000 / $s100")" '<=' 1.1
@@ -78,7 +78,7 @@ for version in v1 v2; do
   done
 done
 
-# A process for each: only the first batch of one shows what the runs hold, later ones reuse it.
+# A process per measurement: only the first batch shows the memory of runs; later ones reuse it.
 resident=() seconds=()
 for i in 1 2 3; do
   line=$("$bench" W7 R=10000 lat=50 reps=1)
@@ -92,10 +92,10 @@ a10=$(figure last_us append S=10 runs=3000 reps=9)
 a3000=$(figure last_us append S=3000 runs=10 reps=9)
 judge 'append, step at 3000 against step at 10' "$(compute "$a3000 / $a10")" '<=' 1.3
 
-# Two lanes of one engine against two processes with a lane each, turn about, thirty turns of a
-# tenth of a second each a repetition: the speed of a core can change from one second to the next.
-# Wall time decides (cores left idle are the fault looked for); CPU time is shown: it forgives a busy
-# machine.
+# Compares two lanes of one engine with two processes of one lane each. A repetition alternates
+# between both in thirty turns of a tenth of a second, because the speed of a core can change within
+# seconds. Wall time decides, because it shows idle cores. CPU time is also printed, because it does
+# not depend on the load of the machine.
 good=0
 for i in 1 2 3 4 5 6 7 8 9 10; do
   together=0 apart=0 together_cpu=0 apart_cpu=0
@@ -125,7 +125,7 @@ early=$(figure seconds early limit=6 early=1 reps=1)
 judge 'early, a turn of 8 calls, 6 at once, against one without' \
   "$(compute "$early / $(figure seconds early limit=6 early=0 reps=1)")" '<=' 0.7
 
-# The server of the tests stands beside the program in every build with tests.
+# Builds with tests contain the test server next to superstep-bench.
 server=$(dirname "$bench")/chat_server
 if [ ! -x "$server" ]; then
   printf 'SKIP  W13: no server at %s\n' "$server"
@@ -136,8 +136,8 @@ else
   read -r port <&3
   w13() { figure "$1" W13 "conc=$2" "url=http://127.0.0.1:$port/v1"; }
   judge 'W13 conc=1, run against 3 x 20 ms' "$(compute "1 / 0.06 / $(w13 runs_per_s 1)")" '<=' 1.03
-  judge 'W13 conc=10, the same' "$(compute "10 / 0.06 / $(w13 runs_per_s 10)")" '<=' 1.15
-  judge 'W13 conc=100, the same' "$(compute "100 / 0.06 / $(w13 runs_per_s 100)")" '<=' 1.4286
+  judge 'W13 conc=10, run against 3 x 20 ms' "$(compute "10 / 0.06 / $(w13 runs_per_s 10)")" '<=' 1.15
+  judge 'W13 conc=100, run against 3 x 20 ms' "$(compute "100 / 0.06 / $(w13 runs_per_s 100)")" '<=' 1.4286
   judge 'W13 conc=100, CPU per request in us' \
     "$(compute "$(w13 cpu_per_run_ms 100) / 3 * 1000")" '<=' 150
 fi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one file outside actors/ that includes CAF: the engine is measured against a message of the
-// actor library as it comes, so this must use the library directly and not by way of the engine.
+// The only file outside actors/ that includes CAF. The engine is compared with a plain CAF message,
+// so this file must use the library directly.
 #include "caf_floor.hpp"
 
 #include "measure.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto hops = std::int64_t{200'000};
 
-/// Gets its partner first, then numbers, each of which it answers with one less.
+/// Receives its partner first, then numbers, each of which it answers with one less.
 caf::behavior player(caf::event_based_actor* self,
                      const std::shared_ptr<std::promise<void>>& over) {
   const auto partner = std::make_shared<caf::actor>();
@@ -31,7 +31,7 @@ caf::behavior player(caf::event_based_actor* self,
               return;
             }
             over->set_value();
-            // Both hold each other: without these exits neither would ever go away.
+            // The actors reference each other and would never be destroyed without these exits.
             self->send_exit(*partner, caf::exit_reason::user_shutdown);
             *partner = {};
             self->quit();

@@ -5,8 +5,8 @@
 
 namespace superstep::bench {
 
-/// CPU nanoseconds per message of two event-based actors that play ping-pong on one worker: h, the
-/// measure that costs of the engine are given in. The least of `repetitions`.
+/// Returns h, the unit for costs of the engine: CPU nanoseconds per message of two event-based
+/// actors that play ping-pong on one worker. The minimum of `repetitions`.
 [[nodiscard]] double hop_ns(std::size_t repetitions);
 
 } // namespace superstep::bench

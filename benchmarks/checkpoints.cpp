@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// W8: what it costs to keep threads, in time and in bytes.
+// W8: the cost of checkpoints in time and bytes.
 #include "checkpoint/sqlite_file_checkpointer.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
@@ -28,7 +28,7 @@ BOOST_DESCRIBE_STRUCT(kept_count, (), (n))
 
 namespace {
 
-/// A checkpointer as the parameters ask for it, on a file of its own that goes with it.
+/// A checkpointer selected by the parameters, on a temporary file.
 class kept_place {
 public:
   kept_place(parameters& p, bool may_be_none)
@@ -46,7 +46,7 @@ public:
       clear();
   }
 
-  /// A checkpointer that has seen nothing.
+  /// Opens a checkpointer with empty caches.
   std::shared_ptr<superstep::checkpointer> open() {
     if (kind_ == "none")
       return nullptr;
@@ -55,14 +55,14 @@ public:
     clear();
     return sqlite_checkpointer(path().string());
   }
-  /// Another one, on a file beside it, that has seen nothing either.
+  /// Opens another checkpointer with empty caches, on a second file.
   std::shared_ptr<superstep::checkpointer> open_beside() {
     if (kind_ == "mem")
       return memory_checkpointer();
     remove("-young");
     return sqlite_checkpointer(path().string() + "-young");
   }
-  /// What the closed database takes.
+  /// Returns the size of the closed database.
   [[nodiscard]] std::uintmax_t bytes() const {
     auto sum = std::uintmax_t{0};
     for (const auto* suffix : {"", "-wal"}) {
@@ -126,7 +126,7 @@ compiled_graph<kept_count> make_kept_loop(std::int64_t steps) {
   return g.compile({.name = "loop"});
 }
 
-/// The same thread run `runs` times at once, each under a name of its own.
+/// Runs the graph `runs` times concurrently, each on its own thread.
 void run_loops(engine& e, const compiled_graph<kept_count>& graph, std::size_t runs,
                const std::shared_ptr<superstep::checkpointer>& checkpointer, durability when,
                std::int64_t steps) {
@@ -165,7 +165,7 @@ report kept_loop(parameters& p) {
     run_loops(e, graph, runs, checkpointer, place.when(), steps);
     return checkpointer;
   });
-  const auto checkpointer = place.open(); // once more, to be looked at
+  const auto checkpointer = place.open(); // opened again to inspect the file
   run_loops(e, graph, runs, checkpointer, place.when(), steps);
   if (checkpointer)
     checkpoints = checkpointer->list({"t0", ""}, {}, as).size();
@@ -180,11 +180,11 @@ report kept_loop(parameters& p) {
 
 namespace {
 
-/// A turn of a conversation, and what it took.
+/// Cost of one turn of a conversation.
 struct turn_cost {
   double wall = 0;
   double cpu = 0;
-  double model = 0; // of `cpu`: the model's own pass over all messages
+  double model = 0; // part of `cpu`: the model's pass over all messages
 };
 
 class conversation {
@@ -219,7 +219,7 @@ private:
   chat_state state_;
 };
 
-/// Milliseconds a turn, the mean of ten.
+/// Returns the mean of ten turns in milliseconds.
 double ten(const std::vector<turn_cost>& of, std::size_t from, double turn_cost::*what) {
   auto sum = 0.0;
   for (auto i = from; i < from + 10; ++i)
@@ -227,7 +227,7 @@ double ten(const std::vector<turn_cost>& of, std::size_t from, double turn_cost:
   return sum / 10 * 1'000;
 }
 
-/// The least of several tens: noise only adds.
+/// Returns the minimum of several tens, because noise only adds time.
 double least_ten(const std::vector<turn_cost>& of, double turn_cost::*what) {
   auto least = ten(of, 0, what);
   for (auto from = std::size_t{10}; from + 10 <= of.size(); from += 10)
@@ -254,7 +254,7 @@ report kept_chat(parameters& p) {
   };
   auto out = report{.unit = "turn", .units = static_cast<double>(turns)};
   auto all = std::vector<turn_cost>{};
-  auto young = std::vector<turn_cost>{}; // beside the last of the long one
+  auto young = std::vector<turn_cost>{}; // measured next to the last turns of the long thread
   auto messages = message_list{};
   auto checkpointer = place.open();
   out.time = measure(1, [&] {
@@ -262,7 +262,7 @@ report kept_chat(parameters& p) {
     const auto beside = std::min<std::int64_t>(turns / 20, 5) * 10;
     while (std::ssize(all) < turns - beside)
       all.push_back(old_one.say_next());
-    // Then turn by turn with young threads, in a file of their own: both have the same machine.
+    // Turn by turn with young threads in a separate file, so that both see the same machine load.
     while (std::ssize(all) < turns) {
       auto young_one = talk(place.open_beside());
       for (auto i = 0; i < 10; ++i) {
@@ -273,7 +273,7 @@ report kept_chat(parameters& p) {
     messages = old_one.messages();
     return 0;
   });
-  e.reset(); // with all that its runs held: what is measured is a closed file
+  e.reset(); // releases everything, so that a closed file is measured
   checkpointer.reset();
   auto text = std::string{};
   append_json(text, messages);

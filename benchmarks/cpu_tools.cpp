@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// W9: sixteen calls of one AI message, each of which computes. Against two bare threads on the same
-// calls, taken turn about, because the machine may be shared.
+// W9: sixteen calls of one AI message, each of which computes. Compared with two bare threads that
+// run the same calls; both are measured alternately, because the machine may be shared.
 #include "digest.hpp"
 #include "echo_agent.hpp"
 #include "series.hpp"
@@ -37,7 +37,7 @@ std::string work(std::int64_t j, std::int64_t iterations) {
   return std::to_string(x);
 }
 
-/// Asks for all calls at once; when their results are there it is done.
+/// Requests all calls at once and ends when their results are there.
 class one_round final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -75,7 +75,7 @@ std::string results_of(const message_list& messages) {
   return out;
 }
 
-/// The same calls on bare threads that take the next one when they are free.
+/// Runs the same calls on bare threads, which take the next call when they are free.
 std::string on_threads(std::size_t threads, std::int64_t iterations) {
   auto results = std::vector<std::string>(calls_each);
   auto next = std::atomic<std::int64_t>{0};

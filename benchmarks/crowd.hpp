@@ -15,7 +15,7 @@
 
 namespace superstep::bench {
 
-/// Runs of one graph started together, at most `in_flight_max` at a time; keeps every result.
+/// Starts runs of one graph together, at most `in_flight_max` at a time, and keeps every result.
 class crowd {
 public:
   crowd(engine& e, const compiled_graph<chat_state>& graph, std::size_t runs,
@@ -23,7 +23,7 @@ public:
       : engine_{e}, graph_{graph}, in_flight_max_{in_flight_max == 0 ? runs : in_flight_max},
         results_(runs) {}
 
-  /// The results, all of them; throws when a run failed.
+  /// Returns all results; throws if a run failed.
   std::vector<run_result<chat_state>> run() {
     for (auto i = std::size_t{0}; i < std::min(in_flight_max_, results_.size()); ++i)
       start_next();

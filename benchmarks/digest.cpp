@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Short digests of texts, which workloads use as checks.
 #include "digest.hpp"
 
 #include "base/digest.hpp"

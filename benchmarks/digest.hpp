@@ -6,7 +6,7 @@
 
 namespace superstep::bench {
 
-/// The first 16 hexadecimal digits of SHA-256 over a text.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of a text.
 [[nodiscard]] std::string digest(std::string_view text);
 
 } // namespace superstep::bench

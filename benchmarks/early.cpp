@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One turn of an agent whose model says its calls one after the other: what it gains when tools may
-// start before the model has ended.
+// One turn of an agent whose model streams its calls one after the other. Shows the gain if tools
+// may start before the model has ended.
 #include "digest.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Streams what the scripted model says, a call every `gap`.
+/// Streams the answer of the scripted model, one call every `gap`.
 class slow_model final : public chat_model {
 public:
   slow_model(std::int64_t calls, milliseconds gap)

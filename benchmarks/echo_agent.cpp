@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The scripted model and the echo tool of the agent workloads.
 #include "echo_agent.hpp"
 
 #include "measure.hpp"

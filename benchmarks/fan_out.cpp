@@ -21,7 +21,7 @@ struct fan {
 };
 BOOST_DESCRIBE_STRUCT(fan, (), (total))
 
-/// The same beside a conversation that nobody touches.
+/// A state with a conversation that no node uses.
 struct talking_fan {
   std::int64_t total = 0;
   message_list messages;
@@ -99,7 +99,7 @@ report send_state(parameters& p) {
   for (auto i = std::size_t{0}; i < messages; ++i)
     input.messages.push_back(human_message(std::string(100, 'm')));
   auto e = engine{options};
-  // The input is taken in by every run; what is left without it is what the Sends cost.
+  // Every run copies its input; subtracting that leaves the cost of the Sends.
   constexpr auto few = std::int64_t{1};
   const auto without = measure_fan(e, few, input, runs, repetitions);
   auto out =
@@ -116,10 +116,10 @@ namespace {
 
 struct point {
   double n;
-  double cost; // seconds of one run
+  double cost; // seconds per run
 };
 
-/// Least squares of a + b·N over relative deviations: else the widest step alone would decide.
+/// Least squares of a + b·N over relative deviations; otherwise the widest step would dominate.
 report fit(std::vector<point> points) {
   auto w = 0.0, wx = 0.0, wxx = 0.0, wy = 0.0, wxy = 0.0;
   for (const auto& q : points) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine itself costs, measured in one process, so that figures can be compared in it.
+// Costs of the machine itself, measured in one process, so that other figures can be related to
+// them.
 #include "caf_floor.hpp"
 #include "workloads.hpp"
 
@@ -22,7 +23,7 @@ namespace superstep::bench {
 
 namespace {
 
-/// A file descriptor that is closed.
+/// Owns a file descriptor.
 class descriptor {
 public:
   descriptor(int fd, const char* what) : fd_{fd} {
@@ -61,7 +62,7 @@ double call_ns(std::size_t repetitions) {
 
 double alloc_ns(std::size_t repetitions) {
   constexpr auto blocks = 5'000'000;
-  void* volatile seen = nullptr; // keeps the compiler from leaving the pair out
+  void* volatile seen = nullptr; // prevents the compiler from removing the pair
   const auto time = measure(repetitions, [&] {
     for (auto i = 0; i < blocks; ++i) {
       seen = std::malloc(64);
@@ -72,7 +73,7 @@ double alloc_ns(std::size_t repetitions) {
   return time.cpu_min * 1e9 / blocks;
 }
 
-/// Wall time: waiting for the disk is the point.
+/// Wall time, because the point is to wait for the disk.
 double fdatasync_us(const std::string& folder, std::size_t repetitions) {
   constexpr auto appends = 100;
   const auto path = (std::filesystem::path{folder} / "superstep-bench-XXXXXX").string();
@@ -90,7 +91,7 @@ double fdatasync_us(const std::string& folder, std::size_t repetitions) {
   return time.seconds * 1e6 / appends;
 }
 
-/// Two connected TCP sockets on 127.0.0.1.
+/// Returns two connected TCP sockets on 127.0.0.1.
 std::pair<int, int> connect_pair() {
   const auto listener = descriptor{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"};
   auto address = sockaddr_in{};
@@ -117,7 +118,7 @@ void pass(int from, int to) {
   check(::recv(to, block.data(), block.size(), MSG_WAITALL) == std::ssize(block), "recv");
 }
 
-/// Both ends in one thread: what the system calls cost, without waking anybody.
+/// Both ends in one thread: the cost of the system calls without waking another thread.
 double loopback_us(std::size_t repetitions) {
   constexpr auto rounds = 5'000;
   const auto [a, b] = connect_pair();

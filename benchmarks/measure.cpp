@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Clocks and memory figures of this process.
 #include "measure.hpp"
 
 #include <fstream>

@@ -11,20 +11,20 @@
 
 namespace superstep::bench {
 
-/// Monotonic wall time in seconds.
+/// Returns monotonic wall time in seconds.
 [[nodiscard]] double wall_seconds() noexcept;
-/// User and system time of this process in seconds.
+/// Returns user and system time of this process in seconds.
 [[nodiscard]] double cpu_seconds() noexcept;
 [[nodiscard]] double thread_cpu_seconds() noexcept; ///< of the calling thread
-/// Resident memory now, and the most there ever was, in bytes.
+/// Return the current and the maximum resident memory in bytes.
 [[nodiscard]] std::size_t resident_bytes();
 [[nodiscard]] std::size_t peak_resident_bytes();
 
-/// What the repetitions of a workload took.
+/// Times of the repetitions of a workload.
 struct timing {
   double seconds = std::numeric_limits<double>::infinity(); ///< wall time of the best repetition
-  double cpu = 0;                                           ///< its CPU time
-  double cpu_min = std::numeric_limits<double>::infinity(); ///< the least CPU time of any
+  double cpu = 0;                                           ///< CPU time of that repetition
+  double cpu_min = std::numeric_limits<double>::infinity(); ///< minimum CPU time of all repetitions
 
   void add(double wall, double cpu_time) noexcept {
     cpu_min = std::min(cpu_min, cpu_time);
@@ -35,7 +35,8 @@ struct timing {
   }
 };
 
-/// Calls `once` `repetitions` times. What it returns is destroyed after its time was taken.
+/// Calls `once` `repetitions` times and measures each call. Results are destroyed outside of the
+/// measured time.
 template <class F>
 timing measure(std::size_t repetitions, F&& once) {
   auto out = timing{};
@@ -49,16 +50,16 @@ timing measure(std::size_t repetitions, F&& once) {
   return out;
 }
 
-/// One workload's result: the members of the JSON line that are its own.
+/// Result of one workload: the members of the JSON line that are specific to it.
 struct report {
   std::string unit;
   double units = 1;
   timing time{};
   json::object checks{};
-  json::object extra{}; ///< further figures, beside `checks`
+  json::object extra{}; ///< additional figures besides `checks`
 };
 
-/// Throws std::runtime_error when a repetition's result is wrong: its time means nothing then.
+/// Throws std::runtime_error if a result is wrong, because its time would be meaningless.
 void expect(bool right, const std::string& what);
 
 } // namespace superstep::bench

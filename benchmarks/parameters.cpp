@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of the command-line parameters of workloads.
 #include "parameters.hpp"
 
 #include "base/malloc_arenas.hpp"
@@ -18,7 +19,7 @@ parameters::parameters(const std::vector<std::string>& words) {
     if (!given_.emplace(key, word.substr(middle + 1)).second)
       throw usage_error{"parameter '" + key + "' stands twice"};
   }
-  // Some peers have two engines; this one has not.
+  // Some other runtimes have two engines; superstep has one.
   if (const auto mode = take("mode"); mode && *mode != "sync" && *mode != "async")
     throw usage_error{"mode must be sync or async, not '" + *mode + "'"};
 }
@@ -74,7 +75,7 @@ std::string parameters::choice(std::string_view key, const std::vector<std::stri
 engine_options parameters::engine() {
   auto options = engine_options{};
   options.workers = count("workers", 0, {.min = 0, .max = 1'024});
-  limit_malloc_arenas(options.workers); // as the command line does
+  limit_malloc_arenas(options.workers); // as the command-line program does
   return options;
 }
 

@@ -14,41 +14,41 @@
 
 namespace superstep::bench {
 
-/// The command line asks for something that cannot be done; the text says what and where.
+/// Thrown for an invalid command line; the text names the parameter and the reason.
 class usage_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// Bounds of an integer parameter.
+/// Range of an integer parameter.
 struct bounds {
   std::int64_t min = 0;
   std::int64_t max = 1'000'000'000;
 };
 
-/// The `key=value` words of the command line. A workload reads what it knows, then calls done(),
-/// which refuses the rest. What was read, defaults included, is what the report shows.
+/// The `key=value` words of the command line. A workload reads the parameters it knows, then calls
+/// done(), which rejects the rest. The report shows all values that were read, including defaults.
 class parameters {
 public:
-  /// Throws usage_error for a word without `=` and for a key that stands twice.
+  /// Throws usage_error for a word without `=` and for a repeated key.
   explicit parameters(const std::vector<std::string>& words);
 
-  // Each throws usage_error for a value that is none of its kind.
+  // Each throws usage_error for a value of another type.
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t default_value,
                                      bounds allowed = {});
   [[nodiscard]] std::size_t count(std::string_view key, std::int64_t default_value,
                                   bounds allowed = {.min = 1});
   [[nodiscard]] bool flag(std::string_view key, bool default_value);
   [[nodiscard]] std::string text(std::string_view key, std::string_view default_value);
-  /// One of `choices`, the first of which is the default.
+  /// Returns one of `choices`, the first of which is the default.
   [[nodiscard]] std::string choice(std::string_view key, const std::vector<std::string>& choices);
 
-  // What every workload takes.
+  // Parameters of every workload.
   [[nodiscard]] std::size_t repetitions() { return count("reps", 3, {.min = 1, .max = 10'000}); }
-  /// `workers=`: lanes of the engine; 0, the default, is one per core.
+  /// Reads `workers=`: lanes of the engine; 0, the default, is one per core.
   [[nodiscard]] engine_options engine();
 
-  /// Throws usage_error when a key is left that nobody has read.
+  /// Throws usage_error if a key is left that the workload has not read.
   void done() const;
   [[nodiscard]] const json::object& effective() const noexcept { return effective_; }
 

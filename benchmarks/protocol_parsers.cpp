@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the streaming parsers of the text protocols read: bytes per second of CPU time.
-//   protocol_parsers [Google Benchmark's options]
-//   protocol_parsers --texts FILE   writes the texts as JSON, for other implementations to read
+// Speed of the streaming parsers of the text protocols: bytes per second of CPU time.
+//   protocol_parsers [options of Google Benchmark]
+//   protocol_parsers --texts FILE   writes the texts as JSON for other implementations
 #include "benchmarks/protocol_texts.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>
@@ -19,11 +19,11 @@ using namespace superstep;
 
 constexpr auto protocols = {"hermes", "morph_xml", "yaml_xml", "qwen3_coder"};
 constexpr auto kinds = {"plain", "small", "large"};
-// Tokens come in pieces of a few bytes; proxies and local servers gather some hundred.
+// Tokens arrive in pieces of a few bytes; proxies and local servers combine some hundred.
 constexpr auto piece_sizes = {std::size_t{16}, std::size_t{256}, std::size_t{4096}};
 constexpr auto text_bytes = std::size_t{256} * 1024;
 
-/// Never cuts inside a character: servers do not either.
+/// Never cuts within a character, as servers do not either.
 std::vector<std::string_view> pieces_of(std::string_view text, std::size_t size) {
   auto out = std::vector<std::string_view>{};
   for (auto at = std::size_t{0}; at < text.size();) {
@@ -87,8 +87,7 @@ int write_texts(const char* path) {
 int main(int argc, char** argv) {
   if (argc == 3 && std::string_view{argv[1]} == "--texts")
     return write_texts(argv[2]);
-  // Nine repetitions, of which the fastest tells most about the program and least about its
-  // neighbours on the machine.
+  // Nine repetitions; the fastest depends most on the program and least on other processes.
   for (const auto* name : protocols)
     for (const auto* kind : kinds)
       for (const auto size : piece_sizes)

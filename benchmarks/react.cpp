@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prebuilt agent, once with many rounds (W4) and many times at once (W7).
+// The prebuilt agent: one run with many rounds (W4), and many concurrent runs (W7).
 #include "crowd.hpp"
 #include "digest.hpp"
 #include "echo_agent.hpp"
@@ -17,8 +17,8 @@ namespace superstep::bench {
 
 namespace {
 
-/// The three forms of the agent: over the state of agent files, which counts; over the default
-/// state; and with the rules of create_agent().
+/// Forms of the agent: over the state of agent files, which has counters; over the default state;
+/// and built by create_agent().
 enum class form { plain, react, current };
 
 struct asked {
@@ -86,7 +86,7 @@ report react(parameters& p) {
   a.version = p.choice("version", {"v2", "v1"}) == "v1" ? react_version::v1 : react_version::v2;
   if (p.choice("agent", {"plain", "react"}) == "react") // over messages_state
     a.f = form::react;
-  if (p.flag("new", false)) // create_agent, which has no versions
+  if (p.flag("new", false)) // create_agent() has no versions
     a.f = form::current;
   const auto runs = p.count("runs", 1);
   const auto repetitions = p.repetitions();
@@ -121,7 +121,7 @@ report batch(parameters& p) {
   auto dones = std::size_t{0};
   out.time = measure(repetitions, [&] {
     auto results = crowd{e, graph, runs, in_flight_max}.run();
-    if (rss_per_run == 0) // the first batch: later ones reuse its memory
+    if (rss_per_run == 0) // the first batch; later ones reuse its memory
       rss_per_run = static_cast<double>(peak_resident_bytes() - before) / static_cast<double>(runs);
     messages = 0;
     dones = 0;

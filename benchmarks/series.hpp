@@ -11,8 +11,8 @@
 
 namespace superstep::bench {
 
-/// Whole runs of one graph, one after the other. Each is started from the completion callback of
-/// the one before: waking an outsider for every run would cost more than a small run.
+/// Whole runs of one graph in sequence. Each is started from the completion callback of the
+/// previous one, because waking another thread for every run would cost more than a small run.
 template <class State>
 class series {
 public:
@@ -21,7 +21,7 @@ public:
   series(const series&) = delete;
   series& operator=(const series&) = delete;
 
-  /// Does `count` runs and returns how the last one ended; throws when one of them fails.
+  /// Runs `count` times and returns the last result; throws if a run fails.
   run_result<State> run(std::size_t count) {
     left_ = count;
     over_ = {};
@@ -47,11 +47,11 @@ private:
   const compiled_graph<State>& graph_;
   State input_;
   run_config config_;
-  std::size_t left_ = 0; // touched by one callback after the other, never by two
+  std::size_t left_ = 0; // accessed by one callback at a time
   std::promise<run_result<State>> over_;
 };
 
-/// A config that allows so many super-steps.
+/// Returns a config with this recursion limit.
 [[nodiscard]] inline run_config steps_max(std::int64_t n) {
   auto config = run_config{};
   config.recursion_limit = static_cast<std::uint32_t>(n + 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens of a model on their way through a graph to whoever reads its messages (W10).
+// Streams tokens of a model through a graph to a reader of its messages (W10).
 #include "actors/engine_access.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
@@ -22,7 +22,8 @@ namespace {
 constexpr auto tokens_per_run = std::size_t{200};
 constexpr auto in_flight_max = std::size_t{100};
 
-/// `tok0 `, `tok1 `, …: made before the time is taken, because a model gets them from elsewhere.
+/// `tok0 `, `tok1 `, …: created before the measurement, because a model receives them from
+/// elsewhere.
 const std::vector<std::string>& tokens() {
   static const auto all = [] {
     auto out = std::vector<std::string>{};
@@ -33,7 +34,7 @@ const std::vector<std::string>& tokens() {
   return all;
 }
 
-/// Says `tok0 tok1 …`, a piece per token.
+/// Streams `tok0 tok1 …`, one piece per token.
 class talking_model final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -58,7 +59,7 @@ struct heard {
   std::size_t chars = 0;
 };
 
-/// Reads a run to its end; each token must be the next one.
+/// Reads a run to its end and checks that each token is the next one.
 heard read_all(detail::event_stream& events) {
   auto out = heard{};
   while (const auto event = events.next()) {

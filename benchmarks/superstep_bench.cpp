@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep-bench WORKLOAD key=value …: runs one workload, prints one JSON line.
+// superstep-bench WORKLOAD key=value …: runs one workload and prints one JSON line.
 #include "workloads.hpp"
 
 #include <CLI/CLI.hpp>
@@ -25,40 +25,40 @@ struct workload {
 };
 
 constexpr auto workloads = std::array{
-    workload{"floor", "dir=.: what calls, messages, blocks, disk and loopback cost", floor_figures},
+    workload{"floor", "dir=.: cost of calls, messages, allocations, disk and loopback", floor_figures},
     workload{"W1", "K=10 runs=1: a chain of K nodes", sequential},
-    workload{"W1m", "K=10: the same over messages, nothing written", sequential_messages},
+    workload{"W1m", "K=10: W1 over messages, without writes", sequential_messages},
     workload{"W2", "N=1000 runs=1: N Sends", fan_out},
     workload{"W3", "S=1000 runs=1: two nodes in a loop", loop},
     workload{"W4", "C=1 T=3 version=v2|v1 pay=0 runs=1: the ReAct agent", react},
     workload{"W5k", "M=300 S=100: M keys written in each of S steps", wide_state},
-    workload{"W6", "N=100 runs=1: a graph of twelve steps below each of N Sends", subgraphs},
+    workload{"W6", "N=100 runs=1: N Sends that each run a subgraph of twelve steps", subgraphs},
     workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
     workload{"W10", "R=1000: tokens of 100 models at a time, streamed through a graph", streaming},
     workload{"W13", "conc=1 R=20*conc url= stream=0: agents with a model over HTTP", model_http},
     workload{"W8loop", "S=1000 saver=sqlite|mem|none dur=async|sync|exit dir=. runs=1", kept_loop},
     workload{"W8chat", "H=100 saver=sqlite|mem dur=… dir=. keep=0: one thread of H turns",
              kept_chat},
-    workload{"W9", "iters=2500000: 16 tools that compute", cpu_tools},
+    workload{"W9", "iters=2500000: 16 tool calls that compute", cpu_tools},
     workload{"W12", "one small run, for timing the process from outside", start_up},
     workload{"chain3", "fresh=0 runs=20000: whole runs of W1 with K=3", chain3},
     workload{"fan5", "fresh=0 runs=20000: whole runs of five nodes and a join", fan5},
-    workload{"append", "S=1000 runs=1: one message a step", append},
-    workload{"send-state", "N=100 M=2000 runs=1: W2 beside M messages", send_state},
+    workload{"append", "S=1000 runs=1: one message per step", append},
+    workload{"send-state", "N=100 M=2000 runs=1: W2 with M messages in the state", send_state},
     workload{"wide-step", "N=1|10|…|100000|all: W2 and, for all, the fit a + b·N", wide_step},
     workload{"runs", "seconds=2: chain3 by 64 concurrent clients", concurrent_runs},
-    workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that says calls one by one",
+    workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that streams calls one by one",
              early_dispatch},
-    workload{"idle", "N=1000: N agents parked in their tools", idle},
-    workload{"cancel", "N=10000: the same, cancelled", cancel},
+    workload{"idle", "N=1000: N agents that wait in their tools", idle},
+    workload{"cancel", "N=10000: N waiting agents that are cancelled", cancel},
 };
 
 constexpr auto footer = R"(
-Every workload takes workers= (lanes; 0, the default: one per core) and, where repetitions make
+Every workload accepts workers= (lanes; 0, the default: one per core) and, where repetitions make
 sense, reps= (3). runs= is the number of whole runs, one after the other, in one repetition.
 
-Members beside those that all runners have:
-  cpu_seconds_min   least CPU time of any repetition (cpu_seconds is that of the fastest)
+Members besides the common ones:
+  cpu_seconds_min   minimum CPU time of all repetitions (cpu_seconds is that of the fastest)
   floor             call_ns, hop_ns, alloc_ns, loopback_us in CPU time; fdatasync_us in wall time
   W7                cpu_per_1000 (CPU s), rss_per_run_kb (conc=0)
   W10               cpu_per_token_us
@@ -67,18 +67,18 @@ Members beside those that all runners have:
   W8chat            bytes on disk after closing, bytes_per_turn; json_bytes of the messages;
                     first_ms, last_ms and first_cpu_ms, last_cpu_ms: means of ten turns
   W9                speedup: time with one worker / with workers=; threads_speedup: the same calls
-                    by one / by two bare std::threads, taken turn about in the same process;
+                    with one / with two bare std::threads, alternating in the same process;
                     seconds_1_worker, seconds_1_thread, seconds_2_threads
   W12               import_s: CPU time of loading; rss_kb: resident memory after the run
   append            last_us: CPU per step over the last tenth
-  send-state        send_cpu_us: CPU per Send beyond the first, without taking in the input
+  send-state        send_cpu_us: CPU per Send after the first, without copying the input
   wide-step N=all   a_us, b_ns (CPU), worst_deviation from the fit, cpu_us by N
   runs              runs_per_s, runs_per_cpu_s
   idle              bytes_per_run
-  cancel            marked_us: until every cancellation was asked for; unwound_us: until every run
-                    has ended and every frame is gone
+  cancel            marked_us: until every cancellation was requested; unwound_us: until every run
+                    has ended and every frame is destroyed
 
-Exit code: 0 measured, 1 a wrong parameter or result, 3 no such workload.)";
+Exit code: 0 measured, 1 invalid parameter or result, 3 unknown workload.)";
 
 std::string list_of_workloads() {
   auto out = std::string{"Workloads:\n"};
@@ -112,7 +112,7 @@ exit_code run(const std::string& name, const std::vector<std::string>& words) {
   const auto* const found = std::find_if(workloads.begin(), workloads.end(),
                                          [&](const workload& w) { return w.name == name; });
   if (found == workloads.end()) {
-    std::cerr << "superstep-bench: there is no workload '" << name << "'; see --help\n";
+    std::cerr << "superstep-bench: unknown workload '" << name << "'; see --help\n";
     return exit_code::unsupported;
   }
   try {

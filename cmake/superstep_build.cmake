@@ -1,5 +1,5 @@
-# How everything in this tree is compiled: language, warnings, checks, sanitizers, caches.
-# Nothing here reaches the exported target.
+# Compile options of this tree: language, warnings, checks, sanitizers, caches. None of them is part
+# of the exported target.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -18,10 +18,10 @@ add_library(superstep_options INTERFACE)
 target_compile_options(superstep_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
   $<$<BOOL:${SUPERSTEP_WERROR}>:-Werror>)
-# Asio only; its deprecated names are refused.
+# Asio only; its deprecated names are disabled.
 target_compile_definitions(superstep_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
-# g++ 12, when it inlines, reports these inside its own library, in std::string's operator+ above
-# all (its bugs 105329, 105651, 105562). They are false there; dev and clang builds keep theirs.
+# g++ 12 with inlining reports these warnings falsely in its own library, mainly in std::string's
+# operator+ (GCC bugs 105329, 105651, 105562). The dev and clang builds keep the warnings.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
    AND (SUPERSTEP_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release"))
   target_compile_options(superstep_options INTERFACE
@@ -29,23 +29,23 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     -Wno-stringop-overread)
 endif()
 
-# Several sources a translation unit, in half the time. What an unnamed namespace holds is then in an
-# included file, and the members of that type are warned of as if a header had them.
+# Compiles several sources as one translation unit, which halves the build time. Unnamed namespaces
+# are then in included files, so g++ warns about members of their types as if they were in a header.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(superstep_options INTERFACE -Wno-subobject-linkage)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  # The programs read what models and servers send: overflows end in an abort, and the tables of
-  # the dynamic linker are read-only. Sanitizers check more and do not combine with these.
+  # The programs read data of models and servers, so overflows abort, and the tables of the dynamic
+  # linker are read-only. Sanitizers check more and cannot be combined with these options.
   add_compile_options(-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   add_link_options(-Wl,-z,relro,-z,now)
 else()
   add_compile_definitions(_GLIBCXX_ASSERTIONS SUPERSTEP_ASSERTIONS)
 endif()
 
-# Asio uses a fence where g++'s ThreadSanitizer sees none; what it orders is ordered by a lock as well.
+# Asio uses a fence that g++'s ThreadSanitizer does not support; a lock gives the same order.
 if(SUPERSTEP_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(superstep_options INTERFACE -Wno-tsan)
 endif()
@@ -54,7 +54,7 @@ if(SUPERSTEP_SANITIZE)
   add_compile_options(-fsanitize=${SUPERSTEP_SANITIZE} -fno-omit-frame-pointer -O1)
   add_link_options(-fsanitize=${SUPERSTEP_SANITIZE})
   if(SUPERSTEP_SANITIZE MATCHES "undefined")
-    # The check of virtual calls opens a pipe, which fails in tests that leave no descriptor free.
+    # The check of virtual calls opens a pipe, which fails in tests that use up all descriptors.
     add_compile_options(-fno-sanitize-recover=undefined -fno-sanitize=vptr)
   endif()
 endif()
@@ -63,8 +63,8 @@ if(SUPERSTEP_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# ccache, when present. It needs these sloppinesses to work with precompiled headers at all. What one
-# clone has compiled serves every other: paths below the tree count as relative.
+# Uses ccache if present. Precompiled headers need these sloppiness options. Paths below the tree are
+# relative, so that all clones share the cache.
 find_program(SUPERSTEP_CCACHE ccache)
 mark_as_advanced(SUPERSTEP_CCACHE)
 if(SUPERSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -79,8 +79,8 @@ if(SUPERSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # One precompiled header for all components and tests: the standard library and Boost.JSON, which
-# nearly every file includes and which do not change. headers_standalone is built without it, so
-# that a missing include still shows.
+# nearly every file includes and which do not change. headers_standalone is built without it and
+# finds missing includes.
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/superstep_pch.cpp"
      CONTENT "// Gives the precompiled header a target.\n")
 set(superstep_pch_headers

@@ -1,11 +1,11 @@
-# The words that the CMakeLists.txt of this tree are written in.
+# Functions for the CMakeLists.txt files of this tree.
 
 # superstep_component(<name> SOURCES <files…> DEPENDS <components…> LIBS <targets…>)
 #
-# One folder of the library, compiled once as the object library superstep_<name>. All of them go
-# into the one static library superstep::superstep; tests link those they name, and no others, so
-# that a component cannot come to need more than it says. LIBS stay private to the sources, but
-# whoever links the objects links them as well.
+# Adds one folder of the library, compiled once as the object library superstep_<name>. All of them
+# are combined in the static library superstep::superstep. Tests link only the components they name,
+# which shows undeclared dependencies. LIBS are private to the sources, but targets that link the
+# objects also link them.
 function(superstep_component name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LIBS")
   superstep_check_arguments("superstep_component(${name})")
@@ -29,8 +29,8 @@ endfunction()
 
 # superstep_test(<name> SOURCES <files…> DEPENDS <components…> [LIBS <targets…>] [TIMEOUT <s>])
 #
-# The Boost.Test executable of one component, linked with the objects of DEPENDS and of what
-# those depend on. Its main() is shared.
+# Adds the Boost.Test executable of one component, linked with the objects of DEPENDS and their
+# dependencies. All tests share one main().
 function(superstep_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LIBS")
   superstep_check_arguments("superstep_test(${name})")
@@ -41,7 +41,7 @@ function(superstep_test name)
   target_include_directories(${name}_test PRIVATE
     "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
   target_precompile_headers(${name}_test REUSE_FROM superstep_test_pch)
-  # What ran is also left behind as a file, for tests that ask whether another test did.
+  # The results are also written to a file for tests that check whether another test passed.
   set(results "${PROJECT_BINARY_DIR}/tests/results")
   file(MAKE_DIRECTORY "${results}")
   add_test(NAME ${name} COMMAND ${name}_test --report_level=short
@@ -59,8 +59,8 @@ endfunction()
 
 # superstep_system_test(<name> COMMAND <program> <arguments…> TIMEOUT <s> [THREADED <targets…>])
 #
-# A test of whole processes, sockets and clocks. Runs alone; exit code 77 means skipped. One with
-# THREADED runs under ThreadSanitizer as well and names the targets it needs there.
+# Adds a test with processes, sockets and clocks. It runs alone; exit code 77 means skipped. With
+# THREADED it also runs under ThreadSanitizer, where it needs the named targets.
 function(superstep_system_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;THREADED")
   superstep_check_arguments("superstep_system_test(${name})")
@@ -77,7 +77,7 @@ function(superstep_system_test name)
 endfunction()
 
 # superstep_program(<name> SOURCES <files…> [LIBS <targets…>] [PCH <target>])
-# One of the programs in bin/.
+# Adds a program in bin/.
 function(superstep_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PCH" "SOURCES;LIBS")
   superstep_check_arguments("superstep_program(${name})")
@@ -91,7 +91,7 @@ function(superstep_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
 
-# ---- below: what the functions above are made of ----
+# ---- internal helpers ----
 
 macro(superstep_check_arguments what)
   if(arg_UNPARSED_ARGUMENTS)
@@ -99,7 +99,7 @@ macro(superstep_check_arguments what)
   endif()
 endmacro()
 
-# The targets of the given components and of all that they depend on.
+# Collects the targets of the given components and of all their dependencies.
 function(superstep_closure out)
   set(todo ${ARGN})
   set(seen)

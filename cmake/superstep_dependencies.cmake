@@ -1,6 +1,6 @@
-# What superstep is built on. The one list of it: read by the project itself and, after
-# installation, by superstep-config.cmake. Everything comes from Debian 12 packages
-# (scripts/common has their names); nothing is ever downloaded.
+# The dependencies of superstep. This is the only list: the project reads it and, after installation,
+# superstep-config.cmake. All of them are Debian 12 packages (scripts/common has their names); the
+# build downloads nothing.
 
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
@@ -13,8 +13,8 @@ find_dependency(simdjson 3)
 find_dependency(yaml-cpp 0.7)
 find_dependency(valijson)
 
-# Three that Debian ships without a CMake package, or with one that differs between versions:
-# superstep_find_library(<target> <library> <a header of it>) makes an imported target.
+# For libraries without a CMake package in Debian, or with one that differs between versions:
+# superstep_find_library(<target> <library> <header>) creates an imported target.
 function(superstep_find_library target library header)
   if(TARGET ${target})
     return()
@@ -37,7 +37,7 @@ superstep_find_library(CAF::core caf_core caf/all.hpp)
 superstep_find_library(re2::re2 re2 re2/re2.h)
 target_link_libraries(CAF::core INTERFACE Threads::Threads)
 
-# yaml-cpp 0.7 exports a plain `yaml-cpp`, 0.8 a `yaml-cpp::yaml-cpp`; we say the former.
+# yaml-cpp 0.7 exports `yaml-cpp`, 0.8 `yaml-cpp::yaml-cpp`; this project uses `yaml-cpp`.
 if(NOT TARGET yaml-cpp)
   add_library(yaml-cpp INTERFACE IMPORTED)
   target_link_libraries(yaml-cpp INTERFACE yaml-cpp::yaml-cpp)

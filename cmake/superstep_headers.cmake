@@ -1,5 +1,5 @@
-# headers_standalone: every public header, included by itself and without the precompiled header.
-# A test of the same name builds it, except under sanitizers, which change nothing here.
+# headers_standalone compiles every public header by itself, without the precompiled header. A test
+# of the same name builds it, except under sanitizers, which make no difference here.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS
      RELATIVE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/*.hpp")
 set(standalone_sources)

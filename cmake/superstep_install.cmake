@@ -1,11 +1,11 @@
-# The one exported target, superstep::superstep, and how it is installed.
+# Installation of superstep::superstep, the only exported target.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# superstep_combine(): one static library of the objects of all components.
+# superstep_combine(): creates one static library from the objects of all components.
 function(superstep_combine)
   get_property(components GLOBAL PROPERTY SUPERSTEP_COMPONENTS)
-  # The plain name belongs to the program.
+  # The program has the target name `superstep`.
   add_library(superstep_library STATIC)
   add_library(superstep::superstep ALIAS superstep_library)
   set_target_properties(superstep_library PROPERTIES

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of protocol_parsers against what protocols.mjs measured.
+// Compares reports of protocol_parsers with the measurements of protocols.mjs.
 //   node judge.mjs THEIRS.jsonl OURS.json…
 import { readFileSync } from "node:fs";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the texts of `protocol_parsers --texts` with the JavaScript parser: a line of JSON per text
-// and piece size, with the least CPU time of several readings.
+// Parses the texts of `protocol_parsers --texts` with the JavaScript parser. Prints a line of JSON per
+// text and piece size with the minimum CPU time of several measurements.
 //   node protocols.mjs TEXTS.json FOLDER_WITH_NODE_MODULES
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -19,10 +19,10 @@ const makers = {
   qwen3_coder: parser.qwen3CoderProtocol,
 };
 const repetitions = 9;
-const secondsMax = 12; // per text: slow ones get fewer readings
+const secondsMax = 12; // per text: slow ones are measured fewer times
 const pieceSizes = [16, 256, 4096];
 
-// Some readers are slow beyond patience: they get the beginning of the text, cut behind a call.
+// Very slow parsers get only the beginning of the text, cut after a call.
 function beginning(text, size) {
   if (text.length <= size) return text;
   const end = text.lastIndexOf("\nI ", size);
@@ -66,7 +66,7 @@ for (const [name, make] of Object.entries(makers)) {
       let least = Infinity;
       let calls = 0;
       let readings = 0;
-      // One more to warm up, which never is the least.
+      // The first measurement is a warm-up.
       while (readings <= repetitions && (readings === 0 || cpuSeconds(begun) < secondsMax)) {
         const before = process.cpuUsage();
         calls = await readOnce(make(), pieces);

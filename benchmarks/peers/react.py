@@ -3,8 +3,8 @@
 
   react.py C=8 T=10 version=v2 mode=sync reps=3 [pay=1] [new=1]
 
-One line of JSON, with the least wall time, the least CPU time and what proves the work. `new=1`
-takes LangChain's create_agent, which has no versions.
+Prints one line of JSON with the minimum wall time, the minimum CPU time and a check of the results.
+`new=1` uses LangChain's create_agent, which has no versions.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ LARGE_QUERY = 3600
 
 
 class ScriptedModel(BaseChatModel):
-    """Calls `echo` `calls` times in each of `rounds` rounds, then says what it has read."""
+    """Calls `echo` `calls` times in each of `rounds` rounds, then returns a text about its input."""
 
     rounds: int
     calls: int
@@ -86,13 +86,13 @@ def make_echo(large, is_async):
 
         @tool
         async def echo(query: str) -> str:
-            """Repeats what it is asked."""
+            """Repeats the query."""
             return text_of(query)
     else:
 
         @tool
         def echo(query: str) -> str:
-            """Repeats what it is asked."""
+            """Repeats the query."""
             return text_of(query)
 
     return echo
@@ -127,7 +127,7 @@ def main():
         options[key] = value
     calls, rounds = int(options["C"]), int(options["T"])
     is_async = options["mode"] == "async"
-    run(make_agent(options, 1, 1), 1, is_async)  # a warm-up that is not counted
+    run(make_agent(options, 1, 1), 1, is_async)  # warm-up, not measured
 
     agent = make_agent(options, rounds, calls)
     seconds = cpu = float("inf")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `superstep-bench W4` and react.py turn about and judges the ratios.
+"""Runs `superstep-bench W4` and react.py alternately and checks the ratios.
 
   react_judge.py SUPERSTEP_BENCH REACT_PY
 """
@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 V2_MAX = 1.5  # v2 over v1, per call
-PEER_MIN = 50  # the peer's CPU over ours
-ROUNDS = 5  # of ours; a slow moment of the machine meets all cases
+PEER_MIN = 50  # CPU time of the peer over that of superstep
+ROUNDS = 5  # of superstep; a slow phase of the machine affects all cases
 PEER_ROUNDS = 2
 FORMS = ("plain", "react")  # make_react_agent, create_react_agent
-OURS_CALLS = 20000  # per reading: the clock of CPU time is too coarse for one small run
+OURS_CALLS = 20000  # per measurement, because the CPU clock is too coarse for one small run
 
 bench, peer = sys.argv[1:3]
 
@@ -26,7 +26,7 @@ def ask(*command):
 class Case:
     def __init__(self, calls, rounds):
         self.calls, self.rounds = calls, rounds
-        self.least = {}  # of (peer, version), microseconds per call
+        self.least = {}  # (peer, version) → microseconds per call
         self.checks = set()
 
     def _note(self, key, report):
@@ -46,7 +46,7 @@ class Case:
 
     def ask_peer(self):
         for version in ("v1", "v2"):
-            for mode in ("sync", "async"):  # its cheaper engine counts
+            for mode in ("sync", "async"):  # the cheaper of its engines counts
                 reps = 3 if self.calls * self.rounds < 1000 else 1
                 more = (f"mode={mode}", f"reps={reps}")
                 report = ask(sys.executable, peer, *self._parameters(version), *more)

@@ -1,4 +1,4 @@
-"""Jobs of `superstep run` for the long checks: agents whose tool appends to a log, and comparisons."""
+"""Jobs of `superstep run` for the long checks, whose tool appends to a log, and checks of results."""
 import json
 import os
 import pathlib
@@ -10,7 +10,7 @@ import sys
 
 def program():
     root = pathlib.Path(__file__).resolve().parents[2]
-    folder = pathlib.Path(os.environ.get("SUPERSTEP_BIN_DIR", root / "build/release/bin"))  # of ctest
+    folder = pathlib.Path(os.environ.get("SUPERSTEP_BIN_DIR", root / "build/release/bin"))  # set by ctest
     found = pathlib.Path(os.environ.get("SUPERSTEP_PROGRAM", folder / "superstep"))
     if not found.exists():
         sys.exit(f"{found} is missing: build it first, or set SUPERSTEP_PROGRAM")
@@ -24,10 +24,10 @@ def chat_server():
 
 
 class Job:
-    """A job in a folder of its own: each row calls the tool twice and then answers.
+    """A job in its own folder. Each row calls the tool twice and then answers.
 
-    A tool without forks is one process: a shell that cannot fork says so in its answer, and what a
-    program says is told to the model.
+    Without `forks` a tool is a single process. Otherwise a shell that cannot fork would print an
+    error, which would become part of the tool's result.
     """
 
     def __init__(self, folder, rows, effects="journaled", latency_ms=5, tool_s="0.01", record=None,
@@ -82,7 +82,7 @@ class Job:
         return child.returncode, text
 
     def found_rows(self):
-        """Rows by key, without what differs from run to run. A key that comes twice is an error."""
+        """Returns the rows by key, without members that differ between runs. A repeated key is an error."""
         out = {}
         for line in self.output.read_text().splitlines():
             row = json.loads(line)
@@ -93,7 +93,7 @@ class Job:
         return out
 
     def effects(self):
-        """How often each call of each row had its effect."""
+        """Returns the number of effects of each call of each row."""
         out = {}
         if self.log.exists():
             for line in self.log.read_text().split("\n"):
@@ -102,7 +102,7 @@ class Job:
         return out
 
     def check(self, expected, at_most_once=True):
-        """What is wrong with a finished job; and how many calls have an unknown outcome."""
+        """Returns the faults of a finished job, and the number of calls with an unknown outcome."""
         rows = self.found_rows()
         faults, unknown = [], 0
         for key, want in expected.items():
@@ -110,7 +110,7 @@ class Job:
             if have is None:
                 faults.append(f"{key} is missing")
                 continue
-            # A journaled call that was under way when its process was lost is not made again.
+            # A journaled call that was running when its process was killed is not repeated.
             asked = json.dumps(have)
             if "is not known" in asked:
                 unknown += asked.count("is not known")
@@ -123,7 +123,7 @@ class Job:
         return faults, unknown
 
     def doubled(self):
-        """Calls that had their effect more than once."""
+        """Returns the calls that had their effect more than once."""
         return [f"{call}: {count} effects" for call, count in self.effects().items() if count > 1]
 
 
@@ -131,12 +131,12 @@ def expected_rows(folder, rows):
     job = Job(folder, rows, tool_s="0")
     code, text = job.run()
     if code != 0:
-        sys.exit(f"the undisturbed job ends with {code}: {text}")
+        sys.exit(f"the uninterrupted job ended with {code}: {text}")
     return job.found_rows()
 
 
 def processes_in(folder):
-    """Processes that run in the folder, with their command lines: a job, its guard, its tools."""
+    """Returns the processes with this working directory: a job, its guard and tools."""
     out = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():

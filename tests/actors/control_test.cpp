@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller may say about a run: how many tasks at once, how long a step, stop at the barrier.
+// Limits and controls that a caller sets for a run: concurrent tasks, step timeout, drain.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(control)
 
-BOOST_AUTO_TEST_CASE(no_more_tasks_are_under_way_than_the_caller_allows_and_none_is_lost) {
+BOOST_AUTO_TEST_CASE(max_concurrency_limits_tasks_and_loses_none) {
   for (const auto limit : {1U, 3U}) {
     auto inside = std::atomic<unsigned>{0};
     auto most = std::atomic<unsigned>{0};
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(no_more_tasks_are_under_way_than_the_caller_allows_and_none
   }
 }
 
-BOOST_AUTO_TEST_CASE(tasks_that_had_to_wait_are_not_begun_after_a_failure) {
+BOOST_AUTO_TEST_CASE(queued_tasks_do_not_start_after_a_failure) {
   auto begun = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
   g.add(worker, [&](const int&) -> ss::task<ss::update<numbers>> {
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(tasks_that_had_to_wait_are_not_begun_after_a_failure) {
   BOOST_TEST(begun <= 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_step_that_takes_too_long_is_cancelled) {
+BOOST_AUTO_TEST_CASE(step_timeout_cancels_slow_step) {
   auto g = ss::graph<numbers>{};
   g.add(a, add_one);
   g.add(b, [](const numbers&) -> ss::task<ss::update<numbers>> {
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_takes_too_long_is_cancelled) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(e.invoke(graph, numbers{})), ss::graph_error, says_so);
 }
 
-BOOST_AUTO_TEST_CASE(many_quick_steps_are_not_one_slow_step) {
+BOOST_AUTO_TEST_CASE(step_timeout_applies_to_each_step) {
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers& s) -> ss::task<ss::update<numbers>> {
     auto nap = ss::sleep_for{5ms};
@@ -96,14 +96,14 @@ BOOST_AUTO_TEST_CASE(many_quick_steps_are_not_one_slow_step) {
   BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).state.n == 20);
 }
 
-BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_barrier_and_goes_on_later_without_doing_twice) {
+BOOST_AUTO_TEST_CASE(drained_run_stops_at_barrier_and_resumes_once) {
   auto starts = std::atomic<int>{0};
   auto handle = ss::run_handle{};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
   g.add(a, [&](const numbers& s) -> ss::task<ss::update<numbers>> {
     ++starts;
-    auto known = held.pass(); // until the test knows the run
+    auto known = held.pass(); // until the test has the run's handle
     static_cast<void>(co_await known);
     handle.drain("the machine is needed");
     co_return ss::update{ss::set<&numbers::n>(s.n + 1)};

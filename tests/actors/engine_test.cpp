@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Basic runs of the engine: edges, joins, Sends, commands, coroutines, limits, errors and
+// cancellation.
 #include "graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -9,7 +11,7 @@ using namespace testing;
 
 BOOST_AUTO_TEST_SUITE(engine)
 
-BOOST_AUTO_TEST_CASE(a_chain_runs_node_after_node) {
+BOOST_AUTO_TEST_CASE(chain_runs_nodes_in_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).add(c, add_one);
@@ -17,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_chain_runs_node_after_node) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_join_waits_for_all_its_sources) {
+BOOST_AUTO_TEST_CASE(join_waits_for_all_sources) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   const auto one = [](const numbers&) { return ss::update{ss::set<&numbers::total>(1)}; };
@@ -27,7 +29,7 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_its_sources) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(sends_run_each_with_its_own_input_and_apply_in_their_order) {
+BOOST_AUTO_TEST_CASE(sends_have_own_input_and_apply_in_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) {
@@ -41,7 +43,7 @@ BOOST_AUTO_TEST_CASE(sends_run_each_with_its_own_input_and_apply_in_their_order)
     BOOST_TEST_REQUIRE(out.seen[static_cast<std::size_t>(i)] == i);
 }
 
-BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
+BOOST_AUTO_TEST_CASE(command_updates_and_selects_next_node) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&) {
@@ -56,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == 12);
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_node_waits_without_holding_anybody_back) {
+BOOST_AUTO_TEST_CASE(suspended_coroutine_node_does_not_block_lane) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -75,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_node_waits_without_holding_anybody_back) {
   BOOST_TEST(run.result().state.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_learns_of_its_run) {
+BOOST_AUTO_TEST_CASE(runtime_describes_the_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::run_config& config, ss::runtime rt) {
@@ -91,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_body_learns_of_its_run) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}, config).state.n == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_chain_of_n_needs_a_limit_of_n_plus_one) {
+BOOST_AUTO_TEST_CASE(chain_of_n_needs_limit_n_plus_1) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_needs_a_limit_of_n_plus_one) {
   BOOST_CHECK_THROW(e.invoke(compiled, numbers{}, config), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_body_throws_is_nested_in_the_error_of_its_run) {
+BOOST_AUTO_TEST_CASE(run_error_nests_exception_of_body) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) -> ss::update<numbers> {
@@ -121,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_a_body_throws_is_nested_in_the_error_of_its_run) {
   g.branch(ss::start, fan_out);
   try {
     e.invoke(g.compile(), numbers{.n = 4, .total = 0, .seen = {}});
-    BOOST_FAIL("it should have thrown");
+    BOOST_FAIL("no exception");
   } catch (const ss::graph_error& x) {
     BOOST_TEST(x.node() == "worker");
     BOOST_TEST(x.step() == 1);
@@ -131,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_a_body_throws_is_nested_in_the_error_of_its_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(two_values_for_one_place_end_the_run) {
+BOOST_AUTO_TEST_CASE(two_values_for_one_field_fail_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(ss::start, b);
@@ -142,7 +144,7 @@ BOOST_AUTO_TEST_CASE(two_values_for_one_place_end_the_run) {
       });
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_handler_answers_for_its_node) {
+BOOST_AUTO_TEST_CASE(failure_handler_replaces_result_of_task) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   auto options = ss::node_options{};
@@ -165,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_failure_handler_answers_for_its_node) {
   BOOST_TEST(e.invoke(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}).state.total == 102);
 }
 
-BOOST_AUTO_TEST_CASE(a_cancelled_run_ends_while_it_waits) {
+BOOST_AUTO_TEST_CASE(cancel_ends_suspended_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -179,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_ends_while_it_waits) {
   BOOST_TEST(e.debug().live_runs() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_cancelled_run_does_not_wait_for_a_body_that_blocks) {
+BOOST_AUTO_TEST_CASE(cancelled_run_does_not_wait_for_blocking_body) {
   auto stuck = door{};
   auto asked = std::atomic<bool>{false};
   auto e = ss::engine{{.workers = 1}};
@@ -187,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_does_not_wait_for_a_body_that_blocks) {
   g.add(a, [&](const numbers& s, ss::runtime rt) {
     stuck.pass();
     asked = rt.stop().stop_requested();
-    return ss::update{ss::set<&numbers::n>(s.n + 1)}; // reads a state that the run has let go
+    return ss::update{ss::set<&numbers::n>(s.n + 1)}; // reads a state that the run has released
   });
   g.edge(ss::start, a);
   const auto compiled = g.compile();
@@ -201,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_does_not_wait_for_a_body_that_blocks) {
     std::this_thread::yield();
 }
 
-BOOST_AUTO_TEST_CASE(a_deadline_ends_the_run) {
+BOOST_AUTO_TEST_CASE(deadline_ends_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -214,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_deadline_ends_the_run) {
       [](const ss::graph_error& x) { return x.code() == ss::graph_errc::deadline; });
 }
 
-BOOST_AUTO_TEST_CASE(an_engine_that_goes_away_ends_its_runs) {
+BOOST_AUTO_TEST_CASE(destroyed_engine_ends_its_runs) {
   auto held = gate{};
   auto g = ss::graph<numbers>{};
   g.add(a, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); });
@@ -228,10 +230,10 @@ BOOST_AUTO_TEST_CASE(an_engine_that_goes_away_ends_its_runs) {
     held.await_arrivals(1);
   }
   BOOST_TEST(ended.get_future().get());
-  held.open(); // nobody is there to pass
+  held.open(); // no coroutine waits any more
 }
 
-BOOST_AUTO_TEST_CASE(many_runs_share_the_lanes) {
+BOOST_AUTO_TEST_CASE(many_runs_share_lanes) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);

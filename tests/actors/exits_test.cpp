@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actors are real: anybody who has a handle may tell one to exit, in any state.
+// Exit messages from outside. A caller with an actor's handle may send it an exit in any state.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(exits)
 
 namespace {
 
-/// A worker whose calls answer with 1, and with 100 when their actor was told to exit.
+/// A worker whose calls return 1, or 100 if their actor received an exit.
 ss::node_options answers_for_the_killed() {
   auto options = ss::node_options{};
   options.on_failure = [](const ss::body_input&,
@@ -36,7 +36,7 @@ bool is_exit_of(const ss::run_result<numbers>& r, std::string_view node, std::st
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(to_an_idle_node_actor_ends_its_run_and_no_other) {
+BOOST_AUTO_TEST_CASE(idle_node_actor_exit_ends_only_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(to_an_idle_node_actor_ends_its_run_and_no_other) {
   BOOST_TEST(!other.result().error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(to_a_suspended_node_actor_ends_its_run) {
+BOOST_AUTO_TEST_CASE(exit_of_suspended_node_actor_ends_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(to_a_suspended_node_actor_ends_its_run) {
   BOOST_TEST(is_exit_of(run.result(), "a", "a"));
 }
 
-BOOST_AUTO_TEST_CASE(to_a_suspended_tool_actor_ends_that_call_alone) {
+BOOST_AUTO_TEST_CASE(exit_of_suspended_tool_actor_ends_one_call) {
   auto e = ss::engine{{.workers = 2}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -96,8 +96,8 @@ BOOST_AUTO_TEST_CASE(to_a_suspended_tool_actor_ends_that_call_alone) {
   BOOST_TEST(ended.state.total == 104);
 }
 
-BOOST_AUTO_TEST_CASE(to_a_running_body_in_place_takes_effect_when_it_returns) {
-  // The watcher looks so rarely that the body stays in place.
+BOOST_AUTO_TEST_CASE(exit_of_running_body_applies_when_it_returns) {
+  // The watcher polls so rarely that the body stays in place.
   auto e = ss::engine{{.workers = 1, .watcher_tick = std::chrono::seconds{30}}};
   auto held = gate{};
   auto stuck = door{};
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(to_a_running_body_in_place_takes_effect_when_it_returns) {
   BOOST_TEST(returned.load());
 }
 
-BOOST_AUTO_TEST_CASE(to_a_blocking_call_ends_it_at_once_while_its_function_runs_out_unheard) {
+BOOST_AUTO_TEST_CASE(exit_ends_blocking_call_and_discards_its_result) {
   auto stuck = door{};
   auto out = std::atomic<int>{0};
   auto e = ss::engine{{.workers = 1}};
@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(to_a_blocking_call_ends_it_at_once_while_its_function_runs_
     std::this_thread::yield();
 }
 
-BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
-  // Three threads: two stand in the door, the third serves the lane, so the rest of the calls,
-  // known to be slow by now, stay in the queue.
+BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
+  // Of three threads, two block at the door and the third serves the lane. The remaining calls, by
+  // now known to be slow, stay in the queue.
   auto stuck = door{};
   auto bodies = std::atomic<int>{0};
   auto e = ss::engine{{.workers = 1, .threads_max = 3}};
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
   queued.actor.monitor([&down] { down.set_value(); });
   queued.actor.exit();
   down.get_future().get();
-  BOOST_TEST(!e.debug().actors(run.handle).empty()); // by then the lane has heard of it
+  BOOST_TEST(!e.debug().actors(run.handle).empty()); // by then the lane has processed the exit
   stuck.await_inside(2);
   stuck.open();
   const auto ended = run.result();
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(to_a_queued_call_drops_it) {
   BOOST_TEST(bodies.load() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(to_a_forked_call_leaves_its_place_empty) {
+BOOST_AUTO_TEST_CASE(exit_of_forked_call_leaves_empty_result) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(to_a_forked_call_leaves_its_place_empty) {
   BOOST_TEST(run.result().state.total == 2);
 }
 
-BOOST_AUTO_TEST_CASE(to_a_forked_function_lets_it_run_out_unheard) {
+BOOST_AUTO_TEST_CASE(exit_of_forked_function_discards_its_result) {
   auto e = ss::engine{{.workers = 1}};
   auto stuck = door{};
   auto g = ss::graph<numbers>{};
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(to_a_forked_function_lets_it_run_out_unheard) {
         co_return 1;
       }(stuck, i == 0));
     const auto ended = co_await ss::when_all(std::move(forks));
-    stuck.open(); // its value may come from now on, and is not looked at
+    stuck.open(); // a value that arrives from now on is discarded
     const auto answered = std::ranges::count_if(ended, [](const auto& x) { return !!x.value; });
     co_return ss::update{ss::set<&numbers::total>(static_cast<int>(answered))};
   });
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(to_a_forked_function_lets_it_run_out_unheard) {
   BOOST_TEST(run.result().state.total == 1);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_cancelled_run_take_what_its_nodes_say_of_open_tasks) {
+BOOST_AUTO_TEST_CASE(cancelled_run_uses_failure_handlers_of_open_tasks) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto options = ss::node_options{};
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(of_a_cancelled_run_take_what_its_nodes_say_of_open_tasks) {
   BOOST_TEST(resumed.state.total == 301);
 }
 
-BOOST_AUTO_TEST_CASE(to_a_coordinator_ends_its_run) {
+BOOST_AUTO_TEST_CASE(exit_of_coordinator_ends_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -316,9 +316,9 @@ BOOST_AUTO_TEST_CASE(to_a_coordinator_ends_its_run) {
   BOOST_TEST(ended.error->text.find("the-run") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(too_late_hits_nobody_else) {
-  // An actor that somebody holds is not given to another call, so an exit sent after the call's end
-  // cannot kill a stranger.
+BOOST_AUTO_TEST_CASE(late_exit_affects_no_other_call) {
+  // An actor is not reused while a handle to it exists, so an exit that arrives after the end of
+  // its call cannot end another call.
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(too_late_hits_nobody_else) {
 }
 
 BOOST_AUTO_TEST_CASE(monitors_fire_for_their_own_call_only) {
-  // The actor goes back to a pool when its call ends; what waits for its end must not go with it.
+  // The actor returns to a pool when its call ends; monitors of its end must not follow it there.
   for (const auto kind :
        {ss::actor_kind::coordinator, ss::actor_kind::node, ss::actor_kind::tool}) {
     auto e = ss::engine{{.workers = 1}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step whose updates fail leaves the state of the step before, whatever user code has done.
+// A step whose updates fail leaves the state of the previous step, whatever user code did
+// meanwhile.
 #include "actors/engine_access.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -29,7 +30,7 @@ bool is_bad(const words& more) {
   return !more.empty() && more.front().starts_with("bad");
 }
 
-/// Changes the value and throws then.
+/// Changes the value, then throws.
 struct late_fold {
   void operator()(words& into, words&& more) const {
     const auto bad = is_bad(more);
@@ -40,7 +41,7 @@ struct late_fold {
       fail(is_exception);
   }
 };
-/// Moves the value away and throws then.
+/// Moves the value away, then throws.
 struct taking_fold {
   void operator()(words& into, words&& more) const {
     auto taken = std::move(into);
@@ -50,7 +51,7 @@ struct taking_fold {
     into = std::move(taken);
   }
 };
-/// A function of two values.
+/// Reducer that is a function of two values.
 struct joining_fold {
   std::string operator()(const std::string& into, const std::string& more) const {
     if (more.starts_with("bad"))
@@ -58,7 +59,7 @@ struct joining_fold {
     return into + more;
   }
 };
-/// Cannot be assigned without a risk, and is left half done then.
+/// A type whose assignment may throw and then leaves the target half assigned.
 struct fragile {
   int n = 0;
   fragile() = default;
@@ -91,13 +92,13 @@ struct kept {
 };
 BOOST_DESCRIBE_STRUCT(kept, (), (count, late, taking, joined, plain, risk, latest, talk))
 
-/// A value with a constructor and a comparison that throw on demand.
+/// A value whose constructor and comparison throw on demand.
 struct moody {
   enum class trouble { none, when_made, when_compared };
   inline static auto now = trouble::none;
   int n = 0;
   moody() {
-    if (now == trouble::when_made && ++made > 2) // after the first of two values was emptied
+    if (now == trouble::when_made && ++made > 2) // after the first of two values was reset
       fail(true);
   }
   explicit moody(int of) : n{of} {}
@@ -127,7 +128,7 @@ constexpr auto worker = ss::node<int>{"worker"};
 
 using updates = std::vector<ss::update<kept>>;
 
-/// Runs a step that works and one in which each update is written by a task of its own.
+/// Runs a step that succeeds and one in which each update is written by its own task.
 ss::run_result<kept> run_with(const updates& written, bool is_shared) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<kept>{};
@@ -153,11 +154,11 @@ ss::run_result<kept> run_with(const updates& written, bool is_shared) {
   if (!is_shared)
     return e.try_invoke(graph, kept{});
   auto stream = ss::detail::engine_access::stream(e, graph, kept{}, ss::stream_mode::values);
-  auto events = std::vector<ss::state_view>{}; // so that the barrier finds its state shared
+  auto events = std::vector<ss::state_view>{}; // makes the barrier find its state shared
   try {
     while (const auto event = stream.next())
       events.push_back(event->state);
-  } catch (const ss::graph_error&) { // looked at by the caller
+  } catch (const ss::graph_error&) { // the caller checks it
   }
   auto ended = ss::run_result<kept>{};
   const auto& raw = stream.result();
@@ -189,7 +190,7 @@ ss::update<kept> bad_talk() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(lone_write_that_fails_changes_nothing) {
+BOOST_AUTO_TEST_CASE(failing_single_write_changes_nothing) {
   for (const auto* const bad : {"bad", "bad too"}) {
     check_first_step({ss::update{ss::set<&kept::late>({bad})}});
     check_first_step({ss::update{ss::set<&kept::taking>({bad})}});
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(lone_write_that_fails_changes_nothing) {
   check_first_step({bad_talk()});
 }
 
-BOOST_AUTO_TEST_CASE(writes_before_the_failing_one_are_undone) {
+BOOST_AUTO_TEST_CASE(writes_before_failing_write_are_undone) {
   const auto twice = [](auto good, auto bad) { check_first_step({good, good, bad}); };
   twice(ss::update{ss::set<&kept::late>({"x"})}, ss::update{ss::set<&kept::late>({"bad"})});
   twice(ss::update{ss::set<&kept::taking>({"x"})}, ss::update{ss::set<&kept::taking>({"bad"})});
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(writes_before_the_failing_one_are_undone) {
                     ss::update{ss::overwrite<&kept::late>({"y"})}});
 }
 
-BOOST_AUTO_TEST_CASE(other_channels_are_undone) {
+BOOST_AUTO_TEST_CASE(writes_to_other_channels_are_undone) {
   const auto all_but = [](auto&& bad) {
     return updates{ss::update{ss::set<&kept::count>(1), ss::set<&kept::plain>("half"),
                               ss::set<&kept::latest>({"y"}), ss::set<&kept::late>({"x"}),
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(other_channels_are_undone) {
   check_first_step(all_but(ss::update{ss::set<&kept::plain>("other")}));
 }
 
-/// A step writes `count` and `plain`; then the values that lived for one step are emptied.
+/// A step writes `count` and `plain`; then the values that last one step are reset.
 static ss::run_result<brief> run_until_emptied(moody::trouble when_emptied) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<brief>{};
@@ -244,7 +245,7 @@ static ss::run_result<brief> run_until_emptied(moody::trouble when_emptied) {
   return ended;
 }
 
-BOOST_AUTO_TEST_CASE(values_that_cannot_be_emptied_undo_the_step) {
+BOOST_AUTO_TEST_CASE(failing_reset_of_values_undoes_step) {
   const auto ended = run_until_emptied(moody::trouble::when_made);
   BOOST_TEST(ended.error.has_value());
   BOOST_TEST(ended.state.count == 5);
@@ -253,7 +254,7 @@ BOOST_AUTO_TEST_CASE(values_that_cannot_be_emptied_undo_the_step) {
   BOOST_TEST(ended.state.last.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(values_that_cannot_be_compared_are_emptied) {
+BOOST_AUTO_TEST_CASE(values_with_throwing_comparison_are_reset) {
   const auto ended = run_until_emptied(moody::trouble::when_compared);
   BOOST_TEST(!ended.error.has_value());
   BOOST_TEST(ended.state.count == 6);
@@ -261,7 +262,7 @@ BOOST_AUTO_TEST_CASE(values_that_cannot_be_compared_are_emptied) {
   BOOST_TEST(ended.state.first.n == 0);
 }
 
-BOOST_AUTO_TEST_CASE(steps_that_work_keep_all_writes) {
+BOOST_AUTO_TEST_CASE(successful_steps_keep_all_writes) {
   for (const auto is_shared : {false, true}) {
     const auto ended = run_with(
         {ss::update{ss::set<&kept::count>(1), ss::set<&kept::late>({"x"}),

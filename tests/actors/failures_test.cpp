@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time-outs, error handlers, Commands to the parent, streamed messages.
+// Node timeouts, error handlers, commands to the parent graph, and streamed messages.
 #include "actors/engine_access.hpp"
 #include "graphs.hpp"
 
@@ -37,7 +37,7 @@ ss::update<numbers> fail(const numbers&) {
   throw std::runtime_error{"broken"};
 }
 
-/// The error that a graph ends with.
+/// Runs the graph and returns the error it ends with.
 ss::run_error error_of(const ss::compiled_graph<numbers>& graph, ss::run_config config = {}) {
   auto e = ss::engine{{.workers = 1}};
   try {
@@ -50,7 +50,7 @@ ss::run_error error_of(const ss::compiled_graph<numbers>& graph, ss::run_config 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_node_that_takes_too_long_fails_in_the_reference_s_words) {
+BOOST_AUTO_TEST_CASE(node_timeout_fails_node_with_recorded_message) {
   auto g = ss::graph<numbers>{};
   g.add(a, sleep_long, limited({.run = 20ms}));
   g.edge(ss::start, a);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_takes_too_long_fails_in_the_reference_s_words) 
   BOOST_TEST(error.text.starts_with("Node 'a' exceeded its run timeout of 0.020s (elapsed: "));
 }
 
-BOOST_AUTO_TEST_CASE(a_function_that_blocks_is_given_up_and_asked_to_stop) {
+BOOST_AUTO_TEST_CASE(timed_out_blocking_function_is_asked_to_stop) {
   auto stopped = std::make_shared<std::atomic<bool>>(false);
   auto g = ss::graph<numbers>{};
   g.add(
@@ -74,10 +74,10 @@ BOOST_AUTO_TEST_CASE(a_function_that_blocks_is_given_up_and_asked_to_stop) {
       limited({.run = 20ms}));
   g.edge(ss::start, a);
   BOOST_TEST((error_of(g.compile()).code == ss::graph_errc::node_timeout));
-  BOOST_TEST(*stopped); // the engine has ended, and with it every body
+  BOOST_TEST(*stopped); // the engine is destroyed, and every body with it
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_shows_life_is_not_idle_but_one_that_falls_silent_is) {
+BOOST_AUTO_TEST_CASE(idle_timeout_fires_only_without_progress) {
   const auto beat = [](int beats) {
     return [beats](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
       for (auto i = 0; i < beats; ++i) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_shows_life_is_not_idle_but_one_that_falls_silen
                                    "progress (elapsed: "));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_node_emits_counts_as_life_unless_only_heartbeats_do) {
+BOOST_AUTO_TEST_CASE(emitted_events_count_as_progress_unless_heartbeats_only) {
   const auto emitting = [](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
     for (auto i = 0; i < 10; ++i) {
       auto nap = ss::sleep_for{20ms};
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_emits_counts_as_life_unless_only_heartbeats_do)
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_attempt_that_took_too_long_is_tried_again_by_default) {
+BOOST_AUTO_TEST_CASE(timed_out_attempt_is_retried_by_default) {
   auto options = limited({.run = 30ms});
   options.retry = {ss::retry_policy{.initial_interval = 1ms, .jitter = false, .retry_on = {}}};
   auto g = ss::graph<numbers>{};
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_took_too_long_is_tried_again_by_default) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_send_may_have_a_time_of_its_own) {
+BOOST_AUTO_TEST_CASE(send_has_its_own_timeout) {
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& ms, ss::runtime) -> ss::task<ss::update<numbers>> {
     auto nap = ss::sleep_for{std::chrono::milliseconds{ms}};
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_send_may_have_a_time_of_its_own) {
   BOOST_TEST(error.task == "worker#1");
 }
 
-BOOST_AUTO_TEST_CASE(an_error_handler_takes_the_place_of_its_node_and_says_where_to_go_on) {
+BOOST_AUTO_TEST_CASE(error_handler_replaces_node_and_selects_next) {
   auto said = std::string{};
   auto g = ss::graph<numbers>{};
   g.add(a, fail);
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(an_error_handler_takes_the_place_of_its_node_and_says_where
   BOOST_TEST(said.find("broken") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_of_sends_gets_what_was_sent_and_spares_the_siblings) {
+BOOST_AUTO_TEST_CASE(error_handler_of_send_receives_its_input) {
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& number) -> ss::update<numbers> {
     if (number % 2 == 1)
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_handler_of_sends_gets_what_was_sent_and_spares_the_siblin
   BOOST_TEST(out.seen == (std::vector<int>{0, -1, 2, -3, 4}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(the_default_handler_serves_every_node_without_one_and_no_handler) {
+BOOST_AUTO_TEST_CASE(default_error_handler_covers_nodes_without_own) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).add(b, fail).edge(ss::start, a).edge(ss::start, b);
   g.on_error(a, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(the_default_handler_serves_every_node_without_one_and_no_ha
   BOOST_TEST(error.text.find("too") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_that_failed_goes_on_when_the_thread_does_not_its_node) {
+BOOST_AUTO_TEST_CASE(resume_retries_failed_handler_not_its_node) {
   auto starts = std::make_shared<std::atomic<int>>(0);
   auto is_repaired = std::make_shared<std::atomic<bool>>(false);
   auto g = ss::graph<numbers>{};
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_failed_goes_on_when_the_thread_does_not_its_
   BOOST_TEST(*starts == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_for_a_node_that_does_not_exist_is_a_fault_of_the_graph) {
+BOOST_AUTO_TEST_CASE(rejects_error_handler_for_unknown_node) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).edge(ss::start, a);
   g.on_error(b, fail);
@@ -250,14 +250,14 @@ BOOST_AUTO_TEST_CASE(a_handler_for_a_node_that_does_not_exist_is_a_fault_of_the_
   BOOST_CHECK_EXCEPTION(static_cast<void>(g.compile()), ss::compile_error, names_both);
 }
 
-BOOST_AUTO_TEST_CASE(defaults_fill_what_a_node_leaves_unset) {
+BOOST_AUTO_TEST_CASE(defaults_apply_to_unset_node_options) {
   auto g = ss::graph<numbers>{};
   g.defaults(limited({.run = 20ms}));
   g.add(a, sleep_long).edge(ss::start, a);
   BOOST_TEST((error_of(g.compile()).code == ss::graph_errc::node_timeout));
 }
 
-BOOST_AUTO_TEST_CASE(a_command_to_the_parent_ends_the_child_and_goes_on_in_the_parent) {
+BOOST_AUTO_TEST_CASE(command_to_parent_ends_child_and_routes_parent) {
   auto child = ss::graph<numbers>{};
   child.add(a, [](const numbers& s) {
     return ss::parent_command<numbers>{ss::set<&numbers::n>(s.n + 1), {c}};
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_parent_ends_the_child_and_goes_on_in_the_p
                  .text.find("graph 'below' returned a command to its parent") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(messages_are_streamed_as_they_come_unless_their_node_keeps_them) {
+BOOST_AUTO_TEST_CASE(messages_are_streamed_unless_node_is_nostream) {
   const auto speak = [](const numbers&, const ss::runtime& rt) {
     if (rt.streams_messages())
       rt.emit_message(ss::value{std::string{"from "} + std::string{rt.node()}});

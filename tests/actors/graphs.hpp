@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-// Small graphs and gates that the engine's tests share.
+// Small graphs and gates shared by the engine's tests.
 namespace testing {
 
 namespace ss = superstep;
@@ -41,7 +41,7 @@ inline ss::update<numbers> add_one(const numbers& s) {
   return ss::update{ss::set<&numbers::n>(s.n + 1)};
 }
 
-/// n Sends to `worker`, with payloads 0 … n-1.
+/// Returns n Sends to `worker` with payloads 0 … n-1.
 inline ss::destinations fan_out(const numbers& s) {
   auto all = ss::destinations{};
   for (auto i = 0; i < s.n; ++i)
@@ -49,7 +49,7 @@ inline ss::destinations fan_out(const numbers& s) {
   return all;
 }
 
-/// A coroutine waits at it until the test opens it.
+/// Coroutines wait at it until the test opens it.
 class gate {
 public:
   [[nodiscard]] ss::task<int> pass() {
@@ -78,7 +78,7 @@ public:
     for (auto& w : waiting)
       w(value);
   }
-  /// Lets those pass that wait now, once.
+  /// Lets the coroutines that wait now pass; later ones wait again.
   void open_once() {
     auto waiting = std::vector<ss::completer<int>>{};
     {
@@ -101,7 +101,7 @@ private:
   int arrived_ = 0;
 };
 
-/// A door for blocking bodies: they stand in it until the test opens it.
+/// Blocking bodies wait at it until the test opens it.
 class door {
 public:
   void pass() {
@@ -153,7 +153,7 @@ public:
   ss::run_handle handle;
 };
 
-/// Asks the debug interface until an actor as wanted shows up.
+/// Polls the debug interface until an actor matches.
 template <class Wanted>
 ss::actor_info await_actor(ss::engine& e, const ss::run_handle& run, Wanted wanted) {
   for (;;) {

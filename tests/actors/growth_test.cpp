@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does for N things at once must cost N times what it does for one.
+// The engine's cost for N items must grow linearly with N.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -19,15 +19,15 @@ BOOST_AUTO_TEST_SUITE(growth)
 
 namespace {
 
-/// CPU time of the process: other processes on the machine do not count.
+/// Returns the CPU time of this process; other processes on the machine do not count.
 double cpu_seconds() {
   auto now = timespec{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Returns the ratio of the cost of four times the work: 4 if linear, 16 if quadratic.
-/// `measure` returns the CPU seconds of the part that counts.
+/// Returns the cost ratio for four times the work: 4 if linear, 16 if quadratic. `measure` returns
+/// the CPU seconds of the measured part.
 template <class Measure>
 double growth_of(int n, Measure measure) {
   const auto least = [&](int of) {
@@ -39,7 +39,7 @@ double growth_of(int n, Measure measure) {
   return least(4 * n) / least(n);
 }
 
-constexpr auto growth_max = 9.0; // caches are smaller than the larger case
+constexpr auto growth_max = 9.0; // the larger case does not fit the caches
 
 void await_count(const std::atomic<int>& count, int n) {
   while (count < n)
@@ -58,7 +58,7 @@ double cancel_wide(int n) {
   g.branch(ss::start, fan_out);
   auto run = background_run<numbers>{e, g.compile(), numbers{.n = n, .total = 0, .seen = {}}};
   await_count(started, n);
-  static_cast<void>(e.debug().actors({})); // the lane has gone to sleep or is about to
+  static_cast<void>(e.debug().actors({})); // the lane is idle or will be soon
   const auto begin = cpu_seconds();
   run.handle.cancel();
   BOOST_TEST(run.result().error.has_value());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies overlap with their siblings with no option set. Proven without a clock: a latch opens only
-// when all are inside.
+// Bodies of one step overlap without any option set. No clock is needed: a latch opens only when
+// all bodies are inside.
 #include "graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +23,7 @@ ss::task<int> in_coroutine(std::latch& all) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(eight_blocking_sends_are_all_inside_at_once) {
+BOOST_AUTO_TEST_CASE(eight_blocking_sends_overlap) {
   for (const auto workers : {1U, 2U, 4U}) {
     auto e = ss::engine{{.workers = workers}};
     auto all = std::latch{calls};
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(eight_blocking_sends_are_all_inside_at_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(eight_spinning_sends_are_all_inside_at_once) {
+BOOST_AUTO_TEST_CASE(eight_spinning_sends_overlap) {
   auto e = ss::engine{{.workers = 2}};
   auto inside = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(eight_spinning_sends_are_all_inside_at_once) {
   BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
 }
 
-BOOST_AUTO_TEST_CASE(eight_sends_of_coroutines_that_block_are_all_inside_at_once) {
+BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_overlap) {
   auto e = ss::engine{{.workers = 2}};
   auto all = std::latch{calls};
   auto g = ss::graph<numbers>{};
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(eight_sends_of_coroutines_that_block_are_all_inside_at_once
   BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
 }
 
-BOOST_AUTO_TEST_CASE(eight_calls_forked_by_one_body_are_all_inside_at_once) {
+BOOST_AUTO_TEST_CASE(eight_forked_calls_of_one_body_overlap) {
   auto e = ss::engine{{.workers = 2}};
   auto all = std::latch{calls};
   auto g = ss::graph<numbers>{};
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_one_step_overlap) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_blocking_body_does_not_hold_back_other_runs_of_its_lane) {
+BOOST_AUTO_TEST_CASE(blocking_body_does_not_delay_other_runs) {
   auto stuck = door{};
   auto e = ss::engine{{.workers = 1}};
   auto blocking = ss::graph<numbers>{};
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_blocking_body_does_not_hold_back_other_runs_of_its_lane) 
   BOOST_TEST(!held.result().error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_blocking_router_overlaps_too) {
+BOOST_AUTO_TEST_CASE(blocking_router_overlaps_with_siblings) {
   auto stuck = door{};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
@@ -139,7 +139,7 @@ std::ptrdiff_t threads_of_process() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(idle_threads_end) {
+BOOST_AUTO_TEST_CASE(idle_threads_exit) {
   constexpr auto blocked_at_once = 24;
   auto e = ss::engine{{.workers = 2, .thread_idle_time = std::chrono::milliseconds{50}}};
   auto g = ss::graph<numbers>{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that serve one run after another: nothing of a run may reach the next.
+// Records are reused by successive runs; no data of one run may reach the next.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -27,7 +27,8 @@ ss::json_command to_the_parent() {
   return command;
 }
 
-/// Graphs of one node whose body commands a parent that is not there, one for each kind of body.
+/// Graphs of one node whose body sends a command to a parent that does not exist, one for each kind
+/// of body.
 ss::compiled_json_graph orphan(std::string_view kind) {
   auto g = ss::json_graph{};
   g.channel("log", "append");
@@ -67,7 +68,7 @@ std::string error_of(ss::engine& e, const ss::compiled_json_graph& g, const json
   return raw.error ? raw.error->text : std::string{};
 }
 
-/// Ends a run of each kind that later runs on the same lane may be; all must end well.
+/// Runs every kind of later run on the same lane; all must succeed.
 void check_later_runs(ss::engine& e) {
   auto typed = ss::graph<numbers>{};
   typed.add(a, add_one).edge(ss::start, a);
@@ -102,7 +103,7 @@ BOOST_DATA_TEST_CASE(orphaned_parent_command_fails_only_its_run,
                      kind) {
   auto e = ss::engine{{.workers = 1}};
   const auto bad = orphan(kind);
-  for (auto i = 0; i < 2; ++i) { // the second bad run uses what the first left, too
+  for (auto i = 0; i < 2; ++i) { // the second failing run also reuses the records of the first
     const auto raw = e.try_invoke(bad, {{"log", json::array{}}});
     BOOST_TEST_REQUIRE(raw.error.has_value());
     BOOST_TEST((raw.error->code == ss::graph_errc::no_parent));
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(failed_router_leaves_no_output) {
 
 namespace {
 
-/// Graphs whose node runs a graph below it, in ways that start the nested run differently.
+/// Graphs whose node runs a nested graph; each kind starts the nested run in another way.
 ss::compiled_graph<numbers> nesting_graph(const ss::compiled_json_graph& child,
                                           std::function<void()> before) {
   auto g = ss::graph<numbers>{};
@@ -156,8 +157,8 @@ ss::compiled_graph<numbers> nesting_graph(const ss::compiled_json_graph& child,
 } // namespace
 
 BOOST_AUTO_TEST_CASE(nested_start_keeps_turns_of_other_runs) {
-  // A run cancelled while it is queued frees its record; the nested run takes that record. Others
-  // are queued behind it, and each must have its turn.
+  // A run cancelled while it is queued frees its record, and the nested run takes that record.
+  // Other runs are queued behind it, and each must get its turn.
   for (const auto others : {1, 2, 5}) {
     auto e = ss::engine{{.workers = 1}};
     auto plain = ss::graph<numbers>{};
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(nested_start_keeps_turns_of_other_runs) {
       victim.cancel();
     });
     static_cast<void>(e.invoke(parent, numbers{}));
-    ended.wait(); // a lost run shows as the test's time limit
+    ended.wait(); // a lost run exceeds the test's timeout
     BOOST_TEST(e.debug().live_runs() == 0U);
   }
 }

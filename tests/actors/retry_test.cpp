@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second attempts, in place and of coroutines, and what becomes of siblings meanwhile.
+// Retries of bodies in place and of coroutines, and their effect on siblings.
 #include "graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(retry)
 
 namespace {
 
-/// Quick attempts for every failure.
+/// Returns options that retry every failure after a short wait.
 ss::node_options quick(std::uint32_t attempts, std::chrono::milliseconds wait = {}) {
   auto policy = ss::retry_policy{};
   policy.max_attempts = attempts;
@@ -27,7 +27,7 @@ ss::node_options quick(std::uint32_t attempts, std::chrono::milliseconds wait = 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_node_that_fails_is_tried_again_and_told_which_attempt_it_is) {
+BOOST_AUTO_TEST_CASE(failed_node_is_retried_with_attempt_number) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_fails_is_tried_again_and_told_which_attempt_it_
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
-BOOST_AUTO_TEST_CASE(the_last_attempt_s_error_is_the_run_s_and_says_how_many_there_were) {
+BOOST_AUTO_TEST_CASE(run_error_is_last_attempts_with_their_count) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(the_last_attempt_s_error_is_the_run_s_and_says_how_many_the
   BOOST_CHECK_EXCEPTION(e.invoke(graph, numbers{}), ss::graph_error, fails_after_four);
 }
 
-BOOST_AUTO_TEST_CASE(sends_and_coroutines_are_tried_again_beside_their_siblings) {
+BOOST_AUTO_TEST_CASE(failed_sends_and_coroutines_retry_beside_siblings) {
   auto e = ss::engine{{.workers = 2}};
   auto failures = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(sends_and_coroutines_are_tried_again_beside_their_siblings)
     BOOST_TEST_REQUIRE(out.seen[static_cast<std::size_t>(i)] == i);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_ends_while_a_task_waits_for_its_next_attempt_forgets_it) {
+BOOST_AUTO_TEST_CASE(run_that_ends_cancels_waiting_retry) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_ends_while_a_task_waits_for_its_next_attempt_for
         [](const auto& error) { return error.code() == ss::graph_errc::deadline; });
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_lets_the_rest_of_its_step_start) {
+BOOST_AUTO_TEST_CASE(failure_lets_remaining_tasks_of_step_start) {
   auto e = ss::engine{{.workers = 1}};
   auto started = 0; // one lane: bodies run one after the other
   auto g = ss::graph<numbers>{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines that are destroyed while work is under way: every callback is called once, every lease is
-// given back, and the destructor returns within its grace period.
+// Engines destroyed while work is in progress. Every callback is called once, every lease is
+// released, and the destructor returns within its grace period.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 using clock_type = std::chrono::steady_clock;
 
-/// A graph whose node waits for an hour, and how many bodies do.
+/// A graph whose node waits for an hour, and the number of bodies that wait.
 struct waiting_graph {
   std::shared_ptr<std::atomic<int>> inside = std::make_shared<std::atomic<int>>(0);
   ss::compiled_graph<numbers> graph;
@@ -58,7 +58,7 @@ ss::compiled_graph<numbers> quick_graph() {
 
 namespace {
 
-/// The callback of a run that shutdown ends submits a run, whose callback submits the next.
+/// Shutdown ends a run whose callback submits another run, whose callback submits the next.
 void check_chain(int depth) {
   const auto waits = waiting_graph{};
   auto called = std::atomic<int>{0};
@@ -81,7 +81,7 @@ void check_chain(int depth) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_are_answered) {
+BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_complete) {
   for (const auto depth : {1, 2, 20'000})
     check_chain(depth);
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(frame_that_suspends_after_shutdown_is_destroyed) {
     const auto object = std::make_shared<int>(1);
     in_frame = object;
     is_inside = true;
-    while (!has_ended) // the run is given up while its body blocks a thread
+    while (!has_ended) // the run ends while its body blocks a thread
       std::this_thread::sleep_for(1ms);
     std::this_thread::sleep_for(50ms); // by then the lane has closed
     auto nap = ss::sleep_for{1h};
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(frame_that_suspends_after_shutdown_is_destroyed) {
   BOOST_TEST(in_frame.expired());
 }
 
-BOOST_AUTO_TEST_CASE(submissions_of_bodies_given_up_are_answered) {
+BOOST_AUTO_TEST_CASE(runs_submitted_by_abandoned_bodies_complete) {
   auto called = std::atomic<int>{0};
   auto inside = door{};
   const auto quick = quick_graph();
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(submissions_of_bodies_given_up_are_answered) {
   BOOST_TEST(called.load() == 11);
 }
 
-BOOST_AUTO_TEST_CASE(endless_resubmission_ends_with_the_grace_period) {
+BOOST_AUTO_TEST_CASE(endless_resubmission_ends_with_grace_period) {
   struct place {
-    alignas(ss::engine) std::byte memory[sizeof(ss::engine)]; // stays when the engine is gone
+    alignas(ss::engine) std::byte memory[sizeof(ss::engine)]; // outlives the engine
     std::atomic<bool> is_gone{false};
     std::atomic<long> called{0};
   };
@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(endless_resubmission_ends_with_the_grace_period) {
   BOOST_TEST((clock_type::now() - begin < 3s));
 }
 
-BOOST_AUTO_TEST_CASE(runs_behind_a_stuck_body_are_answered) {
-  // Bodies block on every thread that the engine may have, so that its lane stands still.
+BOOST_AUTO_TEST_CASE(runs_behind_stuck_body_complete) {
+  // Bodies block every thread that the engine may have, so its lane makes no progress.
   static auto stuck = door{};
   auto called = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(runs_behind_a_stuck_body_are_answered) {
 
 namespace {
 
-/// One run has the thread, others wait for its lease when the engine goes.
+/// One run owns the thread and others wait for its lease when the engine is destroyed.
 void check_leases(int waiting) {
   auto options = ss::compile_options{};
   options.checkpointer = ss::memory_checkpointer();
@@ -222,17 +222,17 @@ void check_leases(int waiting) {
   auto e = ss::engine{{.workers = 1}};
   auto resumed = ss::update{ss::set<&numbers::n>(1)};
   const auto ended = e.try_invoke(waits.graph, std::move(resumed), config);
-  BOOST_TEST(!ended.error); // a lost lease shows as the test's time limit
+  BOOST_TEST(!ended.error); // a lost lease exceeds the test's timeout
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(leases_on_their_way_are_given_back) {
+BOOST_AUTO_TEST_CASE(pending_leases_are_released) {
   for (const auto waiting : {1, 2, 20'000})
     check_leases(waiting);
 }
 
-BOOST_AUTO_TEST_CASE(actors_of_an_engine_gone_are_none) {
+BOOST_AUTO_TEST_CASE(destroyed_engine_has_no_actors) {
   auto looking = std::optional<ss::engine_debug>{};
   auto handle = ss::run_handle{};
   const auto waits = waiting_graph{};

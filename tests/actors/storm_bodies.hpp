@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-// The graph of both storms, and the ways in which its bodies pass their time.
+// The graph of both storm tests and the bodies that it runs.
 namespace testing {
 
 inline constexpr auto sends_of_a_run = 6;
 
-/// The length of a storm's body: 0 to 2 ms.
+/// Returns the duration of a storm's body: 0 to 2 ms.
 inline std::chrono::microseconds length_of_body(int kind) {
   return std::chrono::microseconds{(kind * 37) % 2'000};
 }
@@ -29,7 +29,7 @@ inline ss::task<int> fork_body(int which, std::chrono::microseconds length) {
     std::this_thread::sleep_for(length);
   auto nap = ss::sleep_for{length / 4};
   co_await nap;
-  if (which == 1) { // forks of a fork
+  if (which == 1) { // nested forks
     auto inner = std::vector<ss::task<int>>{};
     for (auto i = 2; i < 4; ++i)
       inner.push_back(fork_body(i, length / 2));
@@ -39,10 +39,11 @@ inline ss::task<int> fork_body(int which, std::chrono::microseconds length) {
   co_return 1;
 }
 
-/// The ways of pass_time().
+/// Number of ways that pass_time() supports.
 inline constexpr auto ways_to_pass_time = 5;
 
-/// Blocks, spins, suspends, suspends and blocks in turn, or forks. @pre way < ways_to_pass_time
+/// Passes the time by blocking, spinning, suspending, alternating, or forking. @pre way <
+/// ways_to_pass_time
 inline ss::task<int> pass_time(int way, std::chrono::microseconds length) {
   switch (way) {
   case 0:
@@ -76,7 +77,7 @@ inline ss::task<int> pass_time(int way, std::chrono::microseconds length) {
   co_return way;
 }
 
-/// A graph of Sends to `worker`, each with a number of its own, and of `a` behind them.
+/// A graph of Sends to `worker`, each with its own number, followed by `a`.
 template <class Body>
 ss::compiled_graph<numbers> make_fan(Body body, ss::node_options how = {}) {
   auto g = ss::graph<numbers>{};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // storm_driver SECONDS SEED
 //
-// Everything at once, again and again: runs of graphs with Sends, forks, subgraphs, time limits,
-// heartbeats, retries, failures and questions, on threads and without; cancels, drains, exits and
-// deadlines at any moment; readers that are slow or leave; callbacks that submit and that throw;
-// engines that are destroyed while all of this is under way. Each run must end once, its callback
-// be called once, no lease outlive its run, and no record of a run or a call stay behind. Prints the
-// seed of the round that fails.
+// Stress test that mixes every feature at random: runs of graphs with Sends, forks, subgraphs,
+// timeouts, heartbeats, retries, failures and interrupts, with and without threads; cancels,
+// drains, exits and deadlines at any moment; stream readers that are slow or stop early; callbacks
+// that submit and that throw; engines that are destroyed meanwhile. Each run must end once and its
+// callback be called once. No lease may outlive its run, and no record of a run or call may remain.
+// Prints the seed of a round that fails.
 #include "actors/engine_access.hpp"
 #include "storm_bodies.hpp"
 
@@ -30,7 +30,7 @@ namespace json = ss::json;
 
 constexpr auto runs_of_a_round = 250;
 constexpr auto threads_of_a_round = 6;
-constexpr auto round_max = std::chrono::seconds{240}; // a lost run shows as a round without an end
+constexpr auto round_max = std::chrono::seconds{240}; // a lost run makes its round exceed this
 
 std::uint32_t round_seed = 0;
 
@@ -45,7 +45,7 @@ void expect(bool holds, const std::string& what) {
     fail(what);
 }
 
-/// Ends the process when a round does not end.
+/// Aborts the process when a round does not end in time.
 class watchdog {
 public:
   watchdog()
@@ -72,7 +72,8 @@ private:
   std::thread thread_;
 };
 
-/// A body of 0 to 2 ms: in place, spinning, sleeping, suspended, forking, beating or throwing.
+/// A body of 0 to 2 ms: in place, spinning, sleeping, suspended, forking, sending heartbeats or
+/// throwing.
 ss::task<ss::update<numbers>> stormy(int kind, ss::runtime rt) {
   const auto length = length_of_body(kind);
   const auto way = kind % 12;
@@ -81,7 +82,7 @@ ss::task<ss::update<numbers>> stormy(int kind, ss::runtime rt) {
     co_await passing;
   }
   switch (way) {
-  case 5: // blocks beyond the watcher's look, and beats from the thread that keeps its body
+  case 5: // blocks for several watcher polls and sends heartbeats from its thread
     for (auto i = 0; i < 4; ++i) {
       rt.heartbeat();
       std::this_thread::sleep_for(length);
@@ -93,13 +94,13 @@ ss::task<ss::update<numbers>> stormy(int kind, ss::runtime rt) {
     break;
   case 7:
     if (kind % 60 == 7)
-      throw 7; // for good: not a std::exception, and the predicate refuses it
+      throw 7; // permanent: not a std::exception, and the retry predicate rejects it
     break;
   case 8:
     rt.emit(kind);
     break;
   case 9:
-    if (kind % 48 == 9) { // longer than its time limit
+    if (kind % 48 == 9) { // longer than its timeout
       auto nap = ss::sleep_for{1h};
       co_await nap;
     }
@@ -131,8 +132,8 @@ ss::node_options stormy_options() {
   return options;
 }
 
-/// The graphs of a storm: a fan, one below another, three deep, one that runs a graph in a body, one
-/// that asks, and those that keep threads.
+/// The graphs of a storm: a fan-out, one nested in another, three levels deep, one that runs a
+/// graph in a body, one that interrupts, and those that keep threads.
 struct graphs {
   ss::compiled_graph<numbers> fan =
       make_fan([](const int& i, ss::runtime rt) { return stormy(i, std::move(rt)); },
@@ -208,7 +209,7 @@ private:
   }
 };
 
-/// The records of a round's runs, by number.
+/// Records of a round's runs, by number.
 struct ledger {
   explicit ledger(std::size_t n) : calls(n) {}
   std::vector<std::atomic<int>> calls; ///< of each run's callback
@@ -254,7 +255,7 @@ public:
       if (pick(16) == 0)
         std::this_thread::sleep_for(std::chrono::microseconds{pick(3'000)});
     }
-    if (pick(2) == 0) { // otherwise it is destroyed with its runs under way
+    if (pick(2) == 0) { // otherwise it is destroyed with runs in progress
       for (auto& r : readers)
         r.join();
       readers.clear();
@@ -321,7 +322,7 @@ private:
       ++book_.calls[static_cast<std::size_t>(i)];
       if (!raw.error && !raw.interrupts) {
         const auto& left = static_cast<const ss::struct_block<numbers>&>(*raw.state).state;
-        if (!is_kept && left.total != sends_of_a_run) // a thread adds up what its runs wrote
+        if (!is_kept && left.total != sends_of_a_run) // a thread accumulates what its runs wrote
           fail("a run that ended well has the sum " + std::to_string(left.total));
         ++book_.whole;
       }
@@ -330,7 +331,7 @@ private:
         engine_at()->submit(graphs_.fan, numbers{.n = i, .total = 0, .seen = {}}, {},
                             [this](const ss::run_result<numbers>&) { ++book_.ended; });
       }
-      ++book_.ended; // the last that is done here with what may go away
+      ++book_.ended; // last access here to memory that may be destroyed
       if (throws)
         throw std::runtime_error{"storm"};
     };
@@ -343,7 +344,7 @@ private:
                                       std::move(done), modes, std::move(sink)));
   }
 
-  /// Callbacks run while the engine is destroyed as well: they know it by an address that stays.
+  /// Callbacks also run while the engine is destroyed, so they use this stable address.
   [[nodiscard]] ss::engine* engine_at() noexcept { return at_; }
 
   void disturb() {
@@ -372,7 +373,7 @@ private:
     }
   }
 
-  /// A reader of a stream of its own: to the end, slowly, or it leaves early.
+  /// Reads a run's stream to the end, slowly, or stops early.
   void read(std::uint32_t seed) {
     auto random = std::mt19937{seed};
     const auto n = static_cast<int>(random() % runs_of_a_round);
@@ -388,11 +389,11 @@ private:
       for (auto i = 0U; i < events_max && stream.next(); ++i)
         if (random() % 4 == 0)
           std::this_thread::sleep_for(std::chrono::microseconds{random() % 500});
-    } catch (const ss::graph_error&) { // the run failed: many do
+    } catch (const ss::graph_error&) { // many runs fail on purpose
     }
   }
 
-  /// Every thread can be had at once, from another engine.
+  /// Checks that another engine can lease every thread at once.
   void check_leases() {
     auto e = ss::engine{{.workers = 1}};
     for (auto i = 0; i < threads_of_a_round; ++i) {

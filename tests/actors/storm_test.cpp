@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything at once: bodies of all kinds and lengths, exits and cancels from outside at any
-// moment. Each body runs once, each run ends once, the sums are right.
+// Stress test: bodies of all kinds and durations, with exits and cancels from outside at any
+// moment. Each body runs once, each run ends once, and the sums are correct.
 #include "storm_bodies.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -67,7 +67,7 @@ void rage(std::uint32_t seed, std::size_t workers) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(nothing_is_lost_on_one_two_and_four_lanes) {
+BOOST_AUTO_TEST_CASE(storm_loses_nothing_on_several_lane_counts) {
   for (const auto workers : {1U, 2U, 4U}) {
     for (auto seed = 1U; seed <= 3; ++seed)
       rage(seed * 1'000 + workers, workers);

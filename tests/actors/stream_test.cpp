@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Streams of a run: modes, order of events, slow readers, errors, and cancellation by the reader.
 #include "actors/engine_access.hpp"
 #include "graphs.hpp"
 
@@ -36,7 +37,7 @@ ss::task<int> count_all(ss::detail::event_stream& stream) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(values_come_after_the_input_and_after_each_step_and_never_change_later) {
+BOOST_AUTO_TEST_CASE(values_follow_input_and_each_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(values_come_after_the_input_and_after_each_step_and_never_c
   }
 }
 
-BOOST_AUTO_TEST_CASE(updates_show_what_each_task_wrote) {
+BOOST_AUTO_TEST_CASE(updates_show_writes_of_each_task) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(updates_show_what_each_task_wrote) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_body_emits_events_of_its_own) {
+BOOST_AUTO_TEST_CASE(body_emits_custom_events) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) { rt.emit("half way"); }).edge(ss::start, a);
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_body_emits_events_of_its_own) {
   BOOST_TEST(events[0].node == "a");
 }
 
-BOOST_AUTO_TEST_CASE(the_debug_stream_tells_who_ran_who_halted_and_when_the_barrier_closed) {
+BOOST_AUTO_TEST_CASE(debug_stream_reports_tasks_and_barriers) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_debug_stream_tells_who_ran_who_halted_and_when_the_barr
              "3 {\"event\":\"end\",\"activated\":[],\"halted\":[\"a\",\"b\"],\"in_flight\":0}\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_that_falls_behind_holds_the_run_back) {
+BOOST_AUTO_TEST_CASE(slow_reader_pauses_run) {
   auto e = ss::engine{{.workers = 1}};
   auto steps = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_falls_behind_holds_the_run_back) {
   BOOST_TEST(!stream.result().error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_reads_a_stream_and_holds_no_thread) {
+BOOST_AUTO_TEST_CASE(coroutine_reads_stream_without_blocking_a_thread) {
   auto e = ss::engine{{.workers = 1}}; // both runs are on its one lane
   auto below = ss::graph<numbers>{};
   below.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_reads_a_stream_and_holds_no_thread) {
     BOOST_TEST_REQUIRE(e.invoke(graph, numbers{}).state.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(an_error_comes_to_a_coroutine_as_to_others) {
+BOOST_AUTO_TEST_CASE(coroutine_reader_receives_the_error) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&) { throw std::runtime_error{"a broke"}; }).edge(ss::start, a);
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_error_comes_to_a_coroutine_as_to_others) {
   BOOST_CHECK_THROW(static_cast<void>(ss::sync_wait(count_all(stream))), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(an_error_comes_after_the_last_event) {
+BOOST_AUTO_TEST_CASE(error_follows_last_event) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, [](const numbers&) { throw std::runtime_error{"b broke"}; });
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(an_error_comes_after_the_last_event) {
   BOOST_CHECK_THROW(static_cast<void>(stream.next()), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_that_nobody_reads_on_cancels_its_run) {
+BOOST_AUTO_TEST_CASE(abandoned_stream_cancels_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).edge(ss::start, a).edge(a, a);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // thread_limit_driver
 //
-// Runs an engine as a user whose limit of processes is small: from too few threads for an engine,
-// where its constructor must throw, to enough for some. Runs must end well however few there are.
-// Needs root to become another user; exits with 77 otherwise.
+// Runs an engine as a user with a small process limit (RLIMIT_NPROC), from too few threads for an
+// engine, where its constructor must throw, to enough for some. Runs must succeed with any number
+// of threads. Needs root to become another user; exits with 77 otherwise.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -23,10 +23,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto lonely_user = 54'321U; // no process of this user counts towards its limit
+constexpr auto lonely_user = 54'321U; // no other process belongs to this user
 constexpr auto refused = 3;           // a constructor threw an error that names the limit
 
-/// Whether blocking bodies, waiting bodies and a nested graph end as they should.
+/// Whether blocking bodies, suspended bodies and a nested graph complete.
 bool works() {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
@@ -41,13 +41,14 @@ bool works() {
   });
   g.branch(ss::start, fan_out);
   const auto fan = g.compile();
-  for (auto round = 0; round < 3; ++round) // the later ones know that the node is slow
+  for (auto round = 0; round < 3; ++round) // later rounds know that the node is slow
     if (e.invoke(fan, numbers{.n = 40, .total = 0, .seen = {}}).state.total != 40)
       return false;
   return true;
 }
 
-/// Runs `what` in a process of its own that may have so many threads. Its exit code, 0 for success.
+/// Runs `what` in a child process that may have the given number of threads. Returns its exit code,
+/// 0 for success.
 template <class What>
 int run_limited(rlim_t threads, What what) {
   std::fflush(nullptr);
@@ -71,7 +72,7 @@ int run_limited(rlim_t threads, What what) {
   }
   auto status = 0;
   if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status))
-    return 100 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0); // aborted, or hung
+    return 100 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0); // aborted or timed out
   return WEXITSTATUS(status);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that stop and go on: questions, breakpoints, edits, graphs inside graphs.
+// Runs that stop and resume: interrupts, breakpoints, state updates and nested graphs.
 #include "graphs.hpp"
 
 #include <superstep/base/await.hpp>
@@ -51,7 +51,7 @@ ss::task<ss::update<numbers>> ask_for_number(numbers state, ss::runtime rt) {
       ss::set<&numbers::n>(state.n + static_cast<int>(said.to_number<std::int64_t>()))};
 }
 
-/// A node that asks, and one behind it that doubles.
+/// A node that interrupts, followed by one that doubles.
 ss::compiled_graph<numbers> asking(ss::compile_options options) {
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers& s, ss::runtime rt) { return ask_for_number(s, std::move(rt)); });
@@ -62,7 +62,7 @@ ss::compiled_graph<numbers> asking(ss::compile_options options) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
+BOOST_AUTO_TEST_CASE(run_with_durability_requires_thread_id) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1), ss::run_config{});
   BOOST_REQUIRE(refused.error);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_kept_must_name_its_thread) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_question_stops_the_run_and_an_answer_lets_it_go_on) {
+BOOST_AUTO_TEST_CASE(interrupt_stops_run_and_answer_resumes_it) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = asking(kept());
   const auto stopped = e.try_invoke(graph, begin_with(1), on("t"));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_question_stops_the_run_and_an_answer_lets_it_go_on) {
   BOOST_TEST(ended.state.n == 10);
 }
 
-BOOST_AUTO_TEST_CASE(another_engine_goes_on_with_the_thread) {
+BOOST_AUTO_TEST_CASE(another_engine_resumes_thread) {
   const auto graph = asking(kept());
   {
     auto first = ss::engine{{.workers = 1}};
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(another_engine_goes_on_with_the_thread) {
   BOOST_TEST(second.try_invoke(graph, answer(2), on("t")).state.n == 6);
 }
 
-BOOST_AUTO_TEST_CASE(a_plain_function_asks_and_returns) {
+BOOST_AUTO_TEST_CASE(plain_function_interrupts_and_returns) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) {
@@ -106,11 +106,11 @@ BOOST_AUTO_TEST_CASE(a_plain_function_asks_and_returns) {
   const auto graph = g.compile(kept());
   const auto stopped = e.try_invoke(graph, begin_with(5), on("t"));
   BOOST_REQUIRE((stopped.status == ss::run_status::interrupted));
-  BOOST_TEST(stopped.state.n == 5); // what it returned without an answer does not count
+  BOOST_TEST(stopped.state.n == 5); // the value it returned while unanswered is discarded
   BOOST_TEST(e.try_invoke(graph, answer(true), on("t")).state.n == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_nobody_keeps_stops_all_the_same_and_cannot_be_resumed) {
+BOOST_AUTO_TEST_CASE(run_without_checkpointer_interrupts_but_cannot_resume) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({});
   BOOST_REQUIRE((e.try_invoke(graph, begin_with(1)).status == ss::run_status::interrupted));
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_nobody_keeps_stops_all_the_same_and_cannot_be_re
   BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
 }
 
-BOOST_AUTO_TEST_CASE(a_graph_that_keeps_threads_wants_to_know_which) {
+BOOST_AUTO_TEST_CASE(graph_with_checkpointer_requires_thread_id) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1));
   BOOST_REQUIRE(refused.error);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_keeps_threads_wants_to_know_which) {
   BOOST_TEST(refused.error->text.find("thread_id") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
+BOOST_AUTO_TEST_CASE(resume_without_pending_interrupt_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
   BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_question_that_nobody_asked_is_refused) {
   BOOST_TEST(refused.error->text.find("'t'") != std::string::npos);
 }
 
-/// A command is part of the thread once, however many runs that start from it fail.
-BOOST_AUTO_TEST_CASE(failed_runs_keep_a_commands_writes_once) {
+/// A command's writes are stored once, however many runs that start from it fail.
+BOOST_AUTO_TEST_CASE(failed_runs_store_command_writes_once) {
   const auto command = [](int more) {
     return ss::command<numbers>{.update = ss::set<&numbers::total>(more)};
   };
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(failed_runs_keep_a_commands_writes_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_breakpoint_stops_before_a_node_and_nothing_lets_it_go_on) {
+BOOST_AUTO_TEST_CASE(breakpoint_stops_before_node_until_resumed) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_stops_before_a_node_and_nothing_lets_it_go_on)
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 20);
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
+BOOST_AUTO_TEST_CASE(thread_is_read_updated_and_replayed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
   BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
   (void)ss::detail::update_state(ss::detail::program_of(graph), place, std::move(edit));
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 14);
   const auto history = ss::detail::state_history(ss::detail::program_of(graph), place);
-  BOOST_REQUIRE(history.size() == 4U); // input, START, the edit, b
+  BOOST_REQUIRE(history.size() == 4U); // input, START, the update, b
   auto again = on("t");
   again.thread.emplace().checkpoint_id = history[1].checkpoint->id;
   BOOST_TEST(e.try_invoke(graph, ss::resume(), again).state.n == 14);
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_thread_is_read_edited_and_replayed) {
              6U); // a fork, and b once more
 }
 
-BOOST_AUTO_TEST_CASE(what_siblings_of_a_failed_task_did_is_kept_and_not_done_again) {
+BOOST_AUTO_TEST_CASE(siblings_of_failed_task_are_not_repeated) {
   auto e = ss::engine{{.workers = 2}};
   auto runs = std::make_shared<std::atomic<int>>(0);
   auto fails = std::make_shared<std::atomic<bool>>(true);
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(what_siblings_of_a_failed_task_did_is_kept_and_not_done_aga
   BOOST_TEST(runs->load() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_graph_inside_a_graph_asks_through_it) {
+BOOST_AUTO_TEST_CASE(nested_graph_interrupts_through_its_parent) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_graph_inside_a_graph_asks_through_it) {
   BOOST_TEST(e.try_invoke(graph, answer(4), on("t")).state.n == 11);
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_inside_a_graph_is_the_node_s_and_keeps_its_exception) {
+BOOST_AUTO_TEST_CASE(nested_failure_names_node_and_keeps_exception) {
   auto e = ss::engine{{.workers = 1}};
   auto inner = ss::graph<numbers>{};
   inner.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"deep"}; });
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_failure_inside_a_graph_is_the_node_s_and_keeps_its_except
   BOOST_CHECK_THROW(std::rethrow_exception(failed.error->cause), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(many_threads_stop_and_go_on_at_once) {
+BOOST_AUTO_TEST_CASE(many_threads_interrupt_and_resume_concurrently) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(many_threads_stop_and_go_on_at_once) {
 
 namespace {
 
-/// A node that adds one, when the test lets it.
+/// A node that adds one and waits at a gate.
 ss::compiled_graph<numbers> held_up(gate& at) {
   auto g = ss::graph<numbers>{};
   g.add(a, [&at](const numbers& s) -> ss::task<ss::update<numbers>> {
@@ -310,7 +310,7 @@ ss::run_config on_used(ss::busy_policy what) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
+BOOST_AUTO_TEST_CASE(runs_on_one_thread_write_in_turn) {
   auto at = gate{};
   const auto graph = held_up(at);
   auto e = ss::engine{{.workers = 2}};
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
   const auto next = ss::update{ss::set<&numbers::n>(0)};
   auto second = e.stream(graph, next, ss::stream_mode::none, on("t"));
   auto elsewhere = e.stream(graph, numbers{}, ss::stream_mode::none, on("other"));
-  at.await_arrivals(2); // the other thread is free; the second run has not begun
+  at.await_arrivals(2); // the other thread is free; the second run has not started
   at.open();
   BOOST_TEST(!first.next());
   BOOST_TEST(!second.next());
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(two_runs_on_one_thread_write_one_after_the_other) {
   BOOST_TEST(ss::detail::state_history(ss::detail::program_of(graph), place).size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_in_use_is_refused_or_taken_over_by_choice) {
+BOOST_AUTO_TEST_CASE(busy_thread_is_rejected_or_taken_over) {
   auto at = gate{};
   const auto graph = held_up(at);
   auto e = ss::engine{{.workers = 1}};

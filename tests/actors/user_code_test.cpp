@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code of the application outside bodies throws: the run ends with an error that names the code,
-// and the engine continues.
+// Application code outside node bodies throws: the run ends with an error that names the code, and
+// the engine continues.
 #include "actors/engine_access.hpp"
 #include "graphs.hpp"
 
@@ -18,11 +18,11 @@ BOOST_AUTO_TEST_SUITE(user_code)
 
 namespace {
 
-/// Throws as user code does: a std::exception, or something else.
+/// Throws a std::exception, or another type.
 void throw_as(bool is_exception) {
   if (is_exception)
     throw std::runtime_error{"oops"};
-  throw 42; // NOLINT: what a user may do
+  throw 42; // NOLINT: user code may throw anything
 }
 
 bool contains(const std::string& text, std::string_view part) {
@@ -42,7 +42,8 @@ void check_engine(ss::engine& e) {
   BOOST_TEST(e.debug().live_runs() == 0U);
 }
 
-/// The error of a run that user code ends, which names `whose` code it was.
+/// Returns the error of a run that user code ends. Checks that the error names the code (`whose`)
+/// that failed.
 ss::run_error check_failure(ss::engine& e, const ss::compiled_graph<numbers>& graph,
                             std::string_view whose, ss::run_config config = {}) {
   const auto ended = e.try_invoke(graph, numbers{}, std::move(config));
@@ -135,7 +136,7 @@ BOOST_DESCRIBE_STRUCT(folded, (), (before, v, after))
 constexpr auto first = ss::node<folded>{"first"};
 constexpr auto second = ss::node<folded>{"second"};
 
-/// A step that works and one that is refused; what is left must be the first step's state.
+/// Runs a step that succeeds and one that is rejected; the first step's state must remain.
 void check_state_before(const ss::update<folded>& refused, bool with_sibling, bool streamed) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<folded>{};
@@ -169,7 +170,7 @@ void check_state_before(const ss::update<folded>& refused, bool with_sibling, bo
   try {
     while (const auto event = stream.next())
       last = static_cast<const ss::struct_block<folded>&>(*event->state).state;
-  } catch (const ss::graph_error&) { // looked at below
+  } catch (const ss::graph_error&) { // checked below
   }
   BOOST_TEST_REQUIRE(last.has_value());
   check(stream.result().error, *last);
@@ -182,7 +183,7 @@ void check_state_before(const ss::update<folded>& refused, bool with_sibling, bo
 BOOST_AUTO_TEST_CASE(failed_barrier_leaves_last_finished_step) {
   for (const auto streamed : {false, true})
     for (const auto sibling : {false, true}) {
-      for (const auto thrown : {2, 3}) { // a std::exception, and something else
+      for (const auto thrown : {2, 3}) { // a std::exception and another type
         auto fold = ss::update{ss::set<&folded::before>(1), ss::set<&folded::v>(thrown),
                                ss::set<&folded::after>("half")};
         if (!sibling)
@@ -387,7 +388,7 @@ private:
 } // namespace
 
 BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
-  // Every call of it throws once, in each durability, with a nested graph that keeps its state.
+  // Each of its calls throws once, in each durability, with a nested graph that keeps its state.
   const throwing_checkpointer::failure out_of_memory = [] { throw std::bad_alloc{}; };
   const throwing_checkpointer::failure failures[] = {[] { throw_as(true); },
                                                      [] { throw_as(false); }, out_of_memory};
@@ -449,7 +450,7 @@ BOOST_DESCRIBE_STRUCT(fragile, (), (n, part))
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(states_that_throw_end_their_run) {
+BOOST_AUTO_TEST_CASE(throwing_state_copy_ends_its_run) {
   static constexpr auto one = ss::node<fragile>{"one"};
   static constexpr auto two = ss::node<fragile>{"two"};
   for (auto n = 1;; ++n) {
@@ -485,7 +486,7 @@ BOOST_AUTO_TEST_CASE(states_that_throw_end_their_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(throwing_monitor_harms_nobody) {
+BOOST_AUTO_TEST_CASE(throwing_monitor_has_no_effect) {
   for (const auto is_exception : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
     auto held = gate{};

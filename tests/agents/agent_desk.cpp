@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The agent of agent_desk.hpp, in its own file because it takes long to compile.
 #include "agents/agent_desk.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-// What tests of agents with middleware share: a state, a tool, and a model that follows a script.
+// Shared by tests of agents with middleware: a state, a tool, and a scripted model.
 namespace superstep::testing {
 
-/// A state of a user's own.
+/// A user-defined state.
 struct desk {
   message_list messages;
   json::value structured_response;
@@ -58,14 +58,14 @@ inline agent_options<desk> design(chat_model_ptr model) {
   return out;
 }
 
-/// The question of a person called Kim.
+/// Returns the state with a question of a user called Kim.
 [[nodiscard]] desk first_turn();
 
-/// In a file of its own, because it is long in the making.
+/// Builds the agent. Defined in its own file because it takes long to compile.
 [[nodiscard]] compiled_graph<desk> built(agent_options<desk> options);
 [[nodiscard]] run_result<desk> run(agent_options<desk> options, run_config config = {});
 
-/// A thread of one agent.
+/// Runs turns of one agent on one thread.
 class conversation {
 public:
   explicit conversation(agent_options<desk> options);
@@ -78,9 +78,9 @@ private:
   run_config config_;
 };
 
-/// Why a run failed; empty: it did not.
+/// Returns the error text of a run, or an empty text if it succeeded.
 [[nodiscard]] std::string why(const run_result<desk>& ended);
-/// The contents of its messages, one to a line.
+/// Returns the contents of the final messages, one per line.
 [[nodiscard]] std::string said(const run_result<desk>& ended);
 
 } // namespace superstep::testing

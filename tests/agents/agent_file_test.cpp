@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reading of agent files: keys, overrides, faults with their lines, and limits on size and depth.
 #include <superstep/agents/agent_file.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -226,7 +227,7 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(s.limits.row_deadline.count() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(hooks_and_the_schema_of_a_response_are_read) {
+BOOST_AUTO_TEST_CASE(hooks_and_response_schema_are_read) {
   const auto text = std::string{minimal} + "store: {path: memory.db}\n" +
                     "tools: [remember, {recall: {namespace: [users, kim]}}]\n"
                     "response: {type: object, title: place}\nhooks:\n";
@@ -247,7 +248,7 @@ BOOST_AUTO_TEST_CASE(hooks_and_the_schema_of_a_response_are_read) {
   BOOST_TEST(summed.summarise->prompt == "Short!");
 }
 
-BOOST_AUTO_TEST_CASE(a_review_may_be_a_list_of_tools_and_be_taken_away) {
+BOOST_AUTO_TEST_CASE(review_accepts_a_tool_list_and_false) {
   const auto text = std::string{minimal} + "review: [pay]\n";
   const auto got = read(text);
   BOOST_REQUIRE(got.spec.reviews.size() == 1U);
@@ -262,12 +263,11 @@ BOOST_AUTO_TEST_CASE(a_review_may_be_a_list_of_tools_and_be_taken_away) {
   BOOST_TEST((both[1].config == human_interrupt_config{false, true, false, true}));
 }
 
-BOOST_DATA_TEST_CASE(every_fault_is_told_with_its_line, boost::unit_test::data::make(bad_files),
-                     c) {
+BOOST_DATA_TEST_CASE(every_fault_has_its_line, boost::unit_test::data::make(bad_files), c) {
   BOOST_TEST(to_text(read(c.text).faults) == c.faults);
 }
 
-BOOST_AUTO_TEST_CASE(an_override_takes_the_place_of_what_the_file_says) {
+BOOST_AUTO_TEST_CASE(override_replaces_value_of_file) {
   const auto got = read(full, {"model.path=other.yaml", "limits.rpm=60", "tools.0=current_time",
                                "tools.6.simulated.delay_ms=77", "version=v2"});
   BOOST_TEST(to_text(got.faults) == "");
@@ -278,23 +278,23 @@ BOOST_AUTO_TEST_CASE(an_override_takes_the_place_of_what_the_file_says) {
   BOOST_TEST((got.spec.version == react_version::v2));
 }
 
-BOOST_AUTO_TEST_CASE(an_override_may_make_what_the_file_leaves_out) {
+BOOST_AUTO_TEST_CASE(override_can_add_missing_keys) {
   const auto got = read("", {"model.provider=openai", "model.model=m", "model.stream=true"});
   BOOST_TEST(to_text(got.faults) == "");
   BOOST_TEST(std::get<provider_model_options>(got.spec.model).stream);
 }
 
-BOOST_DATA_TEST_CASE(a_bad_override_is_told_as_one, boost::unit_test::data::make(bad_overrides),
-                     c) {
+BOOST_DATA_TEST_CASE(invalid_override_is_reported_as_override,
+                     boost::unit_test::data::make(bad_overrides), c) {
   BOOST_TEST(to_text(read(full, {std::string{c.option}}).faults) == c.faults);
 }
 
-BOOST_AUTO_TEST_CASE(overrides_change_the_fingerprint_of_the_tools) {
+BOOST_AUTO_TEST_CASE(overrides_change_tools_fingerprint) {
   BOOST_TEST(read(full).spec.tools_text !=
              read(full, {"tools.6.simulated.seed=8"}).spec.tools_text);
 }
 
-BOOST_AUTO_TEST_CASE(anchors_cannot_blow_a_small_file_up) {
+BOOST_AUTO_TEST_CASE(anchors_cannot_expand_small_file_without_bound) {
   auto text = std::string{minimal} + "x:\n  - &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (auto i = 1; i < 8; ++i) {
     const auto before = std::to_string(i - 1);
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(anchors_cannot_blow_a_small_file_up) {
   BOOST_TEST(to_text(read(text).faults).find("has more than 100000 values") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(commands_are_read_with_their_surroundings) {
+BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
   const auto got = read(std::string{minimal} + R"(tools:
   - command: {name: a, argv: [./run, ./x], cwd: ../work, env: [A, B],
               limits: {memory_mb: 5, cpu_s: 6, files: 7, processes: 8}, sandbox: bwrap}
@@ -369,19 +369,19 @@ BOOST_AUTO_TEST_CASE(deep_or_long_text_is_a_fault) {
     BOOST_TEST(!read(std::string{minimal} + text).faults.empty(), text.substr(0, 40));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_one_fault) {
+BOOST_AUTO_TEST_CASE(unreadable_file_is_one_fault) {
   BOOST_TEST(to_text(read_agent_file("/nowhere/a.yaml").faults) ==
              "/nowhere/a.yaml: cannot be opened: No such file or directory");
   BOOST_TEST(to_text(read_agent_file("/").faults) == "/: is a directory, not an agent file");
 }
 
-BOOST_AUTO_TEST_CASE(text_behind_the_document_ends_the_reading) {
-  // LoadAll of yaml-cpp finds empty documents in these forever.
+BOOST_AUTO_TEST_CASE(text_after_document_is_rejected) {
+  // LoadAll of yaml-cpp returns empty documents for these forever.
   for (const auto* text : {" [book, pay]\n, pay]\n", "a: 1\n]\n", "{a: 1}\n}\n", "[a]]\n", "]\n"})
     BOOST_TEST(!read(text).faults.empty(), text);
 }
 
-BOOST_AUTO_TEST_CASE(accepts_an_empty_second_document) {
+BOOST_AUTO_TEST_CASE(empty_second_document_is_accepted) {
   const auto text = std::string{minimal};
   BOOST_TEST(to_text(read(text + "---\n").faults).empty());
   BOOST_TEST(to_text(read("---\n" + text + "...\n").faults).empty());

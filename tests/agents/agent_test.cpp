@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Building of agents from their specification: models, tools, reviews, fingerprints and faults.
 #include <superstep/agents/agent_file.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -12,7 +13,7 @@ using namespace superstep;
 
 namespace {
 
-/// A folder of its own, gone at the end, with one recorded conversation in it.
+/// A temporary folder with one recorded conversation; removed by the destructor.
 class folder {
 public:
   folder() {
@@ -38,7 +39,7 @@ agent_building build(const folder& in, const std::string& rest) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_agent_is_made_of_its_file) {
+BOOST_AUTO_TEST_CASE(agent_is_built_from_its_file) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator, current_time, {simulated: {name: slow}}]\n");
   BOOST_TEST(to_text(got.faults) == "");
@@ -47,7 +48,7 @@ BOOST_AUTO_TEST_CASE(an_agent_is_made_of_its_file) {
   BOOST_TEST(got.agent->graph().mermaid().find("tools --> agent") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_made_is_a_fault_with_its_line) {
+BOOST_AUTO_TEST_CASE(invalid_parts_are_faults_with_lines) {
   const auto in = folder{};
   const auto got = build(in, "tools:\n  - simulated: {name: a}\n  - simulated: {name: a}\n"
                              "  - sqlite_query: {path: missing.db}\n");
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_made_is_a_fault_with_its_line) {
   BOOST_TEST(got.faults[1].key == "tools.2");
 }
 
-BOOST_AUTO_TEST_CASE(tools_that_start_early_are_tools_of_the_file) {
+BOOST_AUTO_TEST_CASE(early_tools_must_be_tools_of_the_file) {
   const auto in = folder{};
   const auto good = build(in, "tools: [calculator]\nearly_tools: [calculator]\n");
   BOOST_TEST(to_text(good.faults) == "");
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(tools_that_start_early_are_tools_of_the_file) {
              "a.yaml:3: early_tools: names 'calculator', whose calls wait for a person");
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_the_file_and_of_its_parts_are_told_together) {
+BOOST_AUTO_TEST_CASE(faults_of_file_and_parts_are_reported_together) {
   const auto got =
       build_agent(read_agent_text("version: v9\nmodel: {provider: recorded, path: missing.jsonl}\n",
                                   "a.yaml", "/nowhere"),
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(faults_of_the_file_and_of_its_parts_are_told_together) {
   BOOST_TEST(got.faults[1].line == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(fingerprints_tell_agents_apart) {
+BOOST_AUTO_TEST_CASE(fingerprints_distinguish_agents) {
   const auto in = folder{};
   const auto a = build(in, "prompt: one\ntools: [{simulated: {name: t, seed: 1}}]\n");
   const auto b = build(in, "prompt: two\ntools: [{simulated: {name: t, seed: 2}}]\n");
@@ -91,22 +92,22 @@ BOOST_AUTO_TEST_CASE(fingerprints_tell_agents_apart) {
   BOOST_TEST(a.agent->model()->fingerprint() == b.agent->model()->fingerprint());
 }
 
-BOOST_AUTO_TEST_CASE(the_agent_of_the_examples_has_no_fault) {
+BOOST_AUTO_TEST_CASE(example_agent_has_no_faults) {
   const auto got = build_agent(read_agent_file(SUPERSTEP_TREE "/examples/batch/agent.yaml"),
                                std::make_shared<io_runtime>());
   BOOST_TEST(to_text(got.faults) == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_review_of_a_tool_that_is_not_there_is_a_fault) {
+BOOST_AUTO_TEST_CASE(review_of_unknown_tool_is_a_fault) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator]\nreview: [calculator, calc]\n");
   BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: the agent has no tool of this name");
-  // One that cannot be made may be the one that is meant.
+  // A tool that cannot be built may be the reviewed one.
   const auto broken = build(in, "tools: [{sqlite_query: {path: missing.db}}]\nreview: [calc]\n");
   BOOST_TEST(broken.faults.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(tools_of_memory_need_a_store) {
+BOOST_AUTO_TEST_CASE(memory_tools_need_a_store) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator, recall]\n");
   BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: needs long-term memory; say where it is: "

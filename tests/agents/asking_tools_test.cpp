@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools that ask whoever called the agent.
+// Tools that interrupt the run, tools that emit events, and printed steps.
 #include "actors/debug_line.hpp"
 #include "actors/engine_access.hpp"
 #include "agents/fake_model.hpp"
@@ -18,7 +18,7 @@
 using namespace superstep;
 using superstep::testing::fake_model;
 
-// Not in an unnamed namespace: coroutines over the state have frames of one name everywhere.
+// Not in an unnamed namespace: g++ gives coroutine frames the same name in every file.
 namespace asking_agent {
 
 struct talk {
@@ -27,7 +27,7 @@ struct talk {
 };
 BOOST_DESCRIBE_STRUCT(talk, (), (messages))
 
-/// Answers with what it is told about its own call.
+/// Interrupts and returns the answer together with the ids of its call.
 class asking_tool final : public tool {
 public:
   asking_tool() {
@@ -50,7 +50,7 @@ private:
   tool_definition definition_;
 };
 
-/// Says how it gets on.
+/// Emits its progress as events.
 class telling_tool final : public tool {
 public:
   telling_tool() {
@@ -97,7 +97,7 @@ std::string question_about(const run_result<talk>& stopped, std::string_view cal
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
+BOOST_AUTO_TEST_CASE(tool_can_emit_events) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(
       std::vector<message>{calling({{"tell", "c1"}}), ai_message("done")});
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_tool_may_emit_events) {
   BOOST_TEST(!events.next().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
+BOOST_AUTO_TEST_CASE(step_printer_prints_writes_of_each_step) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
   const auto agent = create_react_agent(std::move(options));
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_can_be_printed) {
   BOOST_TEST(lines[2].ends_with("}\n"), lines[2]);
 }
 
-BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
+BOOST_AUTO_TEST_CASE(print_steps_option_prints_each_step) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
   options.debug = true;
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
     auto state = talk{};
     state.messages = {human_message("go")};
     auto events = detail::engine_access::stream(e, agent, std::move(state), stream_mode::updates);
-    while (const auto event = events.next()) // the reader gets what it asked for, and no more
+    while (const auto event = events.next()) // the reader receives only the modes it requested
       seen += event->mode == stream_mode::updates ? 1 : 100;
   }
   std::clog.rdbuf(before);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_each_step_wrote_is_printed_when_the_agent_says_so) {
   BOOST_TEST(text.find(R"([updates] {"agent":{"messages":[)") != std::string::npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(each_call_asks_for_itself_and_calls_that_have_ended_are_not_made_again) {
+BOOST_AUTO_TEST_CASE(calls_interrupt_separately_and_finished_calls_stay) {
   auto counted = std::atomic<int>{0};
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks of chat histories: the last AI message and unanswered tool calls.
 #include "agents/chat_history.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,20 +14,20 @@ message calling(std::string id) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_last_ai_message_is_found_behind_tool_messages) {
+BOOST_AUTO_TEST_CASE(last_ai_message_is_found_before_tool_messages) {
   BOOST_TEST(last_ai_message({}) == nullptr);
   BOOST_TEST(last_ai_message({human_message("q")}) == nullptr);
   const auto list = message_list{calling("a"), ai_message("second"), tool_message("1", "a", "add")};
   BOOST_TEST(last_ai_message(list)->content == "second");
 }
 
-BOOST_AUTO_TEST_CASE(answered_calls_are_fine) {
+BOOST_AUTO_TEST_CASE(answered_calls_are_valid) {
   const auto list = message_list{human_message("q"), calling("a"), tool_message("1", "a", "add")};
   BOOST_TEST(!unanswered_call(list, true).has_value());
   BOOST_TEST(!unanswered_call(list, false).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(an_unanswered_call_is_named) {
+BOOST_AUTO_TEST_CASE(unanswered_call_is_named) {
   const auto fault =
       unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
   BOOST_REQUIRE(fault.has_value());
@@ -34,7 +35,7 @@ BOOST_AUTO_TEST_CASE(an_unanswered_call_is_named) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(only_a_whole_look_sees_what_lies_before_the_last_answer) {
+BOOST_AUTO_TEST_CASE(full_check_covers_messages_before_last_answer) {
   const auto list = message_list{calling("a"), human_message("q"), ai_message("hm")};
   BOOST_TEST(unanswered_call(list, true).has_value());
   BOOST_TEST(!unanswered_call(list, false).has_value());

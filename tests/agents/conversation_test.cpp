@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversations of an agent file: reviews, open calls, trimming, summaries and memory.
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -31,7 +32,7 @@ message calling_both() {
   return ai_message("", {std::move(sum), tool_call{"c2", "book", {}}});
 }
 
-/// An agent with a tool that is reviewed, and one conversation with it.
+/// An agent with a reviewed tool, and one conversation with it.
 struct fixture {
   std::shared_ptr<const fake_model> model;
   engine lanes;
@@ -39,7 +40,7 @@ struct fixture {
   explicit fixture(std::vector<message> answers)
       : model{std::make_shared<const fake_model>(std::move(answers))},
         lanes{engine_options{.workers = 1}} {}
-  /// One that calls both tools.
+  /// A fixture whose model calls both tools.
   fixture() : fixture{{calling_both(), ai_message("done")}} {}
 
   [[nodiscard]] compiled_graph<chat_state> graph(react_version version) const {
@@ -73,8 +74,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_conversation_stops_where_the_file_wants_a_review, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(conversation_stops_at_reviewed_tool, data::make(versions), version) {
   auto f = fixture{};
   const auto g = f.graph(version);
   BOOST_REQUIRE((f.say(g, "go").status == run_status::interrupted));
@@ -91,13 +91,13 @@ BOOST_DATA_TEST_CASE(a_conversation_stops_where_the_file_wants_a_review, data::m
   BOOST_TEST(!look_at(g, "t").is_unfinished);
 }
 
-BOOST_DATA_TEST_CASE(open_calls_are_answered_so_that_the_conversation_can_go_on,
-                     data::make(versions), version) {
+BOOST_DATA_TEST_CASE(answering_open_calls_lets_conversation_continue, data::make(versions),
+                     version) {
   auto f = fixture{};
   const auto g = f.graph(version);
-  BOOST_TEST(end_open_calls(g, "t", "nobody was there.") == 0U); // there is no thread yet
+  BOOST_TEST(end_open_calls(g, "t", "nobody was there.") == 0U); // the thread does not exist yet
   BOOST_REQUIRE((f.say(g, "go").status == run_status::interrupted));
-  // In v1 one task runs both calls, and nothing is known of either until it has ended.
+  // In v1 one task runs both calls, so neither has a result until the task ends.
   const auto is_each_a_task = version == react_version::v2;
   BOOST_TEST(end_open_calls(g, "t", "nobody was there.") == (is_each_a_task ? 1U : 2U));
   const auto at = look_at(g, "t");
@@ -116,7 +116,7 @@ BOOST_DATA_TEST_CASE(open_calls_are_answered_so_that_the_conversation_can_go_on,
   BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(a_trimmed_conversation_is_kept_and_its_latest_turns_are_read) {
+BOOST_AUTO_TEST_CASE(trimming_keeps_state_and_sends_latest_turns) {
   auto f = fixture{{ai_message("yes")}};
   auto spec = agent_spec{};
   spec.trim = trim_spec{.tokens_max = 20};
@@ -126,12 +126,12 @@ BOOST_AUTO_TEST_CASE(a_trimmed_conversation_is_kept_and_its_latest_turns_are_rea
   const auto asked = f.model->asked();
   BOOST_REQUIRE(asked.size() == 3U);
   BOOST_TEST(asked[1].messages.size() == 3U);
-  BOOST_REQUIRE(asked[2].messages.size() == 3U); // five do not fit
+  BOOST_REQUIRE(asked[2].messages.size() == 3U); // five messages exceed the budget
   BOOST_TEST(asked[2].messages[0].content == "two");
   BOOST_TEST(look_at(g, "t").messages.size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_is_never_cut_however_long_it_is) {
+BOOST_AUTO_TEST_CASE(long_turn_is_never_cut) {
   auto f = fixture{};
   f.model = std::make_shared<const fake_model>(
       std::vector<message>{ai_message("", {tool_call{"c1", "calculator", {}}}), ai_message("yes")});
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_turn_is_never_cut_however_long_it_is) {
   BOOST_TEST(asked[1].messages.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(older_turns_are_summarised_once_there_is_too_much_of_them) {
+BOOST_AUTO_TEST_CASE(older_turns_are_summarised_above_the_limit) {
   auto f = fixture{{ai_message("yes"), ai_message("They said yes.")}};
   auto spec = agent_spec{};
   spec.summarise = summary_spec{.tokens_max = 1, .messages_kept = 1, .prompt = "Sum up."};
@@ -163,8 +163,8 @@ BOOST_AUTO_TEST_CASE(older_turns_are_summarised_once_there_is_too_much_of_them) 
   BOOST_TEST(messages[1].content == "two");
 }
 
-BOOST_DATA_TEST_CASE(what_is_remembered_in_one_conversation_is_recalled_in_another,
-                     data::make(versions), version) {
+BOOST_DATA_TEST_CASE(memory_of_one_conversation_is_recalled_in_another, data::make(versions),
+                     version) {
   const auto call = [](std::string tool, json::object args) {
     return ai_message("", {tool_call{"c", std::move(tool), std::move(args)}});
   };

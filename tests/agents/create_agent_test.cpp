@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// create_agent() with middleware: hooks, wraps, jumps, interrupts, structured responses, timeouts.
 #include "agents/agent_desk.hpp"
 
 #include <superstep/agents/prebuilt_middleware.hpp>
@@ -18,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(agents_with_middleware)
 
 namespace {
 
-/// What happened, in order; hooks and wraps write it.
+/// Ordered log of events, written by hooks and wraps.
 class diary {
 public:
   void note(std::string what) const {
@@ -38,7 +39,7 @@ private:
   mutable std::vector<std::string> entries_;
 };
 
-/// Notes everything that happens around it.
+/// Middleware that logs every hook and wrap.
 middleware<desk> noting(const std::string& name, const diary& all) {
   auto out = middleware<desk>{};
   out.name = name;
@@ -67,7 +68,7 @@ middleware<desk> noting(const std::string& name, const diary& all) {
   return out;
 }
 
-/// Jumps once, from the given kind of hook.
+/// Middleware that jumps once from the given hook.
 middleware<desk> jumping(middleware_hook<desk> middleware<desk>::*when, jump to,
                          std::vector<jump> declared) {
   auto out = middleware<desk>{};
@@ -81,7 +82,7 @@ middleware<desk> jumping(middleware_hook<desk> middleware<desk>::*when, jump to,
   return out;
 }
 
-/// Waits until it is stopped.
+/// Waits until it is cancelled.
 task<std::string> never() {
   auto waiting = await_callback<int>([](const completer<int>&) {});
   co_await waiting;
@@ -90,7 +91,7 @@ task<std::string> never() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(without_middleware_model_and_tools_take_turns) {
+BOOST_AUTO_TEST_CASE(model_and_tools_alternate_without_middleware) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = design(model);
   options.name = "clerk";
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(without_middleware_model_and_tools_take_turns) {
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
-BOOST_AUTO_TEST_CASE(what_comes_after_is_called_in_reverse_and_the_first_is_outermost) {
+BOOST_AUTO_TEST_CASE(after_hooks_run_in_reverse_first_is_outermost) {
   const auto all = diary{};
   auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
   options.middleware = {noting("a", all), noting("b", all)};
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(what_comes_after_is_called_in_reverse_and_the_first_is_oute
              "b.after_agent a.after_agent");
 }
 
-BOOST_AUTO_TEST_CASE(a_wrap_may_change_the_question_and_the_answer) {
+BOOST_AUTO_TEST_CASE(wrap_can_change_request_and_response) {
   const auto model = scripted({ai_message("hello")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_wrap_may_change_the_question_and_the_answer) {
   BOOST_TEST(model->asked()[0].parameters.at("temperature") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_wrap_may_answer_in_place_of_the_model_and_of_a_tool) {
+BOOST_AUTO_TEST_CASE(wrap_can_replace_model_and_tool) {
   const auto model = scripted({ai_message("never asked")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_wrap_may_answer_in_place_of_the_model_and_of_a_tool) {
   BOOST_TEST(model->asked().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_jump_to_the_end_runs_what_comes_after_the_agent) {
+BOOST_AUTO_TEST_CASE(jump_to_end_runs_after_agent_hooks) {
   const auto all = diary{};
   const auto model = scripted({ai_message("never asked")});
   for (auto when : {&middleware<desk>::before_agent, &middleware<desk>::before_model}) {
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_jump_to_the_end_runs_what_comes_after_the_agent) {
   BOOST_TEST(model->asked().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_jump_to_the_model_begins_the_loop_anew) {
+BOOST_AUTO_TEST_CASE(jump_to_model_restarts_loop) {
   const auto all = diary{};
   auto options = design(scripted({ai_message("first"), ai_message("second")}));
   options.middleware = {noting("a", all),
@@ -181,12 +182,12 @@ BOOST_AUTO_TEST_CASE(a_jump_to_the_model_begins_the_loop_anew) {
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(ended.state.messages.back().content == "second");
-  // The jump leaves out what would have come after the hook.
+  // The jump skips the hooks that would have followed.
   BOOST_TEST(all.text() == "a.before_agent a.before_model a( )a a.before_model a( )a "
                            "a.after_model a.after_agent");
 }
 
-BOOST_AUTO_TEST_CASE(a_jump_to_the_tools_makes_the_calls_of_the_latest_answer) {
+BOOST_AUTO_TEST_CASE(jump_to_tools_runs_calls_of_latest_answer) {
   auto options = design(scripted({ai_message("unused"), ai_message("done")}));
   auto m = middleware<desk>{};
   m.name = "presenter";
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_jump_to_the_tools_makes_the_calls_of_the_latest_answer) {
   BOOST_TEST(ended.state.messages[3].content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(a_hook_may_answer_calls_and_the_model_reads_on) {
+BOOST_AUTO_TEST_CASE(hook_can_answer_calls_before_model_continues) {
   auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
   auto m = middleware<desk>{};
   m.name = "refuser";
@@ -222,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_hook_may_answer_calls_and_the_model_reads_on) {
   BOOST_TEST(ended.state.messages[2].content == "refused");
 }
 
-BOOST_AUTO_TEST_CASE(tools_of_a_middleware_are_the_agents) {
+BOOST_AUTO_TEST_CASE(middleware_tools_become_agent_tools) {
   const auto model = scripted({calling("shout", "c1"), ai_message("done")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -236,7 +237,7 @@ BOOST_AUTO_TEST_CASE(tools_of_a_middleware_are_the_agents) {
 }
 
 BOOST_AUTO_TEST_CASE(
-    the_loop_ends_after_tools_that_answer_for_the_model_when_no_others_are_called) {
+    return_direct_ends_loop_when_called_alone) {
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("shout", "c2").tool_calls[0]);
   for (const auto& [answer, messages] :
@@ -250,7 +251,7 @@ BOOST_AUTO_TEST_CASE(
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_response_is_the_last_answer_of_the_loop) {
+BOOST_AUTO_TEST_CASE(structured_response_is_final_answer_of_loop) {
   const auto model = scripted({calling("echo", "c1"), ai_message(R"({"city":"Oslo"})")});
   auto options = design(model);
   options.response = response_format{{{"type", "object"},
@@ -270,7 +271,7 @@ BOOST_AUTO_TEST_CASE(the_response_is_the_last_answer_of_the_loop) {
   BOOST_TEST(why(run(bad)).find("the model's structured response") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_hook_may_ask_and_the_thread_goes_on_from_there) {
+BOOST_AUTO_TEST_CASE(hook_can_interrupt_and_resume) {
   const auto model = scripted({ai_message("done")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -290,7 +291,7 @@ BOOST_AUTO_TEST_CASE(a_hook_may_ask_and_the_thread_goes_on_from_there) {
   BOOST_TEST(model->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(each_call_waits_by_itself_and_calls_that_have_ended_are_not_made_again) {
+BOOST_AUTO_TEST_CASE(reviewed_call_waits_and_finished_sibling_stays) {
   auto both = calling("echo", "c1", "one");
   both.tool_calls.push_back(calling("shout", "c2", "two").tool_calls[0]);
   auto runs = std::make_shared<std::atomic<int>>(0);
@@ -316,7 +317,7 @@ BOOST_AUTO_TEST_CASE(each_call_waits_by_itself_and_calls_that_have_ended_are_not
   BOOST_TEST(*runs == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_takes_too_long_is_answered_and_its_siblings_are_kept) {
+BOOST_AUTO_TEST_CASE(timed_out_call_is_answered_and_siblings_kept) {
   auto both = calling("stuck", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
   auto options = design(scripted({both, ai_message("done")}));
@@ -333,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_takes_too_long_is_answered_and_its_siblings_are
   BOOST_TEST(ended.state.messages[4].content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(jumps_that_are_declared_are_drawn) {
+BOOST_AUTO_TEST_CASE(declared_jumps_are_drawn) {
   auto options = design(scripted({ai_message("done")}));
   options.middleware = {jumping(&middleware<desk>::before_model, jump::finish, {jump::finish}),
                         model_call_limit<&desk::calls>({{}, 5})};
@@ -344,7 +345,7 @@ BOOST_AUTO_TEST_CASE(jumps_that_are_declared_are_drawn) {
     BOOST_TEST(text.find(edge) != std::string::npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
+BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected) {
   const auto refusal = [](middleware<desk> one, bool twice = false) -> std::string {
     auto options = design(scripted({ai_message("done")}));
     options.tools = {};

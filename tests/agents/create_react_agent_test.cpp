@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// create_react_agent() over a user-defined state: hooks, prompts, structured responses, model
+// choice, interrupts and reviews.
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -20,10 +22,10 @@ namespace superstep {
 std::ostream& operator<<(std::ostream& out, react_version v);
 } // namespace superstep
 
-// Not in an unnamed namespace: coroutines over the state have frames of one name everywhere.
+// Not in an unnamed namespace: g++ gives coroutine frames the same name in every file.
 namespace desk_agent {
 
-/// A state of a user's own.
+/// A user-defined state.
 struct front_desk {
   message_list messages;
   message_list llm_input_messages;
@@ -58,7 +60,7 @@ tool_ptr echo(std::string name = "echo") {
                               [](const echo_args& a) { return a.text; });
 }
 
-/// Writes the fields of the state, and answers with what it read of it.
+/// Writes fields of the state and returns what it read from it.
 class visiting_tool final : public tool {
 public:
   visiting_tool() {
@@ -124,7 +126,7 @@ std::string text_of_refusal(react_agent_options<front_desk> options) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(an_agent_runs_on_a_state_of_the_users_own, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(agent_runs_on_user_defined_state, data::make(versions), version) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   const auto ended = run(options_for(model, version));
   BOOST_REQUIRE(!ended.error);
@@ -134,8 +136,8 @@ BOOST_DATA_TEST_CASE(an_agent_runs_on_a_state_of_the_users_own, data::make(versi
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
-BOOST_DATA_TEST_CASE(a_hook_may_give_the_model_other_messages_and_write_the_state,
-                     data::make(versions), version) {
+BOOST_DATA_TEST_CASE(pre_hook_replaces_model_messages_and_writes_state, data::make(versions),
+                     version) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, version);
   options.pre_model_hook = [](const front_desk& state, runtime) {
@@ -150,7 +152,7 @@ BOOST_DATA_TEST_CASE(a_hook_may_give_the_model_other_messages_and_write_the_stat
   BOOST_TEST(ended.state.visits == 1 + 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
+BOOST_AUTO_TEST_CASE(post_hook_can_answer_calls) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, react_version::v2);
   options.post_model_hook = [](const front_desk& state, runtime) {
@@ -166,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_hook_after_the_model_may_answer_its_calls) {
   BOOST_TEST(ended.state.messages[3].content == "done");
 }
 
-BOOST_DATA_TEST_CASE(a_prompt_may_be_made_of_the_state, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(prompt_can_be_computed_from_state, data::make(versions), version) {
   const auto model = scripted({ai_message("hello")});
   auto options = options_for(model, version);
   options.prompt = [](const front_desk& state, const runtime&) {
@@ -179,8 +181,7 @@ BOOST_DATA_TEST_CASE(a_prompt_may_be_made_of_the_state, data::make(versions), ve
   BOOST_TEST(!asked[0].system);
 }
 
-BOOST_DATA_TEST_CASE(the_response_is_asked_for_in_a_call_of_its_own, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(structured_response_uses_a_separate_call, data::make(versions), version) {
   const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
   auto options = options_for(model, version);
   options.response_format = response_format{
@@ -196,7 +197,7 @@ BOOST_DATA_TEST_CASE(the_response_is_asked_for_in_a_call_of_its_own, data::make(
   BOOST_TEST(asked[1].system->content == "Extract.");
 }
 
-BOOST_DATA_TEST_CASE(tools_read_and_write_fields_of_the_state, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(tools_read_and_write_state_fields, data::make(versions), version) {
   auto options = options_for(scripted({calling("visit", "c1"), ai_message("done")}), version);
   options.tools = {std::make_shared<const visiting_tool>()};
   const auto ended = run(std::move(options));
@@ -205,7 +206,7 @@ BOOST_DATA_TEST_CASE(tools_read_and_write_fields_of_the_state, data::make(versio
   BOOST_TEST(ended.state.messages[2].content == "seen Kim");
 }
 
-BOOST_DATA_TEST_CASE(a_tool_may_answer_in_place_of_the_model, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(return_direct_tool_ends_the_run, data::make(versions), version) {
   auto options = options_for(scripted({calling("echo", "c1", "42")}), version);
   options.return_direct = {"echo"};
   const auto ended = run(std::move(options));
@@ -213,7 +214,7 @@ BOOST_DATA_TEST_CASE(a_tool_may_answer_in_place_of_the_model, data::make(version
   BOOST_TEST(ended.state.messages.back().content == "42");
 }
 
-BOOST_AUTO_TEST_CASE(a_chosen_model_brings_its_tools_and_no_others) {
+BOOST_AUTO_TEST_CASE(chosen_model_binds_only_agent_tools) {
   const auto choose = [](tool_list tools) {
     auto options = options_for(nullptr, react_version::v2);
     const auto bound =
@@ -227,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_chosen_model_brings_its_tools_and_no_others) {
   BOOST_TEST(describe(ended.error->cause).find("{'shout'}") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_model_object_brings_all_tools_or_none) {
+BOOST_AUTO_TEST_CASE(bound_model_must_have_exactly_agent_tools) {
   auto options = options_for(nullptr, react_version::v2);
   options.model = bind_tools(scripted({}), tool_node{{echo("shout")}}.definitions()).value();
   BOOST_TEST(text_of_refusal(options) == "Missing tools '{'echo'}' in the model.bind_tools()");
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_model_object_brings_all_tools_or_none) {
              "must match Got 2 tools, expected 1");
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_when_the_agent_is_built) {
+BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected_when_built) {
   auto late = options_for(scripted({}), react_version::v1);
   late.post_model_hook = [](const front_desk&, runtime) {};
   BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook needs version v2"));
@@ -252,7 +253,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_when_the_agent_is_built) {
              "Invalid version v3. Supported versions are 'v1' and 'v2'.");
 }
 
-BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(thread_stops_before_tools_and_resumes, data::make(versions), version) {
   auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
   options.checkpointer = memory_checkpointer();
   options.interrupt_before = {"tools"};
@@ -270,7 +271,7 @@ BOOST_DATA_TEST_CASE(a_thread_stops_before_the_tools_and_goes_on, data::make(ver
   BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
-BOOST_DATA_TEST_CASE(a_history_with_an_open_call_is_refused, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(history_with_open_call_is_rejected, data::make(versions), version) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto state = front_desk{};
   state.messages = {human_message("q"), calling("echo", "h1")};
@@ -302,7 +303,7 @@ const auto reviews = std::vector<review_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_reviewed_call_waits_for_a_person, data::make(versions) * data::make(reviews),
+BOOST_DATA_TEST_CASE(reviewed_call_waits_for_a_decision, data::make(versions) * data::make(reviews),
                      version, c) {
   auto node = tool_node_options{};
   node.wrap_call = review_calls();
@@ -328,7 +329,7 @@ BOOST_DATA_TEST_CASE(a_reviewed_call_waits_for_a_person, data::make(versions) * 
   BOOST_TEST(ended.state.messages[2].tool_call_id == "c1");
 }
 
-BOOST_AUTO_TEST_CASE(only_the_tools_that_are_named_are_reviewed) {
+BOOST_AUTO_TEST_CASE(only_named_tools_are_reviewed) {
   auto node = tool_node_options{};
   auto which = review_options{};
   which.tools = {"shout"};

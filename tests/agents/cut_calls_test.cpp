@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that the model did not finish writing is never run: streams and answers of every provider,
-// cut at every byte, go through agents with a tool that records what it is given.
+// Calls that the model did not finish writing never run: streams and answers of every provider, cut
+// at every byte, go through agents with a tool that records its arguments.
 #include "models/http/answer_stream.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -33,10 +33,10 @@ std::string quoted(std::string_view text) {
 }
 
 /// One provider: a streamed answer with one call whose argument text is `args`, in two pieces, and
-/// the same answer whole.
+/// the complete answer as one response.
 struct wire {
   provider_api api;
-  std::string_view cut; ///< its reason for an answer at the token limit
+  std::string_view cut; ///< its finish reason for an answer cut at the token limit
   std::string_view done;
   std::string (*stream)(std::string_view args, std::string_view reason);
   std::string (*whole)(std::string_view args, std::string_view reason);
@@ -88,7 +88,7 @@ std::string anthropic_stream(std::string_view args, std::string_view reason) {
          data_line(R"({"type":"message_stop"})");
 }
 
-/// A server that parses arguments closes those that were cut off.
+/// Closes truncated arguments, like a server that parses them.
 std::string closed(std::string_view args) {
   const auto read = parse_json(args);
   return read && read->is_object() ? std::string{args}
@@ -159,7 +159,7 @@ const auto wires = std::vector<wire>{
     {provider_api::ollama, "length", "stop", ollama_stream, ollama_whole},
 };
 
-/// Reads its first answer as a provider's client does; later ones are "done".
+/// Parses its first answer like a provider's client; later answers are "done".
 class wire_model final : public chat_model {
 public:
   enum class form : std::uint8_t { streamed, whole };
@@ -260,7 +260,7 @@ private:
   std::shared_ptr<const recording_tool> tool_ = std::make_shared<const recording_tool>();
 };
 
-/// Whether the model got a result for its call and was asked again.
+/// Whether the model received a result for its call and was called again.
 bool was_told(const message_list& messages) {
   const auto is_fault = [](const message& m) {
     return m.type == message_type::tool && m.is_error && m.tool_call_id != "";
@@ -278,8 +278,8 @@ const auto forms = std::vector<form>{form::streamed, form::whole};
 
 } // namespace
 
-/// Object arguments of an answer at the limit never run: the server may have closed them. Text that
-/// closed was whole before the limit came.
+/// Object arguments of an answer cut at the token limit never run, because the server may have
+/// closed them. Argument text that is complete arrived before the cut.
 BOOST_DATA_TEST_CASE(cut_arguments_never_run, data::make(wires) * data::make({0, 1}), w, at) {
   const auto is = forms[static_cast<std::size_t>(at)];
   const auto has_objects = w.api == provider_api::ollama ||
@@ -299,7 +299,7 @@ BOOST_DATA_TEST_CASE(cut_arguments_never_run, data::make(wires) * data::make({0,
   }
 }
 
-/// A server that cuts arguments and does not say so.
+/// The server cuts arguments without reporting it in the finish reason.
 BOOST_DATA_TEST_CASE(cut_text_never_runs_without_a_reason, data::make(wires), w) {
   if (w.api == provider_api::ollama)
     return; // its arguments are objects

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tool calls that start while the model still streams its answer, and the listener that detects
+// complete calls.
 #include "agents/call_listener.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -42,7 +44,7 @@ message_chunk piece(json::value index, std::optional<std::string> id,
 struct spoken {
   std::string_view name;
   std::vector<message_chunk> pieces;
-  std::string told; // per piece and, behind |, at the end: the calls that are complete
+  std::string told; // complete calls after each piece and, behind |, at the end
 };
 std::ostream& operator<<(std::ostream& out, const spoken& s) {
   return out << s.name;
@@ -82,7 +84,7 @@ const auto all_spoken = std::vector<spoken>{
      ";;|"},
 };
 
-/// What happened in a run, in order.
+/// Ordered log of what happened in a run.
 class diary {
 public:
   void note(std::string_view event, std::string_view id) {
@@ -105,7 +107,7 @@ tool_call call_of(std::string id) {
   return out;
 }
 
-/// Says a call in two pieces and begins another, continues once `heard` is true, and then gives
+/// Streams a call in two pieces and starts another, continues once `heard` is true, then returns
 /// `answer`.
 class speaking_model final : public chat_model {
 public:
@@ -137,7 +139,7 @@ private:
   std::function<bool()> heard_;
 };
 
-/// Notes when it has run. Needs the state around its calls when it is told to.
+/// Logs its runs. Needs the state around its calls if configured so.
 class echo_tool final : public tool {
 public:
   explicit echo_tool(std::shared_ptr<diary> events = nullptr, bool needs_state = false)
@@ -194,14 +196,14 @@ told run(result<message> answer, react_version version, bool is_early) {
 std::string text_of(const chat_state& state) {
   auto out = std::string{};
   for (auto m : state.messages) {
-    m.id.clear(); // drawn at random
+    m.id.clear(); // random ids
     out += to_text(to_json(m)) + '\n';
   }
   return out + std::to_string(state.model_calls) + ' ' + std::to_string(state.tool_calls);
 }
 
-/// An agent of create_react_agent(), over structs and over JSON: its state as text, without the ids
-/// that are drawn at random. @{
+/// Runs an agent of create_react_agent() over structs or over JSON and returns its state as text,
+/// without random ids. @{
 template <class Options>
 Options options_of(result<message> answer, react_version version, bool is_early,
                    const std::shared_ptr<diary>& events) {
@@ -279,10 +281,9 @@ BOOST_DATA_TEST_CASE(listener_reports_complete_calls_only, data::make(all_spoken
   BOOST_TEST(said == s.told);
 }
 
-BOOST_DATA_TEST_CASE(a_tool_starts_while_the_model_speaks_and_the_state_does_not_tell,
-                     data::make(versions), version) {
+BOOST_DATA_TEST_CASE(early_tool_start_leaves_state_unchanged, data::make(versions), version) {
   const auto answer = ai_message("", {call_of("a"), call_of("b")});
-  // The model does not go on before the first call has ended: nothing else could end it.
+  // The model waits for the first call to finish, so only an early start can end the run.
   const auto early = run(answer, version, true);
   const auto late = run(answer, version, false);
   BOOST_REQUIRE(!early.ended.error);
@@ -295,8 +296,7 @@ BOOST_DATA_TEST_CASE(a_tool_starts_while_the_model_speaks_and_the_state_does_not
   }
 }
 
-BOOST_DATA_TEST_CASE(a_call_that_the_answer_does_not_hold_is_thrown_away, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(call_missing_from_final_answer_is_discarded, data::make(versions), version) {
   const auto answer = ai_message("", {call_of("b")});
   const auto early = run(answer, version, true);
   const auto late = run(answer, version, false);
@@ -307,7 +307,7 @@ BOOST_DATA_TEST_CASE(a_call_that_the_answer_does_not_hold_is_thrown_away, data::
   BOOST_TEST(early.events->count("tool_start b") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_and_its_calls_are_thrown_away) {
+BOOST_AUTO_TEST_CASE(failed_stream_fails_run_and_discards_calls) {
   const auto ended =
       run(error{model_errc::unreachable, "the line is dead"}, react_version::v2, true);
   BOOST_REQUIRE(ended.ended.error.has_value());
@@ -316,8 +316,8 @@ BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_and_its_calls_are_thrown_
   BOOST_TEST(ended.events->count("tool_discarded b") == 1);
 }
 
-BOOST_DATA_TEST_CASE(agents_of_any_state_start_calls_early_and_the_state_does_not_tell,
-                     data::make(kinds) * data::make(versions), over, version) {
+BOOST_DATA_TEST_CASE(every_agent_kind_starts_calls_early, data::make(kinds) * data::make(versions),
+                     over, version) {
   const auto answer = ai_message("", {call_of("a"), call_of("b")});
   const auto events = std::make_shared<diary>();
   const auto early = over.run(answer, version, true, events);
@@ -327,7 +327,7 @@ BOOST_DATA_TEST_CASE(agents_of_any_state_start_calls_early_and_the_state_does_no
   BOOST_TEST(early.find("got {\\\"n\\\":\\\"a\\\"} in tools") != std::string::npos, early);
 }
 
-BOOST_DATA_TEST_CASE(agents_of_any_state_throw_away_what_the_answer_does_not_hold,
+BOOST_DATA_TEST_CASE(every_agent_kind_discards_missing_calls,
                      data::make(kinds) * data::make(versions), over, version) {
   const auto answer = ai_message("", {call_of("b")});
   const auto events = std::make_shared<diary>();
@@ -337,13 +337,13 @@ BOOST_DATA_TEST_CASE(agents_of_any_state_throw_away_what_the_answer_does_not_hol
   BOOST_TEST(early == over.run(answer, version, false, std::make_shared<diary>()));
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_that_fails_fails_the_run_of_an_agent_over_structs) {
+BOOST_AUTO_TEST_CASE(failed_stream_fails_run_of_struct_agent) {
   const auto told = run_struct(error{model_errc::unreachable, "the line is dead"},
                                react_version::v2, true, std::make_shared<diary>());
   BOOST_TEST(told.find("the line is dead") != std::string::npos, told);
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_need_what_the_node_fills_in_cannot_start_early) {
+BOOST_AUTO_TEST_CASE(calls_that_need_injected_values_wait) {
   const auto refused = [](agent_tools tools, std::string name) {
     auto options = react_agent_options<messages_state>{};
     options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
@@ -369,7 +369,7 @@ BOOST_AUTO_TEST_CASE(calls_that_need_what_the_node_fills_in_cannot_start_early) 
   BOOST_TEST(refused(tool_node{plain, watched}, "echo").find("interceptor") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(tools_that_do_not_exist_cannot_start_early) {
+BOOST_AUTO_TEST_CASE(unknown_tools_do_not_start_early) {
   auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
   options.early_tools = {"echo"};

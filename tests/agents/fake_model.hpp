@@ -10,7 +10,7 @@
 
 namespace superstep::testing {
 
-/// Answers by turn number, the last answer for all turns behind it, and keeps what it was asked.
+/// Answers by turn number, repeats the last answer for later turns, and records its requests.
 class fake_model final : public chat_model {
 public:
   explicit fake_model(std::vector<message> answers) : answers_{std::move(answers)} {}

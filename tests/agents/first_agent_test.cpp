@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first programs of a user: an agent with tools of one's own, on a model given by its name.
+// A user's first programs: an agent with custom tools and a model selected by name.
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
@@ -37,7 +37,8 @@ std::string weather_anywhere(const weather_args& args, const tool_context& conte
   return weather(args) + (context.tool_call_id.empty() ? "" : " I was asked.");
 }
 
-/// Calls the tool `weather`, then repeats its result; or the model that SUPERSTEP_MODEL names.
+/// Returns a model that calls the tool `weather` and repeats its result, or the one SUPERSTEP_MODEL
+/// names.
 std::string model() {
   const auto* named = std::getenv("SUPERSTEP_MODEL");
   return named != nullptr ? named : R"(scripted:
@@ -66,7 +67,7 @@ std::string refusal(agent_options<messages_state> options) {
 
 BOOST_AUTO_TEST_SUITE(first_agent)
 
-BOOST_AUTO_TEST_CASE(target_program_with_a_tool_runs) {
+BOOST_AUTO_TEST_CASE(first_program_with_a_tool_runs) {
   auto engine = ss::engine{};
   auto agent = ss::create_agent({
       .model = model(),
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(target_program_with_a_tool_runs) {
   BOOST_TEST(ss::text_of(result.state.messages.back()).find("sunny") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(tools_may_be_any_kind_of_function) {
+BOOST_AUTO_TEST_CASE(tools_accept_any_kind_of_function) {
   const auto about = "Current weather in a city.";
   const auto says = [](tool_ptr tool) {
     return answer_of({.model = model(), .tools = {std::move(tool)}});
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(model_specs_are_resolved_when_built) {
   BOOST_TEST(refusal({}).find("needs a model") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(counters_are_written_where_the_state_has_them) {
+BOOST_AUTO_TEST_CASE(counters_are_written_to_their_state_field) {
   auto options = agent_options<chat_state>{};
   options.model = model();
   options.tools = {make_tool("weather", "Current weather.", weather)};
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(counters_are_written_where_the_state_has_them) {
   BOOST_TEST(ended.model_calls == ended.tool_calls + 1);
 }
 
-BOOST_AUTO_TEST_CASE(json_agents_take_middleware_that_jumps) {
+BOOST_AUTO_TEST_CASE(json_agents_accept_jumping_middleware) {
   auto stops = middleware<json::value>{};
   stops.name = "stops";
   stops.before_model = {[](const json::value& state, runtime) {
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(json_agents_take_middleware_that_jumps) {
   input["messages"] = json::array(1, to_json(human_message("What is it?")));
   const auto ended = lanes.invoke(agent, std::move(input));
   const auto said = messages_of(ended.state);
-  BOOST_REQUIRE(said.size() == 4U); // question, call, its answer, and the last word
+  BOOST_REQUIRE(said.size() == 4U); // question, call, tool result and final answer
   BOOST_TEST(text_of(said[3]) == "bye");
 }
 

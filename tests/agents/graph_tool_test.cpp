@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Graphs and agents as tools of another agent: answers, interrupts and failures.
 #include "agents/agent_desk.hpp"
 
 #include <superstep/agents/graph_tool.hpp>
@@ -12,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(graphs_as_tools)
 
 namespace {
 
-/// An agent that another one calls by `ask`; it wants to know who asks when it is `curious`.
+/// A tool that runs another agent, which interrupts if it is `curious`.
 tool_ptr expert(const std::shared_ptr<const fake_model>& model, bool curious) {
   auto options = design(model);
   if (curious) {
@@ -43,7 +44,7 @@ agent_options<desk> asking(bool curious, const std::shared_ptr<const fake_model>
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_agent_answers_the_call_of_another) {
+BOOST_AUTO_TEST_CASE(agent_answers_call_of_another_agent) {
   const auto inner = scripted({ai_message("because")});
   const auto ended = run(asking(false, inner));
   BOOST_TEST(why(ended) == "");
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(an_agent_answers_the_call_of_another) {
   BOOST_TEST(inner->asked()[0].messages[0].content == "why?");
 }
 
-BOOST_AUTO_TEST_CASE(its_questions_stop_the_run_and_it_goes_on_from_there) {
+BOOST_AUTO_TEST_CASE(interrupt_of_graph_tool_stops_and_resumes_run) {
   const auto inner = scripted({ai_message("because")});
   auto talk = conversation{asking(true, inner)};
   const auto stopped = talk.say("question");
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(its_questions_stop_the_run_and_it_goes_on_from_there) {
   BOOST_TEST(inner->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(its_failure_is_the_answer_to_the_call) {
+BOOST_AUTO_TEST_CASE(failure_of_graph_tool_answers_the_call) {
   const auto ended = run(asking(false, scripted({})));
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(ended.state.messages[2].is_error);

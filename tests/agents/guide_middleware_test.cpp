@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/prebuilt.md shows of agents with middleware.
+// The code of docs/prebuilt.md about agents with middleware.
 #include "agents/agent_desk.hpp"
 
 //! [includes]
@@ -13,7 +13,7 @@
 using namespace superstep;
 using namespace superstep::testing;
 
-BOOST_AUTO_TEST_SUITE(the_guide_to_middleware)
+BOOST_AUTO_TEST_SUITE(middleware_guide)
 
 namespace {
 
@@ -23,11 +23,11 @@ middleware<desk> greeter() {
   greets.name = "Greeter";
   greets.before_agent = {
       [](const desk& state, runtime) { return state.owner.empty() ? jump::finish : jump::none; },
-      {jump::finish}}; // where the hook may jump to
+      {jump::finish}}; // possible targets of the hook's jumps
   greets.wrap_model_call = [](const desk& state, model_call call, model_ask ask,
                               runtime) -> task<message> {
     call.system = std::make_shared<const message>(system_message("Greet " + state.owner));
-    auto asking = ask(std::move(call)); // as often as you like, or not at all
+    auto asking = ask(std::move(call)); // call it any number of times, or not at all
     auto answer = co_await asking;
     co_return answer;
   };
@@ -63,7 +63,7 @@ agent_options<desk> everything(chat_model_ptr model, chat_model_ptr small) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(one_of_ones_own) {
+BOOST_AUTO_TEST_CASE(custom_middleware_changes_prompt_and_ends_run) {
   const auto model = scripted({ai_message("Hello, Kim")});
   auto options = design(model);
   options.middleware = {greeter()};
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(one_of_ones_own) {
   BOOST_TEST(model->asked()[0].system->content == "Greet Kim");
 }
 
-BOOST_AUTO_TEST_CASE(all_that_are_ready_go_together) {
+BOOST_AUTO_TEST_CASE(all_provided_middleware_can_be_combined) {
   const auto model = scripted({calling("echo", "c1", "kim@a.org"), ai_message("done")});
   const auto ended = run(everything(model, scripted({ai_message("short")})));
   BOOST_TEST(why(ended) == "");

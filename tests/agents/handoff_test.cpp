@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several agents in one graph: a supervisor that others report to, and a swarm whose members hand
-// over to each other.
+// Multi-agent graphs: a supervisor with workers, and a swarm whose members hand over to each other.
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -27,7 +26,7 @@ namespace {
 namespace data = boost::unit_test::data;
 const auto versions = std::vector<react_version>{react_version::v1, react_version::v2};
 
-/// Answers by the last message it reads.
+/// Chooses its answer by the last message.
 class replying_model final : public chat_model {
 public:
   using reply = std::function<message(const message& last)>;
@@ -64,7 +63,7 @@ json_graph team() {
   return g;
 }
 
-/// Runs a turn of a conversation: who said what.
+/// Runs one turn and returns the author of each message with its text.
 std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, std::string text) {
   auto config = run_config{};
   config.thread_id = "t";
@@ -81,8 +80,7 @@ std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, s
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_supervisor_hands_over_and_gets_the_answer_back, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(supervisor_hands_over_and_gets_answer, data::make(versions), version) {
   auto g = team();
   g.add("boss", agent("boss", {"adder"}, version, [](const message& last) {
            return last.type == message_type::human ? handing_over("adder")
@@ -97,8 +95,7 @@ BOOST_DATA_TEST_CASE(a_supervisor_hands_over_and_gets_the_answer_back, data::mak
   BOOST_TEST(turn(lanes, g.compile(), "2+3?") == expected, boost::test_tools::per_element());
 }
 
-BOOST_DATA_TEST_CASE(in_a_swarm_the_next_turn_begins_where_the_last_one_ended, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(swarm_turn_starts_with_last_active_agent, data::make(versions), version) {
   const auto member = [&](std::string name, std::string other) {
     return agent(name, {other}, version, [=](const message& last) {
       return last.content == other + " please" ? handing_over(other) : ai_message(name + " here");
@@ -122,7 +119,7 @@ BOOST_DATA_TEST_CASE(in_a_swarm_the_next_turn_begins_where_the_last_one_ended, d
   BOOST_TEST(turn(lanes, graph, "alice please").back() == "alice: alice here");
 }
 
-BOOST_AUTO_TEST_CASE(all_agents_take_wrapped_handoff_tools) {
+BOOST_AUTO_TEST_CASE(all_agents_accept_wrapped_handoff_tools) {
   const auto handoff = make_handoff_tool({.agent = "poet"});
   const auto wrapped = with_time_limit(handoff, std::chrono::seconds{1});
   const auto model =

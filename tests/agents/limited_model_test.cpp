@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The model wrapper that limits concurrent calls, and tool calls per answer.
 #include "agents/limited_model.hpp"
 
 #include "agents/fake_model.hpp"
@@ -13,7 +14,7 @@ using namespace superstep;
 
 namespace {
 
-/// Counts who is inside; every call lets the others have a turn before it ends.
+/// Counts concurrent calls; every call yields before it ends.
 class counting_model final : public chat_model {
 public:
   task<result<message>> complete(model_request) const override {
@@ -44,13 +45,13 @@ int most_at_once(std::size_t limit) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(no_more_calls_than_the_limit_are_inside_at_once) {
+BOOST_AUTO_TEST_CASE(concurrent_calls_stay_within_limit) {
   BOOST_TEST(most_at_once(1) == 1);
   BOOST_TEST(most_at_once(3) == 3);
   BOOST_TEST(most_at_once(0) == 9);
 }
 
-BOOST_AUTO_TEST_CASE(limits_are_no_part_of_the_fingerprint) {
+BOOST_AUTO_TEST_CASE(limits_do_not_change_fingerprint) {
   const auto limited =
       detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
   BOOST_TEST(limited->fingerprint() == "fake");
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(errors_pass_through) {
   BOOST_TEST((reply.error().code == model_errc::server_error));
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_with_too_many_calls_is_an_error) {
+BOOST_AUTO_TEST_CASE(answer_with_too_many_calls_is_an_error) {
   auto calls = std::vector<tool_call>(1'001);
   for (auto i = std::size_t{0}; i < calls.size(); ++i) {
     calls[i].id = "c" + std::to_string(i);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Middleware around calls: retries, model fallbacks and human review.
 #include "actors/engine_access.hpp"
 #include "agents/agent_desk.hpp"
 
@@ -16,7 +17,7 @@ namespace middleware_calls_test {
 
 namespace {
 
-/// Fails a number of times before it answers.
+/// Fails the given number of times before it answers.
 class moody_model final : public chat_model {
 public:
   explicit moody_model(int failures, model_errc kind = model_errc::server_error,
@@ -49,7 +50,7 @@ retry_options at_once(bool then_throw = false) {
   return out;
 }
 
-/// Throws a number of times before it answers.
+/// Throws the given number of times before it answers.
 tool_ptr moody_tool(std::shared_ptr<std::atomic<int>> left) {
   return make_tool<echo_args>("moody", "", [left](const echo_args& a) {
     if ((*left)-- > 0)
@@ -66,9 +67,9 @@ agent_options<desk> with(chat_model_ptr model, message_middleware m) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(calls_made_again)
+BOOST_AUTO_TEST_SUITE(call_retries)
 
-BOOST_AUTO_TEST_CASE(a_model_that_fails_is_asked_again) {
+BOOST_AUTO_TEST_CASE(failed_model_call_is_retried) {
   const auto model = std::make_shared<const moody_model>(2);
   const auto ended = run(with(model, model_retry(at_once())));
   BOOST_TEST(why(ended) == "");
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_fails_is_asked_again) {
   BOOST_TEST(model->asked() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_model_that_fails_for_good_answers_with_its_failure_or_fails_the_run) {
+BOOST_AUTO_TEST_CASE(exhausted_retries_answer_or_fail_run) {
   const auto kind = model_errc::server_error;
   auto ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once())));
   BOOST_TEST(why(ended) == "");
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_fails_for_good_answers_with_its_failure_or_fai
   BOOST_TEST(ended.state.messages.back().content == "I am not well.");
 }
 
-BOOST_AUTO_TEST_CASE(what_would_fail_again_is_not_tried_again) {
+BOOST_AUTO_TEST_CASE(permanent_errors_are_not_retried) {
   const auto model = std::make_shared<const moody_model>(9, model_errc::unauthorized);
   const auto ended = run(with(model, model_retry(at_once())));
   BOOST_TEST(
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_would_fail_again_is_not_tried_again) {
   BOOST_TEST(model->asked() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_that_broke_off_is_not_asked_for_again) {
+BOOST_AUTO_TEST_CASE(partially_streamed_answer_is_not_retried) {
   const auto model = std::make_shared<const moody_model>(9, model_errc::server_error, true);
   auto options = with(model, model_retry(at_once()));
   options.middleware.push_back(model_fallback({scripted({ai_message("other")})}));
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_broke_off_is_not_asked_for_again) {
   BOOST_TEST(model->asked() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(other_models_are_asked_when_the_agents_fails) {
+BOOST_AUTO_TEST_CASE(fallback_models_run_when_agent_model_fails) {
   const auto tired = std::make_shared<const moody_model>(9);
   const auto fresh = scripted({ai_message("I am here")});
   auto ended = run(with(std::make_shared<const moody_model>(9), model_fallback({tired, fresh})));
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(other_models_are_asked_when_the_agents_fails) {
   BOOST_CHECK_THROW(static_cast<void>(model_fallback({})), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_that_throws_is_called_again) {
+BOOST_AUTO_TEST_CASE(throwing_tool_is_retried) {
   auto left = std::make_shared<std::atomic<int>>(2);
   auto options =
       with(scripted({calling("moody", "c1"), ai_message("done")}), tool_retry(at_once()));
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_tool_that_throws_is_called_again) {
   BOOST_TEST(*left == 6);
 }
 
-BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_called_again_and_others_are_answered_as_ever) {
+BOOST_AUTO_TEST_CASE(only_named_tools_are_retried) {
   auto left = std::make_shared<std::atomic<int>>(9);
   auto options =
       with(scripted({calling("moody", "c1"), ai_message("done")}), tool_retry(at_once(), {"echo"}));
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_called_again_and_others_are_a
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(humans_in_the_loop)
+BOOST_AUTO_TEST_SUITE(human_review)
 
 namespace {
 
@@ -177,7 +178,7 @@ conversation reviewed(review_options which) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(all_calls_of_an_answer_are_reviewed_at_once) {
+BOOST_AUTO_TEST_CASE(all_calls_of_answer_are_reviewed_together) {
   auto talk = reviewed({});
   const auto stopped = talk.say("question");
   BOOST_REQUIRE(stopped.interrupts.size() == 1U);
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(all_calls_of_an_answer_are_reviewed_at_once) {
   BOOST_TEST(ended.state.messages[2].is_error);
 }
 
-BOOST_AUTO_TEST_CASE(when_all_are_answered_the_model_reads_on) {
+BOOST_AUTO_TEST_CASE(model_continues_when_all_reviews_are_answered) {
   auto talk = reviewed({});
   static_cast<void>(talk.say("question"));
   const auto ended =
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(when_all_are_answered_the_model_reads_on) {
   BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_reviewed_by_people) {
+BOOST_AUTO_TEST_CASE(only_named_tools_need_human_review) {
   auto which = review_options{};
   which.tools = {"shout"};
   auto talk = reviewed(std::move(which));
@@ -218,7 +219,7 @@ BOOST_AUTO_TEST_CASE(only_tools_that_are_named_are_reviewed_by_people) {
   BOOST_TEST(said(ended) == "question\n\none\ntwo\nthree\ndone");
 }
 
-BOOST_AUTO_TEST_CASE(another_number_of_responses_and_one_that_is_not_allowed_fail_the_run) {
+BOOST_AUTO_TEST_CASE(invalid_review_responses_fail_run) {
   auto which = review_options{};
   which.config.allow_ignore = false;
   for (const auto& [answer, text] :

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Middleware that limits calls of models and tools per run and per thread.
 #include "agents/agent_desk.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,11 +9,11 @@
 using namespace superstep;
 using namespace superstep::testing;
 
-BOOST_AUTO_TEST_SUITE(limits_of_calls)
+BOOST_AUTO_TEST_SUITE(call_limits)
 
 namespace {
 
-/// Calls the tools that are named, in one answer.
+/// Returns an answer that calls all named tools.
 message calling_all(std::vector<std::string> tools) {
   auto out = ai_message("");
   auto n = 0;
@@ -28,7 +29,7 @@ agent_options<desk> limited(std::vector<message> answers, middleware<desk> limit
   return options;
 }
 
-/// Never stops calling; its calls have ids of their own.
+/// Returns endless tool calls with distinct ids.
 std::vector<message> endless() {
   auto out = std::vector<message>{};
   for (auto i = 0; i < 20; ++i)
@@ -38,7 +39,7 @@ std::vector<message> endless() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_run_ends_with_a_message_when_the_model_was_asked_often_enough) {
+BOOST_AUTO_TEST_CASE(run_ends_with_message_at_model_call_limit) {
   const auto ended =
       run(limited(endless(), model_call_limit<&desk::calls>({{}, 2, at_limit::finish})));
   BOOST_TEST(why(ended) == "");
@@ -47,7 +48,7 @@ BOOST_AUTO_TEST_CASE(the_run_ends_with_a_message_when_the_model_was_asked_often_
   BOOST_TEST(ended.state.calls.run.at("model") == 2);
 }
 
-BOOST_AUTO_TEST_CASE(or_it_fails) {
+BOOST_AUTO_TEST_CASE(run_fails_at_model_call_limit_if_configured) {
   const auto ended =
       run(limited(endless(), model_call_limit<&desk::calls>({1, 3, at_limit::fail})));
   BOOST_TEST(why(ended).find("Model call limits exceeded: thread limit (1/1)") !=
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(or_it_fails) {
   BOOST_TEST(ended.state.messages.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_counts_anew_and_a_thread_goes_on_counting) {
+BOOST_AUTO_TEST_CASE(run_counter_restarts_and_thread_counter_continues) {
   auto talk = conversation{
       limited({ai_message("hello")}, model_call_limit<&desk::calls>({2, 1, at_limit::finish}))};
   BOOST_TEST(talk.say("one").state.messages.back().content == "hello");
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_run_counts_anew_and_a_thread_goes_on_counting) {
   BOOST_TEST(third.state.calls.thread.at("model") == 2);
 }
 
-BOOST_AUTO_TEST_CASE(calls_of_tools_beyond_the_limit_are_answered_and_the_others_are_made) {
+BOOST_AUTO_TEST_CASE(tool_calls_above_limit_get_error_answers) {
   const auto ended =
       run(limited({calling_all({"echo", "shout", "echo"}), ai_message("done")},
                   tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::proceed})));
@@ -80,12 +81,12 @@ BOOST_AUTO_TEST_CASE(calls_of_tools_beyond_the_limit_are_answered_and_the_others
   BOOST_TEST(by_id.at("c3").content == "Tool call limit exceeded. Do not call 'echo' again.");
   BOOST_TEST(by_id.at("c3").is_error);
   BOOST_TEST(ended.state.messages.back().content == "done");
-  // A thread counts what was called, a run also what was tried.
+  // The thread counts executed calls; the run also counts attempted calls.
   BOOST_TEST(ended.state.calls.thread.at("tool echo") == 1);
   BOOST_TEST(ended.state.calls.run.at("tool echo") == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_limit_of_tools_may_end_the_run_and_no_call_stays_without_an_answer) {
+BOOST_AUTO_TEST_CASE(tool_limit_can_end_run_with_answered_calls) {
   const auto ended = run(limited({calling_all({"echo", "shout"}), ai_message("never")},
                                  tool_call_limit<&desk::calls>({{}, 1, {}, at_limit::finish})));
   BOOST_TEST(why(ended) == "");
@@ -95,21 +96,21 @@ BOOST_AUTO_TEST_CASE(a_limit_of_tools_may_end_the_run_and_no_call_stays_without_
                             "Tool call limit reached: thread limit exceeded (2/1 calls).");
 }
 
-BOOST_AUTO_TEST_CASE(a_limit_of_one_tool_cannot_end_the_run_while_others_are_called) {
+BOOST_AUTO_TEST_CASE(single_tool_limit_cannot_end_mixed_calls) {
   const auto ended = run(limited({calling_all({"echo", "echo", "shout"})},
                                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::finish})));
   BOOST_TEST(why(ended).find("Cannot end execution with other tool calls pending. Found calls to: "
                              "shout.") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_limit_of_tools_may_fail_the_run) {
+BOOST_AUTO_TEST_CASE(tool_call_limit_can_fail_run) {
   const auto ended = run(limited({calling_all({"echo", "echo"})},
                                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::fail})));
   BOOST_TEST(why(ended).find("'echo' tool call limit reached: run limit exceeded (2/1 calls).") !=
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(limits_share_a_field) {
+BOOST_AUTO_TEST_CASE(limits_share_one_state_field) {
   auto options = limited(endless(), tool_call_limit<&desk::calls>({{}, {}, 1, at_limit::proceed}));
   options.middleware.push_back(tool_call_limit<&desk::calls>({"echo", {}, 9, at_limit::proceed}));
   options.middleware.push_back(model_call_limit<&desk::calls>({{}, 3, at_limit::finish}));
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(limits_share_a_field) {
   BOOST_TEST(ended.state.calls.run.at("model") == 3);
 }
 
-BOOST_AUTO_TEST_CASE(options_without_a_limit_are_refused) {
+BOOST_AUTO_TEST_CASE(options_without_limit_are_rejected) {
   BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({})), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(tool_call_limit<&desk::calls>({})), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({1, {}, at_limit::proceed})),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Middleware that edits messages: summaries, context editing, personal data, and to-do lists.
 #include "agents/agent_desk.hpp"
 
 #include <superstep/agents/prebuilt_middleware.hpp>
@@ -36,7 +37,7 @@ summarisation_options summary_by(chat_model_ptr model, std::size_t messages_max,
 
 BOOST_AUTO_TEST_SUITE(long_conversations)
 
-BOOST_AUTO_TEST_CASE(older_messages_become_a_summary_and_the_newest_stay) {
+BOOST_AUTO_TEST_CASE(older_messages_are_summarised_newest_stay) {
   const auto writer = scripted({ai_message("all about Oslo")});
   const auto model = scripted({ai_message("hi")});
   auto talk = conversation{with(model, summarisation(summary_by(writer, 5, 2)))};
@@ -52,14 +53,14 @@ BOOST_AUTO_TEST_CASE(older_messages_become_a_summary_and_the_newest_stay) {
   BOOST_TEST(read.find("three") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_call_is_not_parted_from_its_answers) {
+BOOST_AUTO_TEST_CASE(summary_keeps_call_with_its_answers) {
   const auto writer = scripted({ai_message("short")});
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
   const auto model = scripted({both, ai_message("done")});
   const auto ended = run(with(model, summarisation(summary_by(writer, 4, 1))));
   BOOST_TEST(why(ended) == "");
-  // The newest message is an answer to the call, so the call and both answers stay.
+  // The newest message answers the call, so the call and both answers stay.
   const auto asked = model->asked();
   BOOST_REQUIRE(asked.size() == 2U || asked.size() == 3U);
   const auto& read = asked.back().messages;
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_call_is_not_parted_from_its_answers) {
   BOOST_TEST(read[1].tool_calls.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_may_be_the_measure) {
+BOOST_AUTO_TEST_CASE(summary_limit_can_count_tokens) {
   const auto writer = scripted({ai_message("short")});
   auto options = summary_by(writer, 1000, 1);
   options.tokens_max = 3;
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(tokens_may_be_the_measure) {
   BOOST_TEST(writer->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_summary_nothing_is_lost) {
+BOOST_AUTO_TEST_CASE(failed_summary_keeps_all_messages) {
   auto talk = conversation{
       with(scripted({ai_message("hi")}), summarisation(summary_by(scripted({}), 2, 1)))};
   static_cast<void>(talk.say("one"));
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(without_a_summary_nothing_is_lost) {
   BOOST_CHECK_THROW(static_cast<void>(summarisation({})), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(old_results_of_tools_are_cleared_and_the_newest_stay) {
+BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_newest_stay) {
   auto messages = message_list{human_message("question")};
   for (const auto* tool : {"echo", "shout", "echo", "echo"}) {
     const auto id = "c" + std::to_string(messages.size());
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(old_results_of_tools_are_cleared_and_the_newest_stay) {
   BOOST_TEST((clear_tool_results(messages, options) == messages));
 }
 
-BOOST_AUTO_TEST_CASE(the_model_reads_less_and_the_state_keeps_all) {
+BOOST_AUTO_TEST_CASE(edited_context_leaves_state_unchanged) {
   auto options = context_editing_options{};
   options.tokens_max = 0;
   options.keep = 0;
@@ -167,11 +168,11 @@ const auto pii_cases = std::vector<pii_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(what_is_known_is_found, data::make(pii_cases), c) {
+BOOST_DATA_TEST_CASE(known_kinds_of_personal_data_are_detected, data::make(pii_cases), c) {
   BOOST_TEST(without_pii(c.text, std::string{c.kind}, detector_of(c.kind), c.strategy) == c.wanted);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_and_functions_are_detectors_too) {
+BOOST_AUTO_TEST_CASE(patterns_and_functions_can_detect_data) {
   const auto key = detector_by_pattern("sk-[a-z]{4}");
   BOOST_TEST(without_pii("sk-abcd!", "api_key", key, redact) == "[REDACTED_API_KEY]!");
   BOOST_TEST(without_pii("sk-abcd!", "api_key", key, mask) == "****abcd!");
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(patterns_and_functions_are_detectors_too) {
   BOOST_CHECK_THROW(static_cast<void>(detector_of("shoe size")), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(what_people_models_and_tools_say_is_cleaned_where_asked_for) {
+BOOST_AUTO_TEST_CASE(personal_data_is_redacted_in_selected_messages) {
   auto options = pii_options{};
   options.kind = "email";
   options.output = true;
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(what_people_models_and_tools_say_is_cleaned_where_asked_for
   BOOST_TEST(model->asked()[1].messages[2].content == "[REDACTED_EMAIL]");
 }
 
-BOOST_AUTO_TEST_CASE(blocks_of_content_are_cleaned_and_what_is_not_asked_for_stays) {
+BOOST_AUTO_TEST_CASE(content_blocks_are_redacted_others_unchanged) {
   auto options = pii_options{};
   options.kind = "email";
   auto with_blocks = message{};
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_content_are_cleaned_and_what_is_not_asked_for_sta
   BOOST_TEST(ended.state.messages[2].content == "max@a.org");
 }
 
-BOOST_AUTO_TEST_CASE(a_run_may_be_stopped_instead) {
+BOOST_AUTO_TEST_CASE(detected_data_can_block_the_run) {
   auto options = pii_options{};
   options.kind = "email";
   options.strategy = block;
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_run_may_be_stopped_instead) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(lists_of_tasks)
+BOOST_AUTO_TEST_SUITE(todo_lists)
 
 namespace {
 
@@ -238,7 +239,7 @@ message planning(const std::string& id) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_model_writes_its_tasks_into_the_state) {
+BOOST_AUTO_TEST_CASE(model_writes_todos_into_state) {
   const auto model = scripted({planning("c1"), ai_message("done")});
   auto options = design(model);
   options.prompt = "Be brief.";
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(the_model_writes_its_tasks_into_the_state) {
   BOOST_TEST(model->asked()[0].tools->at(1).name == "write_todos");
 }
 
-BOOST_AUTO_TEST_CASE(several_lists_in_one_answer_are_refused) {
+BOOST_AUTO_TEST_CASE(several_todo_lists_in_one_answer_fail) {
   auto twice = planning("c1");
   twice.tool_calls.push_back(planning("c2").tool_calls[0]);
   auto options = design(scripted({twice, ai_message("done")}));

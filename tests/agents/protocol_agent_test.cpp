@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent whose model writes its calls as text behaves like one whose model calls natively.
+// An agent whose model writes calls as text behaves like one with native calls.
 #include "agents/fake_model.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -28,7 +28,7 @@ agent_reading read(const std::string& model) {
   return read_agent_text("model: " + model + "\n", "a.yaml", "/agents");
 }
 
-/// The conversation of an agent with a calculator and these answers of its model.
+/// Returns the conversation of an agent with a calculator whose model gives these answers.
 std::vector<std::string> conversation(std::vector<message> answers, const std::string& protocol,
                                       const std::string& version) {
   auto model =
@@ -83,12 +83,12 @@ BOOST_DATA_TEST_CASE(calls_in_text_run_like_native_calls,
                                             {"b", "calculator", json::parse(two).as_object()}}),
                     ai_message("It is 5.")},
                    "", version);
-  // White space between calls is text to some protocols.
+  // Some protocols treat white space between calls as text.
   got[1] = got[1].substr(0, want[1].size());
   BOOST_TEST(got == want, boost::test_tools::per_element());
 }
 
-BOOST_DATA_TEST_CASE(an_agent_file_names_the_protocol_of_its_model,
+BOOST_DATA_TEST_CASE(agent_file_selects_protocol_of_model,
                      (std::vector<std::string>{"hermes", "morph_xml", "yaml_xml", "qwen3_coder",
                                                "morphXml", "yamlXml", "qwen3coder"})) {
   const auto got =
@@ -98,7 +98,7 @@ BOOST_DATA_TEST_CASE(an_agent_file_names_the_protocol_of_its_model,
   BOOST_TEST(got.spec.protocol_retries == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(an_agent_file_says_what_becomes_of_unclosed_calls) {
+BOOST_AUTO_TEST_CASE(agent_file_selects_policy_for_unclosed_calls) {
   const auto unclosed = [](const std::string& more) {
     const auto got = read("{provider: openai, model: m, protocol: hermes" + more + "}");
     return got.faults.empty() ? std::string{got.spec.protocol_unclosed == unclosed_calls::refuse
@@ -113,14 +113,14 @@ BOOST_AUTO_TEST_CASE(an_agent_file_says_what_becomes_of_unclosed_calls) {
              "a.yaml:1: model.protocol_unclosed: 'never' is none of: complete, refuse");
 }
 
-BOOST_AUTO_TEST_CASE(a_protocol_that_there_is_not_is_a_fault) {
+BOOST_AUTO_TEST_CASE(unknown_protocol_is_a_fault) {
   const auto got = read("{provider: recorded, path: a, protocol: xml}");
   BOOST_TEST(to_text(got.faults) ==
              "a.yaml:1: model.protocol: no tool-call protocol is called \"xml\"; there are hermes, "
              "morph_xml, yaml_xml, qwen3_coder");
 }
 
-BOOST_AUTO_TEST_CASE(the_protocol_is_part_of_what_guards_a_journal) {
+BOOST_AUTO_TEST_CASE(protocol_is_part_of_fingerprint) {
   auto name = (std::filesystem::temp_directory_path() / "superstep-XXXXXX").string();
   BOOST_REQUIRE(mkdtemp(name.data()) != nullptr);
   std::ofstream{name + "/rules.yaml"} << "default: {text: hi}\n";
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_protocol_is_part_of_what_guards_a_journal) {
   BOOST_TEST(hermes.ends_with(native));
 }
 
-BOOST_DATA_TEST_CASE(calls_per_answer_of_an_agent_file_bounds_texts,
+BOOST_DATA_TEST_CASE(agent_file_bounds_calls_per_answer,
                      boost::unit_test::data::make(protocols) *
                          boost::unit_test::data::make(std::vector<std::size_t>{1, 2}),
                      protocol, calls_max) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The ReAct loop over JSON state in both versions: calls, errors, prompts, model choice and
+// streams.
 #include "actors/engine_access.hpp"
 #include "agents/fake_model.hpp"
 
@@ -29,7 +31,7 @@ namespace {
 namespace data = boost::unit_test::data;
 const auto versions = std::vector<react_version>{react_version::v1, react_version::v2};
 
-/// A tool made of a function of the call.
+/// A tool that runs a function of the call.
 class function_tool final : public tool {
 public:
   using function = std::function<std::string(const tool_call&)>;
@@ -104,7 +106,7 @@ agent_run run(std::vector<message> answers, tool_list tools, react_version versi
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(an_answer_without_calls_ends_the_run, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(answer_without_calls_ends_run, data::make(versions), version) {
   const auto got = run({ai_message("42")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(got.messages().size() == 2U);
@@ -113,8 +115,7 @@ BOOST_DATA_TEST_CASE(an_answer_without_calls_ends_the_run, data::make(versions),
   BOOST_TEST(got.ended.state.tool_calls == 0U);
 }
 
-BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(calls_are_answered_in_message_order, data::make(versions), version) {
   const auto calls =
       std::vector{call_of("echo", "c1", 1), call_of("echo", "c2", 2), call_of("echo", "c3", 3)};
   const auto got = run({ai_message("", calls), ai_message("done")}, {echo()}, version);
@@ -133,8 +134,7 @@ BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_answered_in_its_order, data::mak
 }
 
 // No clock: the latch opens only when all eight bodies are inside.
-BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(blocking_calls_of_message_overlap, data::make(versions), version) {
   auto all_inside = std::latch{8};
   auto calls = std::vector<tool_call>{};
   for (auto i = 0; i < 8; ++i)
@@ -148,8 +148,7 @@ BOOST_DATA_TEST_CASE(the_calls_of_a_message_overlap_even_when_they_block, data::
   BOOST_TEST(got.ended.state.tool_calls == 8U);
 }
 
-BOOST_DATA_TEST_CASE(a_failing_or_unknown_tool_is_an_answer_to_the_model, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(failing_or_unknown_tool_answers_with_error, data::make(versions), version) {
   const auto bad = make_test_tool(
       "bad", [](const tool_call&) -> std::string { throw std::runtime_error{"boom"}; });
   const auto calls =
@@ -164,7 +163,7 @@ BOOST_DATA_TEST_CASE(a_failing_or_unknown_tool_is_an_answer_to_the_model, data::
   BOOST_TEST(!got.messages()[4].is_error);
 }
 
-BOOST_DATA_TEST_CASE(calls_that_cannot_be_parsed_are_answered_too, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(unparsable_calls_are_answered, data::make(versions), version) {
   auto first = ai_message("");
   first.invalid_tool_calls.push_back({"c1", "echo", "{\"n\":", "unexpected end"});
   const auto got = run({first, ai_message("done")}, {echo()}, version);
@@ -175,7 +174,7 @@ BOOST_DATA_TEST_CASE(calls_that_cannot_be_parsed_are_answered_too, data::make(ve
   BOOST_TEST(got.messages()[3].content == "done");
 }
 
-BOOST_DATA_TEST_CASE(a_call_without_an_id_gets_one, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(call_without_id_gets_one, data::make(versions), version) {
   const auto got =
       run({ai_message("", {call_of("echo", "")}), ai_message("done")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
@@ -183,8 +182,7 @@ BOOST_DATA_TEST_CASE(a_call_without_an_id_gets_one, data::make(versions), versio
   BOOST_TEST(got.messages()[2].tool_call_id == got.messages()[1].tool_calls[0].id);
 }
 
-BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(endless_calls_end_with_message_at_step_limit, data::make(versions), version) {
   auto endless = ai_message("", {call_of("echo", "c1")});
   const auto got = run({endless}, {echo()}, version,
                        [](auto&, run_config& config) { config.recursion_limit = 4; });
@@ -193,7 +191,7 @@ BOOST_DATA_TEST_CASE(endless_calls_end_politely_when_the_steps_run_out, data::ma
   BOOST_TEST(got.messages().back().tool_calls.empty());
 }
 
-BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(prompt_is_sent_but_not_stored, data::make(versions), version) {
   const auto got =
       run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
           [](react_agent_options<chat_state>& o, run_config&) { o.prompt = "Be brief."; });
@@ -207,7 +205,7 @@ BOOST_DATA_TEST_CASE(the_prompt_is_sent_and_not_kept, data::make(versions), vers
   BOOST_TEST((got.messages()[0].type == message_type::human));
 }
 
-BOOST_DATA_TEST_CASE(the_model_is_told_run_turn_and_parameters, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(model_receives_run_turn_and_parameters, data::make(versions), version) {
   const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()},
                        version, [](react_agent_options<chat_state>& o, run_config& config) {
                          o.name = "math";
@@ -232,7 +230,7 @@ BOOST_DATA_TEST_CASE(usage_is_summed, data::make(versions), version) {
   BOOST_TEST(got.ended.state.usage.total_tokens == 15);
 }
 
-BOOST_DATA_TEST_CASE(a_failing_model_ends_the_run_with_its_error, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(failing_model_fails_run_with_its_error, data::make(versions), version) {
   const auto got = run({}, {echo()}, version);
   BOOST_REQUIRE(got.ended.error.has_value());
   BOOST_TEST((got.ended.error->code == graph_errc::node_failed));
@@ -240,13 +238,13 @@ BOOST_DATA_TEST_CASE(a_failing_model_ends_the_run_with_its_error, data::make(ver
   BOOST_TEST(describe(got.ended.error->cause).find("the server is on fire") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(without_tools_there_is_only_the_model) {
+BOOST_AUTO_TEST_CASE(agent_without_tools_has_only_model_node) {
   const auto got = run({ai_message("hello", {call_of("echo", "c1")})}, {}, react_version::v2);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(got.messages().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(both_versions_are_drawn_alike) {
+BOOST_AUTO_TEST_CASE(both_versions_draw_the_same_graph) {
   auto pictures = std::vector<std::string>{};
   for (const auto version : versions) {
     auto options = react_agent_options<chat_state>{};
@@ -264,7 +262,7 @@ BOOST_AUTO_TEST_CASE(both_versions_are_drawn_alike) {
 
 namespace {
 
-/// The first call goes to the one, all others to the other; a coroutine that waits first.
+/// Waits, then selects one model for the first call and the other for all later calls.
 task<chat_model_ptr> choose_by_state(const chat_state& state, chat_model_ptr first,
                                      chat_model_ptr then) {
   auto rest = sleep_for{std::chrono::nanoseconds{1}};
@@ -274,7 +272,7 @@ task<chat_model_ptr> choose_by_state(const chat_state& state, chat_model_ptr fir
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_model_of_each_call_may_be_chosen_by_the_state_and_what_the_run_was_told) {
+BOOST_AUTO_TEST_CASE(model_is_chosen_by_state_and_context) {
   const auto first =
       std::make_shared<const fake_model>(std::vector{ai_message("", {call_of("echo", "c1")})});
   const auto then = std::make_shared<const fake_model>(std::vector{ai_message("done")});
@@ -307,7 +305,7 @@ BOOST_AUTO_TEST_CASE(the_model_of_each_call_may_be_chosen_by_the_state_and_what_
 
 namespace {
 
-/// Says its first answer in pieces when somebody listens, later ones whole.
+/// Streams its first answer in pieces if there is a reader; returns later ones whole.
 class speaking_model final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -331,8 +329,7 @@ std::string shown(const value& told) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(messages_are_streamed_in_pieces_or_whole_and_none_of_them_twice,
-                     data::make(versions), version) {
+BOOST_DATA_TEST_CASE(messages_are_streamed_once_in_pieces_or_whole, data::make(versions), version) {
   auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const speaking_model>();
   options.tools = {echo()};

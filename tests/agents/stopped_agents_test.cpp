@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents that are stopped in the middle: by a question of a review, a hook or a tool, which ends as
-// if nobody had asked; and by cancelling, which leaves a history with an answer to every call.
+// Agents stopped in the middle. An interrupt of a review, a hook or a tool ends with the same
+// result as an uninterrupted run. A cancelled run leaves a history in which every call is answered.
 #include "agents/agent_desk.hpp"
 
 #include <superstep/agents/create_agent.hpp>
@@ -42,7 +42,7 @@ const auto shapes = std::vector<shape>{shape::react_v1, shape::react_v2, shape::
 
 using hook = task<update<desk>> (*)(const desk&, runtime);
 
-/// An agent that calls `echo` and `second` at once and then is done.
+/// An agent that calls `echo` and `second` at once and then ends.
 struct plan {
   tool_ptr second;
   tool_interceptor review{};
@@ -85,7 +85,7 @@ run_config on_thread() {
   return out;
 }
 
-/// Type, name and text of each message, and the call that it answers.
+/// Returns type, name and text of each message, and the id of the call that it answers.
 std::string told(const message_list& messages) {
   auto out = std::string{};
   for (const auto& m : messages)
@@ -94,8 +94,8 @@ std::string told(const message_list& messages) {
   return out;
 }
 
-/// Runs a first turn, answers every question with `answer`, and tells the end. How often it was
-/// asked goes to `questions`.
+/// Runs a first turn, answers every interrupt with `answer`, and returns the final messages.
+/// `questions` receives the number of interrupts.
 std::string end_of(const compiled_graph<desk>& agent, const json::value& answer,
                    std::size_t& questions) {
   auto lanes = engine{engine_options{.workers = 1}};
@@ -113,7 +113,7 @@ std::string end_without_questions(shape s) {
   return end_of(make(s, {.second = echo("shout")}), nullptr, none);
 }
 
-/// Asks before it says again what it was told.
+/// Interrupts before it returns its argument.
 class asking_tool final : public tool {
 public:
   [[nodiscard]] const tool_definition& definition() const noexcept override {
@@ -136,7 +136,7 @@ private:
 
 task<update<desk>> ask_once(const desk& state, runtime rt) {
   auto out = update<desk>{};
-  if (state.messages.size() == 1) { // not before the later calls of the model
+  if (state.messages.size() == 1) { // only before the first call of the model
     auto asking = rt.interrupt(json::value("may I?"));
     co_await asking;
   }
@@ -152,8 +152,7 @@ task<std::string> never(std::shared_ptr<std::promise<void>> begun) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_run_that_stopped_for_a_review_ends_like_one_that_did_not, data::make(shapes),
-                     s) {
+BOOST_DATA_TEST_CASE(run_stopped_for_review_ends_like_uninterrupted, data::make(shapes), s) {
   auto which = review_options{};
   which.tools = {"shout"};
   auto questions = std::size_t{0};
@@ -163,24 +162,21 @@ BOOST_DATA_TEST_CASE(a_run_that_stopped_for_a_review_ends_like_one_that_did_not,
   BOOST_TEST(questions == 1U);
 }
 
-BOOST_DATA_TEST_CASE(a_run_that_stopped_in_a_hook_ends_like_one_that_did_not, data::make(shapes),
-                     s) {
+BOOST_DATA_TEST_CASE(run_stopped_in_hook_ends_like_uninterrupted, data::make(shapes), s) {
   auto questions = std::size_t{0};
   const auto agent = make(s, {.second = echo("shout"), .before_model = ask_once});
   BOOST_TEST(end_of(agent, true, questions) == end_without_questions(s));
   BOOST_TEST(questions == 1U);
 }
 
-BOOST_DATA_TEST_CASE(a_run_that_stopped_between_its_tools_ends_like_one_that_did_not,
-                     data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(run_stopped_between_tools_ends_like_uninterrupted, data::make(shapes), s) {
   auto questions = std::size_t{0};
   const auto agent = make(s, {.second = std::make_shared<const asking_tool>()});
   BOOST_TEST(end_of(agent, true, questions) == end_without_questions(s));
   BOOST_TEST(questions == 1U);
 }
 
-BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every_call,
-                     data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(cancel_between_tools_answers_every_call, data::make(shapes), s) {
   const auto begun = std::make_shared<std::promise<void>>();
   const auto agent =
       make(s, {.second = make_tool<echo_args>("stuck", "",
@@ -212,7 +208,7 @@ BOOST_DATA_TEST_CASE(a_run_cancelled_between_its_tools_leaves_an_answer_to_every
   BOOST_TEST(next.state.messages.back().content == "done");
 }
 
-BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every_call,
+BOOST_DATA_TEST_CASE(cancelled_json_agent_answers_every_call,
                      data::make({react_version::v1, react_version::v2}), version) {
   const auto begun = std::make_shared<std::promise<void>>();
   auto both = calling("echo", "c1", "one");
@@ -241,8 +237,7 @@ BOOST_DATA_TEST_CASE(an_agent_over_json_that_is_cancelled_has_an_answer_to_every
       "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
 }
 
-BOOST_DATA_TEST_CASE(a_call_that_takes_too_long_is_answered_wherever_it_runs, data::make(shapes),
-                     s) {
+BOOST_DATA_TEST_CASE(timed_out_call_is_answered_in_every_shape, data::make(shapes), s) {
   const auto begun = std::make_shared<std::promise<void>>();
   auto stuck =
       make_tool<echo_args>("stuck", "", [begun](const echo_args&) { return never(begun); });
@@ -256,7 +251,7 @@ BOOST_DATA_TEST_CASE(a_call_that_takes_too_long_is_answered_wherever_it_runs, da
   BOOST_TEST(ended.state.messages[3].is_error);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_cancelled_run_has_got_to_can_be_made_a_history) {
+BOOST_AUTO_TEST_CASE(open_calls_can_be_answered_after_cancel) {
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
   const auto open = message_list{human_message("go"), both, tool_message("x", "c1", "echo")};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agent files that name other agent files as tools.
+// Agent files that use other agent files as tools.
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -14,7 +14,7 @@
 
 using namespace superstep;
 
-BOOST_AUTO_TEST_SUITE(agents_below_agents)
+BOOST_AUTO_TEST_SUITE(sub_agents)
 
 namespace {
 
@@ -27,8 +27,7 @@ constexpr auto booking = R"({"id":"r","turns":[{"role":"assistant","content":"",
                          R"("arguments":"{}"}}]},)"
                          R"({"role":"assistant","content":"it is booked"}]})";
 
-/// A folder of agent files, gone at the end. Every agent answers by the file of turns with its
-/// name.
+/// A temporary folder of agent files. Every agent answers from the file of turns with its name.
 class folder {
 public:
   folder() {
@@ -52,7 +51,7 @@ public:
     return build_agent(read_agent_file((path_ / (name + ".yaml")).string()),
                        std::make_shared<io_runtime>());
   }
-  /// Its faults, without the folder.
+  /// Returns the faults of the agent, without the folder name.
   [[nodiscard]] std::string faults(const std::string& name) const {
     auto text = to_text(build(name).faults);
     const auto prefix = path_.string() + "/";
@@ -84,7 +83,7 @@ std::string said(const message_list& messages) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_agent_of_another_file_answers_a_call) {
+BOOST_AUTO_TEST_CASE(agent_of_another_file_answers_call) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "expert"), asking);
   files.add("expert", "prompt: You know why.\n",
@@ -107,7 +106,7 @@ BOOST_AUTO_TEST_CASE(an_agent_of_another_file_answers_a_call) {
   BOOST_TEST(said(talked.state.messages) == "go||because|done");
 }
 
-BOOST_AUTO_TEST_CASE(a_response_of_the_agent_below_is_the_result) {
+BOOST_AUTO_TEST_CASE(structured_response_of_sub_agent_is_result) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "expert"), asking);
   files.add("expert", "response: {type: object, title: why}\n",
@@ -123,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_response_of_the_agent_below_is_the_result) {
   BOOST_TEST(said(ended.state.messages) == R"(go||{"cause": "rain"}|done)");
 }
 
-BOOST_AUTO_TEST_CASE(a_review_below_stops_the_conversation_and_it_goes_on_from_there) {
+BOOST_AUTO_TEST_CASE(review_in_sub_agent_stops_and_resumes_conversation) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "expert"), asking);
   files.add("expert", "tools: [{simulated: {name: book, result: booked}}]\nreview: [book]\n",
@@ -148,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_review_below_stops_the_conversation_and_it_goes_on_from_t
   BOOST_TEST(said(ended.state.messages) == "go||it is booked|done");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_below_is_told_with_its_file_and_line) {
+BOOST_AUTO_TEST_CASE(faults_of_sub_agent_have_file_and_line) {
   auto files = folder{};
   files.add("boss", "tools:\n  - calculator\n" + calls("expert", "expert"), asking);
   files.add("expert", "prompt: x\nversoin: v2\n");
@@ -162,7 +161,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_below_is_told_with_its_file_and_line) {
              "lost.yaml:3: tools.0: the agent in 'nowhere.yaml' has faults");
 }
 
-BOOST_AUTO_TEST_CASE(an_agent_that_would_call_itself_is_refused) {
+BOOST_AUTO_TEST_CASE(agent_that_calls_itself_is_rejected) {
   auto files = folder{};
   files.add("a", "tools:\n" + calls("next", "b"));
   files.add("b", "tools:\n" + calls("next", "./a"));
@@ -171,7 +170,7 @@ BOOST_AUTO_TEST_CASE(an_agent_that_would_call_itself_is_refused) {
              "a.yaml:3: tools.0: the agent in 'b.yaml' has faults");
 }
 
-BOOST_AUTO_TEST_CASE(agents_are_nested_so_deep_and_no_deeper) {
+BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
   auto files = folder{};
   for (auto i = std::size_t{0}; i < agent_depth_max; ++i)
     files.add("a" + std::to_string(i), "tools:\n" + calls("next", "a" + std::to_string(i + 1)));
@@ -181,7 +180,7 @@ BOOST_AUTO_TEST_CASE(agents_are_nested_so_deep_and_no_deeper) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_two_name_is_one_agent) {
+BOOST_AUTO_TEST_CASE(file_named_twice_is_one_agent) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("one", "x") + calls("two", "./x"));
   files.add("x", "");
@@ -191,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_two_name_is_one_agent) {
   BOOST_TEST(below[0].agent == below[1].agent);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_agent_below_cannot_have_is_refused) {
+BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
   auto files = folder{};
   files.add("plain", "");
   files.add("boss", "version: v1\nearly_tools: [expert]\ntools:\n" + calls("expert", "plain"));
@@ -212,7 +211,7 @@ BOOST_AUTO_TEST_CASE(what_an_agent_below_cannot_have_is_refused) {
   BOOST_TEST(files.faults("same") == "");
 }
 
-BOOST_AUTO_TEST_CASE(another_agent_below_is_another_job) {
+BOOST_AUTO_TEST_CASE(changed_sub_agent_changes_fingerprint) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "plain"));
   files.add("plain", "prompt: one\n");

@@ -20,7 +20,7 @@ std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_tes
 
 namespace teams_test {
 
-// A state with a field of its own and the messages under another place in the struct.
+// A state with an additional field and the messages in another member of the struct.
 struct desk_state {
   std::string owner{};
   message_list messages{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph whose state is a JSON object, by the verbs of every other graph.
+// A graph whose state is a JSON object, used like every other graph.
 #include <superstep/superstep.hpp>
 
 #include <iostream>

@@ -10,7 +10,7 @@
 namespace ss = superstep;
 using namespace std::chrono_literals;
 
-/// One function for each kind of event that is shown. The last one takes the others.
+/// One function for each kind of event to show. The last one takes all others.
 struct printer_t {
   void operator()(const ss::message_event& e) const {
     if (const auto* piece = e.get_if<ss::message_chunk>())

@@ -44,13 +44,13 @@ BOOST_AUTO_TEST_CASE(exception_propagates_to_the_awaiting_task) {
   BOOST_CHECK_THROW(ss::sync_wait(failing()), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(callback_resumes_the_coroutine_in_its_executor) {
+BOOST_AUTO_TEST_CASE(callback_resumes_coroutine_in_its_executor) {
   auto worker = std::thread{};
   BOOST_TEST(ss::sync_wait(from_thread(worker)) == 7);
   worker.join();
 }
 
-BOOST_AUTO_TEST_CASE(the_first_completion_wins) {
+BOOST_AUTO_TEST_CASE(first_completion_wins) {
   const auto body = []() -> ss::task<int> {
     co_return co_await ss::await_callback<int>([](ss::completer<int> done) {
       done(1);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(destroyed_frame_cancels_the_operation) {
   }
   BOOST_TEST(told == 1);
   BOOST_TEST(kept->abandoned());
-  (*kept)(5); // too late and without effect
+  (*kept)(5); // arrives too late and has no effect
   auto late = 0;
   kept->on_abandon([&late] { ++late; });
   BOOST_TEST(late == 1);

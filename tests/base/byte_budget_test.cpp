@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The byte budget shared by readers: waiting order, exemptions, cancellation and bounds.
 #include "support/manual_executor.hpp"
 
 #include <superstep/base/detail/byte_budget.hpp>
@@ -29,7 +30,7 @@ task<void> read_pieces(byte_budget::lease& from, int pieces, std::size_t bytes, 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_it_is_used_up) {
+BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_budget_is_exhausted) {
   auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto held = budget.open();
@@ -42,10 +43,10 @@ BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_it_is_used_up) {
     reading.push_back(read_pieces(leases[i], 1, 60, done[i]));
     run.start(reading[i]);
   }
-  BOOST_TEST(done[0] == 1); // the one that is exempt
+  BOOST_TEST(done[0] == 1); // the reader that is exempt
   BOOST_TEST(budget.waiting() == 2u);
   auto late = budget.open();
-  BOOST_TEST(!late.try_grow(1)); // does not overtake
+  BOOST_TEST(!late.try_grow(1)); // must not overtake
   leases[0].release();
   run.run_ready();
   BOOST_TEST(done[1] == 1);
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_it_is_used_up) {
   BOOST_TEST(budget.used() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(one_reader_larger_than_the_budget_goes_on) {
+BOOST_AUTO_TEST_CASE(reader_larger_than_budget_proceeds_alone) {
   auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto lease = budget.open();
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(one_reader_larger_than_the_budget_goes_on) {
   BOOST_TEST(done == 50);
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_blocks_no_other) {
+BOOST_AUTO_TEST_CASE(idle_reader_does_not_block_others) {
   auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto stalled = budget.open();
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_blocks_no_other) {
   BOOST_TEST(done == 10);
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_returns_what_it_held) {
+BOOST_AUTO_TEST_CASE(destroyed_reader_returns_its_bytes) {
   auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto first = std::make_optional(budget.open());
@@ -95,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_returns_what_it_held) {
   run.start(waits);
   BOOST_TEST(done[1] == 0);
   exempt = task<void>{};
-  second.reset(); // the exemption passes on
+  second.reset(); // the exemption passes to the next reader
   run.run_ready();
   BOOST_TEST(done[1] == 1);
   waits = task<void>{};
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_returns_what_it_held) {
   BOOST_TEST(budget.waiting() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(many_readers_all_end_within_the_bound) {
+BOOST_AUTO_TEST_CASE(many_readers_finish_within_budget) {
   auto random = std::mt19937{7};
   auto run = manual_executor{};
   constexpr auto most = std::size_t{1'000};
@@ -152,11 +153,11 @@ BOOST_AUTO_TEST_CASE(many_large_readers_proceed_in_order) {
     reading.push_back(read_pieces(leases[i], 1, size, done[i]));
     run.start(reading[i]);
   }
-  // Those that wait hold nothing: as many proceed as fit, and one that is exempt.
+  // Waiting readers hold nothing: as many proceed as fit, and one that is exempt.
   for (auto next = std::size_t{0}; next < count; ++next) {
     const auto proceeding = std::min(count - next, most / size + 1);
     BOOST_TEST_REQUIRE(budget.used() >= (proceeding - 1) * size);
-    BOOST_TEST_REQUIRE(done[next] == 1, "reader " << next << " starves");
+    BOOST_TEST_REQUIRE(done[next] == 1, "reader " << next << " did not run");
     BOOST_TEST_REQUIRE((next + proceeding == count || done[next + proceeding] == 0));
     leases[next].release();
     run.run_ready();
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(many_large_readers_proceed_in_order) {
   BOOST_TEST(budget.used_max() <= most + size);
 }
 
-BOOST_AUTO_TEST_CASE(cancelled_readers_leave_the_line) {
+BOOST_AUTO_TEST_CASE(cancelled_readers_leave_queue) {
   auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto leases = std::deque<std::optional<byte_budget::lease>>{};
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(cancelled_readers_leave_the_line) {
   BOOST_TEST(budget.used() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_bound_nothing_waits) {
+BOOST_AUTO_TEST_CASE(unbounded_budget_never_waits) {
   const auto budget = byte_budget{0};
   auto leases = std::deque<byte_budget::lease>{};
   for (auto i = 0; i < 100; ++i) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Detection of files that are named twice in the options of a batch job.
 #include "batch/files.hpp"
 
 #include <superstep/base/detail/distinct_files.hpp>

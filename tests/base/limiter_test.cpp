@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The concurrency limiter and the rate limiter: order of waiters, changed limits, rates and pauses.
 #include "support/manual_executor.hpp"
 
 #include <superstep/base/detail/limiter.hpp>
@@ -18,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(limiter_suite)
 
 namespace {
 
-/// Enters, says so, and stays inside as long as the test keeps the permit.
+/// Enters, records its number, and stays inside while the test keeps the permit.
 task<void> enter(limiter into, std::vector<int>& order, int who, limiter::permit& kept) {
   auto permit = co_await into.acquire();
   order.push_back(who);
@@ -32,7 +33,7 @@ task<void> go_out(rate_limiter through, std::int64_t tokens, std::vector<int>& o
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(waiters_are_let_in_in_the_order_of_arrival) {
+BOOST_AUTO_TEST_CASE(waiters_enter_in_order_of_arrival) {
   auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(waiters_are_let_in_in_the_order_of_arrival) {
   BOOST_TEST(one_at_a_time.in_flight_max() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_waiter_that_goes_away_leaves_the_line) {
+BOOST_AUTO_TEST_CASE(destroyed_waiter_leaves_queue) {
   auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_goes_away_leaves_the_line) {
   BOOST_TEST(order == (std::vector<int>{0, 2}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_permit_on_its_way_to_a_coroutine_that_has_gone_goes_to_the_next) {
+BOOST_AUTO_TEST_CASE(permit_of_destroyed_coroutine_passes_to_next) {
   auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
@@ -82,14 +83,14 @@ BOOST_AUTO_TEST_CASE(a_permit_on_its_way_to_a_coroutine_that_has_gone_goes_to_th
   run.start(first);
   run.start(second);
   run.start(third);
-  kept[0].release(); // now belongs to the second, which has not been resumed yet
+  kept[0].release(); // now belongs to the second coroutine, not yet resumed
   second = task<void>{};
   run.run_ready();
   BOOST_TEST(order == (std::vector<int>{0, 2}), boost::test_tools::per_element());
   BOOST_TEST(one_at_a_time.in_flight() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_higher_limit_lets_waiters_in_and_a_lower_one_waits_for_permits) {
+BOOST_AUTO_TEST_CASE(limit_changes_apply_to_waiters_and_permits) {
   auto run = manual_executor{};
   const auto some = limiter{1};
   auto order = std::vector<int>{};
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_higher_limit_lets_waiters_in_and_a_lower_one_waits_for_pe
   BOOST_TEST(order.size() == 4u);
 }
 
-BOOST_AUTO_TEST_CASE(no_limit_lets_everybody_in) {
+BOOST_AUTO_TEST_CASE(unlimited_limiter_admits_all) {
   const auto open = limiter{0};
   auto permits = std::vector<std::optional<limiter::permit>>{};
   for (auto i = 0; i < 1000; ++i)
@@ -120,10 +121,10 @@ BOOST_AUTO_TEST_CASE(no_limit_lets_everybody_in) {
   BOOST_TEST(open.in_flight() == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(permits_may_come_back_on_any_thread) {
+BOOST_AUTO_TEST_CASE(permits_can_be_released_on_any_thread) {
   const auto few = limiter{3};
   auto inside = std::atomic<int>{0};
-  auto too_many = std::atomic<bool>{false}; // Boost.Test's own macros are not for other threads
+  auto too_many = std::atomic<bool>{false}; // Boost.Test's macros are not thread-safe
   auto threads = std::vector<std::jthread>{};
   for (auto t = 0; t < 4; ++t)
     threads.emplace_back([&] {
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(permits_may_come_back_on_any_thread) {
   BOOST_TEST(few.in_flight_max() <= 3u);
 }
 
-BOOST_AUTO_TEST_CASE(requests_go_out_at_the_rate_that_was_asked_for) {
+BOOST_AUTO_TEST_CASE(requests_start_at_configured_rate) {
   auto run = manual_executor{};
   const auto per_second = rate_limiter{rate_limits{60, 0, 1s}};
   auto order = std::vector<int>{};
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(requests_go_out_at_the_rate_that_was_asked_for) {
   BOOST_TEST(order == (std::vector<int>{0, 1, 2, 3}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_minute_never_sees_more_than_the_limit_and_one_burst) {
+BOOST_AUTO_TEST_CASE(any_minute_has_at_most_limit_plus_burst) {
   const auto limited = rate_limiter{rate_limits{120, 0, 1s}};
   const auto begin = executor::time_point{1h};
   auto sent = 0;
@@ -167,8 +168,8 @@ BOOST_AUTO_TEST_CASE(a_minute_never_sees_more_than_the_limit_and_one_burst) {
   BOOST_TEST(sent <= 122);
 }
 
-BOOST_AUTO_TEST_CASE(settled_tokens_come_back_and_a_debt_is_waited_out) {
-  const auto limited = rate_limiter{rate_limits{0, 6000, 60s}}; // 100 a second, 6,000 saved
+BOOST_AUTO_TEST_CASE(settled_tokens_return_and_debt_delays) {
+  const auto limited = rate_limiter{rate_limits{0, 6000, 60s}}; // 100 per second, 6,000 in reserve
   const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(6000, now) == now));
   BOOST_TEST((limited.try_reserve(1000, now) > now + 9s));
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE(settled_tokens_come_back_and_a_debt_is_waited_out) {
   BOOST_TEST((limited.try_reserve(100, now) >= now + 31s));
 }
 
-BOOST_AUTO_TEST_CASE(a_request_larger_than_the_bucket_waits_for_a_full_one) {
+BOOST_AUTO_TEST_CASE(oversized_request_waits_for_full_bucket) {
   const auto limited = rate_limiter{rate_limits{0, 6000, 1s}};
   const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(5000, now) == now));
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_request_larger_than_the_bucket_waits_for_a_full_one) {
   BOOST_TEST((again > now + 49s && again < now + 51s));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_goes_out_during_a_pause_not_even_who_was_waiting_already) {
+BOOST_AUTO_TEST_CASE(pause_delays_all_requests_even_waiting_ones) {
   auto run = manual_executor{};
   const auto open = rate_limiter{rate_limits{600, 0, 100ms}};
   auto order = std::vector<int>{};
@@ -195,14 +196,14 @@ BOOST_AUTO_TEST_CASE(nothing_goes_out_during_a_pause_not_even_who_was_waiting_al
   run.start(first);
   run.start(second);
   open.pause_until(run.now() + 5s);
-  open.pause_until(run.now() + 1s); // the longer one stands
+  open.pause_until(run.now() + 1s); // the longer pause applies
   run.advance(4999ms);
   BOOST_TEST(order.size() == 1u);
   run.advance(2ms);
   BOOST_TEST(order.size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(the_line_goes_on_when_its_head_goes_away) {
+BOOST_AUTO_TEST_CASE(queue_continues_when_its_head_is_destroyed) {
   auto run = manual_executor{};
   const auto open = rate_limiter{rate_limits{}};
   open.pause_until(run.now() + 1s);

@@ -58,7 +58,7 @@ std::vector<int> numbers(int n) {
   return out;
 }
 
-// Around the boundaries of chunks (32 elements) and spines (2, 4, 8 chunks).
+// Sizes around the boundaries of chunks (32 elements) and spines (2, 4, 8 chunks).
 const auto sizes = std::vector<int>{0, 1, 31, 32, 33, 63, 64, 65, 128, 129, 256, 300};
 
 } // namespace
@@ -70,7 +70,7 @@ BOOST_DATA_TEST_CASE(elements_are_read_back_in_order, boost::unit_test::data::ma
   BOOST_TEST((l.end() - l.begin()) == n);
 }
 
-BOOST_DATA_TEST_CASE(a_copy_does_not_see_later_appends, boost::unit_test::data::make(sizes), n) {
+BOOST_DATA_TEST_CASE(copy_does_not_see_later_appends, boost::unit_test::data::make(sizes), n) {
   auto l = counting(n);
   const auto old = l;
   BOOST_TEST((l.push_back(make(n)) == list_change::in_place));
@@ -107,7 +107,7 @@ BOOST_DATA_TEST_CASE(replace_does_not_affect_copies,
     BOOST_TEST(values(old) == expected, boost::test_tools::per_element());
     expected[static_cast<std::size_t>(at)] = -2;
     BOOST_TEST(values(l) == expected, boost::test_tools::per_element());
-    // Both lists are extended: neither must write into memory that they still share.
+    // Both lists are extended: neither may write into memory that they still share.
     auto other = old;
     l.push_back(make(5));
     other.push_back(make(6));
@@ -130,10 +130,10 @@ BOOST_AUTO_TEST_CASE(lists_are_compared_by_their_elements) {
   BOOST_TEST((a != c)); // a different pointer: shared_list compares its elements
 }
 
-BOOST_AUTO_TEST_CASE(a_moved_from_list_is_empty_and_usable) {
+BOOST_AUTO_TEST_CASE(moved_from_list_is_empty_and_usable) {
   auto a = counting(40);
   auto b = std::move(a);
-  BOOST_TEST(a.empty()); // NOLINT: use after move is what is tested
+  BOOST_TEST(a.empty()); // NOLINT: tests the state after a move
   a.push_back(make(9));
   BOOST_TEST(*a.back() == 9);
   BOOST_TEST(b.size() == 40U);

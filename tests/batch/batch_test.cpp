@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Batch jobs end to end, on fake runners: output, dead letters, resume, limits, drain, abort,
+// invalid input.
 #include "job_fixture.hpp"
 #include "support/file_size_limit.hpp"
 
@@ -27,7 +29,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_row_gets_one_line_and_failed_rows_a_dead_letter) {
+BOOST_AUTO_TEST_CASE(every_row_gets_output_failed_rows_dead_letters) {
   auto job = testing::job{chat_lines(20)};
   auto summary = job.run();
   BOOST_REQUIRE(summary.has_value());
@@ -50,13 +52,13 @@ BOOST_AUTO_TEST_CASE(every_row_gets_one_line_and_failed_rows_a_dead_letter) {
   BOOST_TEST(written.at("exit_code").as_int64() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(no_dead_letter_file_says_that_nothing_failed) {
+BOOST_AUTO_TEST_CASE(no_failures_leave_no_dead_letter_file) {
   auto job = testing::job{chat_lines(5)};
   BOOST_TEST(static_cast<int>(job.run().value().code) == 0);
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
 }
 
-BOOST_AUTO_TEST_CASE(a_finished_job_run_again_says_so_and_calls_nothing) {
+BOOST_AUTO_TEST_CASE(finished_job_reports_it_and_runs_nothing) {
   auto job = testing::job{chat_lines(20)};
   BOOST_TEST(job.run().has_value());
   auto before = job.file("out.jsonl");
@@ -71,21 +73,21 @@ BOOST_AUTO_TEST_CASE(a_finished_job_run_again_says_so_and_calls_nothing) {
   BOOST_TEST(job.file("out.jsonl") == before);
 }
 
-BOOST_AUTO_TEST_CASE(dead_letters_are_an_input) {
+BOOST_AUTO_TEST_CASE(dead_letters_can_be_the_input) {
   auto first = testing::job{chat_lines(20)};
   BOOST_TEST(first.run().has_value());
   auto second = testing::job{first.file("out.dead.jsonl")};
   auto summary = second.run();
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(summary->rows == 2U);
-  // They fail again, and their letters carry one error each.
+  // They fail again, and each dead letter carries one error.
   auto letters = rows_of(second.file("out.dead.jsonl"));
   BOOST_TEST(letters.size() == 2U);
   BOOST_TEST(letters["row-6"].size() == 3U);
   BOOST_TEST(letters["row-6"]["error"].at("line").as_int64() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(rows_without_an_id_are_known_by_their_line_also_as_dead_letters) {
+BOOST_AUTO_TEST_CASE(rows_without_id_are_identified_by_line) {
   auto first = testing::job{"\n"
                             R"({"messages":[{"role":"user","content":"fine"}]})"
                             "\n"
@@ -101,7 +103,7 @@ BOOST_AUTO_TEST_CASE(rows_without_an_id_are_known_by_their_line_also_as_dead_let
   BOOST_TEST(second.runner.runs.contains("3"));
 }
 
-BOOST_AUTO_TEST_CASE(limit_begins_so_many_rows_and_the_next_run_goes_on) {
+BOOST_AUTO_TEST_CASE(limit_starts_n_rows_next_run_continues) {
   auto job = testing::job{chat_lines(6)};
   job.options.limit = 4;
   auto summary = job.run();
@@ -138,7 +140,7 @@ BOOST_AUTO_TEST_CASE(concurrency_is_never_exceeded) {
   BOOST_TEST(job.progress.last.in_flight == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(drain_lets_rows_in_flight_end_and_the_rest_is_left) {
+BOOST_AUTO_TEST_CASE(drain_finishes_started_rows_only) {
   auto job = testing::job{chat_lines(40)};
   auto runner = held_runner{};
   job.options.concurrency = 3;
@@ -158,7 +160,7 @@ BOOST_AUTO_TEST_CASE(drain_lets_rows_in_flight_end_and_the_rest_is_left) {
   BOOST_TEST(contains(job.file("out.summary.json"), "drained"));
 }
 
-BOOST_AUTO_TEST_CASE(abort_cancels_rows_in_flight_and_leaves_them_undone) {
+BOOST_AUTO_TEST_CASE(abort_cancels_rows_in_flight) {
   auto job = testing::job{chat_lines(10)};
   auto runner = held_runner{};
   job.options.concurrency = 3;
@@ -180,7 +182,7 @@ BOOST_AUTO_TEST_CASE(abort_cancels_rows_in_flight_and_leaves_them_undone) {
   BOOST_TEST(contains(job.file("out.jsonl"), "\"attempt\":2"));
 }
 
-BOOST_AUTO_TEST_CASE(another_fingerprint_is_refused_by_name_unless_forced) {
+BOOST_AUTO_TEST_CASE(changed_fingerprint_is_rejected_unless_forced) {
   auto job = testing::job{chat_lines(4)};
   job.options.limit = 2;
   BOOST_TEST(job.run().has_value());
@@ -198,7 +200,7 @@ BOOST_AUTO_TEST_CASE(another_fingerprint_is_refused_by_name_unless_forced) {
   BOOST_TEST(job.run().value().already_finished);
 }
 
-BOOST_AUTO_TEST_CASE(a_changed_input_is_refused_and_forced_runs_only_its_new_rows) {
+BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   auto job = testing::job{chat_lines(4)};
   BOOST_TEST(job.run().has_value());
   write_file(job.options.input, chat_lines(6));
@@ -210,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_changed_input_is_refused_and_forced_runs_only_its_new_row
   BOOST_TEST(job.output().size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(an_output_without_its_journal_is_refused_and_fresh_moves_it_aside) {
+BOOST_AUTO_TEST_CASE(output_without_journal_is_rejected_unless_fresh) {
   auto job = testing::job{chat_lines(4)};
   write_file(job.folder / "out.jsonl", "precious\n");
   auto refused = job.run();
@@ -226,7 +228,7 @@ BOOST_AUTO_TEST_CASE(an_output_without_its_journal_is_refused_and_fresh_moves_it
   BOOST_TEST(std::filesystem::exists(job.folder / "out.journal.old-2"));
 }
 
-BOOST_AUTO_TEST_CASE(two_runs_of_one_job_at_a_time_are_refused) {
+BOOST_AUTO_TEST_CASE(concurrent_runs_of_one_job_are_rejected) {
   auto job = testing::job{chat_lines(4)};
   BOOST_TEST(job.run().has_value());
   auto fd = ::open((job.folder / "out.journal").c_str(), O_RDWR);
@@ -237,7 +239,7 @@ BOOST_AUTO_TEST_CASE(two_runs_of_one_job_at_a_time_are_refused) {
   BOOST_TEST(contains(refused.error().text, "another process is running the job"));
 }
 
-BOOST_AUTO_TEST_CASE(bad_lines_become_dead_letters_once_and_the_rest_runs) {
+BOOST_AUTO_TEST_CASE(invalid_lines_become_dead_letters_once) {
   auto text = chat_line("a", "1") + "{broken\n\n" + chat_line("a", "2") + "{\"id\":\"\xFF\"}\n" +
               chat_line("b", "3");
   auto job = testing::job{text};
@@ -291,7 +293,7 @@ const auto bad_inputs = std::vector<bad_input>{
     {"a bare value", "3\n", "line 1: a row is a JSON object"},
 };
 
-BOOST_DATA_TEST_CASE(bad_input_is_reported_with_its_line_before_anything_runs,
+BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_run,
                      boost::unit_test::data::make(bad_inputs), c) {
   auto job = testing::job{c.text};
   job.options.line_bytes_max = 1000;
@@ -303,7 +305,7 @@ BOOST_DATA_TEST_CASE(bad_input_is_reported_with_its_line_before_anything_runs,
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
 }
 
-BOOST_AUTO_TEST_CASE(of_many_faults_the_first_are_shown_and_the_rest_counted) {
+BOOST_AUTO_TEST_CASE(first_faults_are_shown_rest_counted) {
   auto text = std::string{};
   for (auto i = 0; i < 50; ++i)
     text += "?\n";
@@ -316,7 +318,7 @@ BOOST_AUTO_TEST_CASE(of_many_faults_the_first_are_shown_and_the_rest_counted) {
   BOOST_TEST(contains(refused.error().text, "and 30 more"));
 }
 
-BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
+BOOST_AUTO_TEST_CASE(unusable_files_are_named_in_errors) {
   auto job = testing::job{chat_lines(3)};
   auto expect = [&](std::string_view part) {
     auto refused = job.run();
@@ -340,8 +342,8 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
   BOOST_TEST(job.runner.runs.empty());
 }
 
-// The signal would kill the process; here it is an error, and nothing that was done is lost.
-BOOST_AUTO_TEST_CASE(a_full_disk_ends_the_job_with_an_error_and_it_can_be_resumed) {
+// SIGXFSZ would kill the process; here it becomes an error, and finished rows are kept.
+BOOST_AUTO_TEST_CASE(full_disk_stops_job_which_can_resume) {
   auto job = testing::job{chat_lines(60)};
   {
     const auto limit = file_size_limit{9000};
@@ -362,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_ends_the_job_with_an_error_and_it_can_be_resume
   BOOST_TEST(job.output().size() == 60U);
 }
 
-BOOST_AUTO_TEST_CASE(a_pipe_is_an_input) {
+BOOST_AUTO_TEST_CASE(pipe_can_be_the_input) {
   auto job = testing::job{""};
   const auto pipe = job.folder / "pipe";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -372,7 +374,7 @@ BOOST_AUTO_TEST_CASE(a_pipe_is_an_input) {
   BOOST_TEST(job.output().size() == 9U);
 }
 
-BOOST_AUTO_TEST_CASE(an_output_cut_by_somebody_else_is_noticed) {
+BOOST_AUTO_TEST_CASE(output_cut_by_another_process_is_detected) {
   auto job = testing::job{chat_lines(9)};
   job.options.limit = 5;
   BOOST_TEST(job.run().has_value());
@@ -382,7 +384,7 @@ BOOST_AUTO_TEST_CASE(an_output_cut_by_somebody_else_is_noticed) {
   BOOST_TEST(contains(refused.error().text, "is shorter than its journal records"));
 }
 
-BOOST_AUTO_TEST_CASE(a_row_takes_its_deadline_and_recursion_limit_from_the_options) {
+BOOST_AUTO_TEST_CASE(options_set_row_deadline_and_recursion_limit) {
   auto job = testing::job{chat_lines(1)};
   job.options.row_deadline = std::chrono::milliseconds{1234};
   job.options.recursion_limit = 7;

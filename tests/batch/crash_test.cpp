@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Batch jobs killed at any write or sync: the resumed job ends like an uninterrupted one.
 #include "job_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +24,7 @@ snapshot take(const job& from) {
   return out;
 }
 
-/// A job with failing rows and bad lines among the good ones.
+/// A job with failing rows and invalid lines among the good ones.
 std::string crash_input() {
   return chat_lines(9) + "no row\n" + chat_line("row-1", "again") + chat_line("last", "fail");
 }
@@ -38,7 +39,7 @@ std::set<std::string> dead_lines(const job& from) {
   auto out = std::set<std::string>{};
   auto in = std::istringstream{from.file("out.dead.jsonl")};
   for (auto line = std::string{}; std::getline(in, line);)
-    BOOST_TEST(out.insert(line).second, "twice: " << line);
+    BOOST_TEST(out.insert(line).second, "repeated line: " << line);
   return out;
 }
 
@@ -47,8 +48,8 @@ struct expectation {
   std::set<std::string> dead;
 };
 
-/// Puts the files of a crash back, resumes, and compares with the uninterrupted job. Rows whose
-/// output line was complete and whose dead letter, if they need one, as well, must not run again.
+/// Restores the files of a crash, resumes, and compares with the uninterrupted job. A row must not
+/// run again if its output line was complete, and its dead letter too if it needs one.
 void resume_and_compare(const snapshot& crashed, const expectation& expected,
                         std::string_view what) {
   BOOST_TEST_CONTEXT(what) {
@@ -81,7 +82,7 @@ expectation uninterrupted() {
   return {whole->output(), dead_lines(*whole)};
 }
 
-/// Every state of the files that a run passes through: after each write and each sync.
+/// Every state of the files during a run: after each write and each sync.
 std::vector<snapshot> all_moments(std::chrono::milliseconds sync_interval) {
   auto whole = make_job();
   auto out = std::vector<snapshot>{};
@@ -93,7 +94,7 @@ std::vector<snapshot> all_moments(std::chrono::milliseconds sync_interval) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_job_killed_at_any_write_or_sync_ends_like_an_uninterrupted_one) {
+BOOST_AUTO_TEST_CASE(job_killed_at_any_write_or_sync_resumes) {
   const auto expected = uninterrupted();
   BOOST_TEST(expected.output.size() == 10U);
   BOOST_TEST(expected.dead.size() == 4U);
@@ -105,11 +106,11 @@ BOOST_AUTO_TEST_CASE(a_job_killed_at_any_write_or_sync_ends_like_an_uninterrupte
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_write_torn_at_any_byte_is_cut_or_completed) {
+BOOST_AUTO_TEST_CASE(torn_write_is_cut_or_completed) {
   const auto expected = uninterrupted();
   auto before = snapshot{};
   auto torn_count = 0;
-  // One group and many: both kinds of tails.
+  // Tests one sync group and many: both kinds of tails.
   for (auto interval : {0, 1000})
     for (const auto& after : all_moments(std::chrono::milliseconds{interval})) {
       for (const auto& [name, bytes] : after) {
@@ -127,8 +128,8 @@ BOOST_AUTO_TEST_CASE(a_write_torn_at_any_byte_is_cut_or_completed) {
   BOOST_TEST(torn_count > 20);
 }
 
-// A power cut may leave the length of a file without its bytes.
-BOOST_AUTO_TEST_CASE(bytes_that_never_reached_the_disk_are_not_taken_for_lines) {
+// A power failure may extend a file without writing its bytes.
+BOOST_AUTO_TEST_CASE(unwritten_bytes_are_not_read_as_lines) {
   const auto expected = uninterrupted();
   auto before = snapshot{};
   for (const auto& after : all_moments(std::chrono::milliseconds{1000})) {
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(bytes_that_never_reached_the_disk_are_not_taken_for_lines) 
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_job_may_be_killed_again_while_it_resumes) {
+BOOST_AUTO_TEST_CASE(job_can_be_killed_again_while_resuming) {
   const auto expected = uninterrupted();
   auto state = snapshot{};
   for (auto round = std::size_t{0}; round < 12; ++round) {

@@ -21,13 +21,13 @@ inline void write_file(const std::filesystem::path& path, std::string_view bytes
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// An empty folder that goes away with the object.
+/// An empty temporary folder, removed by the destructor.
 class temporary_folder {
 public:
   temporary_folder() {
     auto name = (std::filesystem::temp_directory_path() / "superstep-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error{"cannot make " + name};
+      throw std::runtime_error{"cannot create " + name};
     path_ = name;
   }
   ~temporary_folder() {

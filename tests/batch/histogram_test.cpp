@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The histogram of row durations: precision and range.
 #include <superstep/batch/batch.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +8,7 @@ using std::chrono::nanoseconds;
 
 BOOST_AUTO_TEST_SUITE(histogram)
 
-BOOST_AUTO_TEST_CASE(percentiles_are_right_within_a_sixteenth) {
+BOOST_AUTO_TEST_CASE(percentiles_are_within_a_sixteenth) {
   auto times = superstep::histogram{};
   for (auto i = 1; i <= 100'000; ++i)
     times.add(nanoseconds{i * 1000});
@@ -20,7 +21,7 @@ BOOST_AUTO_TEST_CASE(percentiles_are_right_within_a_sixteenth) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(small_and_extreme_durations_have_a_place) {
+BOOST_AUTO_TEST_CASE(tiny_and_huge_durations_have_buckets) {
   auto times = superstep::histogram{};
   BOOST_TEST(times.percentile(0.5).count() == 0);
   times.add(nanoseconds{-5});

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of input rows in the three shapes: chat, batch request and native.
 #include "batch/input_row.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(input_row_)
+BOOST_AUTO_TEST_SUITE(input_rows)
 
 namespace {
 
@@ -17,7 +18,7 @@ input_row read(std::string_view line) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_chat_row_keeps_its_key_under_its_name) {
+BOOST_AUTO_TEST_CASE(chat_row_keeps_its_id_under_its_name) {
   auto row = read(R"({"custom_id":"a","messages":[{"role":"system","content":"be brief"},)"
                   R"({"role":"user","content":"h\u00e9"}]})");
   BOOST_TEST(row.key_name == "custom_id");
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(messages_with_calls_and_blocks_are_read) {
   BOOST_TEST(messages[2].tool_call_id == "c1");
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_request_gives_its_parameters_to_the_model) {
+BOOST_AUTO_TEST_CASE(batch_request_passes_parameters_to_model) {
   auto row =
       read(R"({"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m",)"
            R"("messages":[{"role":"user","content":"x"}],"temperature":0.5,"stream":false}})");
@@ -52,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_batch_request_gives_its_parameters_to_the_model) {
   BOOST_TEST(row.request.parameters.at("model").as_string() == "m");
 }
 
-BOOST_AUTO_TEST_CASE(a_native_row_brings_state_thread_config_and_tags) {
+BOOST_AUTO_TEST_CASE(native_row_sets_state_thread_config_tags) {
   auto row = read(
       R"({"id":"a","input":{"messages":[{"type":"human","content":"x","id":"m1"}],"n":[1,2.5,null]},)"
       R"("thread_id":"t","config":{"recursion_limit":9,"metadata":{"k":true}},"tags":["x"]})");
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_native_row_brings_state_thread_config_and_tags) {
   BOOST_TEST(row.request.config.tags.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(the_first_row_that_is_read_decides_the_shape) {
+BOOST_AUTO_TEST_CASE(first_row_determines_input_shape) {
   auto parser = row_parser{};
   BOOST_TEST(!parser.parse("nonsense").has_value());
   BOOST_TEST(!parser.shape().has_value());
@@ -114,7 +115,7 @@ const auto bad_rows = std::vector<bad_row>{
     {"tags of numbers", R"({"id":"a","input":{},"tags":[1]})", "tags"},
 };
 
-BOOST_DATA_TEST_CASE(a_bad_row_is_refused_with_a_reason, boost::unit_test::data::make(bad_rows),
+BOOST_DATA_TEST_CASE(invalid_row_is_rejected_with_reason, boost::unit_test::data::make(bad_rows),
                      c) {
   auto parser = row_parser{};
   auto refused = parser.parse(c.line);

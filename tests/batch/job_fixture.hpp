@@ -20,8 +20,7 @@
 
 namespace superstep::testing {
 
-/// What a row of the fakes ends with: an echo of its last message, or an error when the text asks
-/// for one.
+/// Returns the outcome of a row: an echo of its last message, or an error if the text requests one.
 inline row_outcome echo(const row_request& request) {
   auto outcome = row_outcome{};
   outcome.messages = request.messages;
@@ -51,7 +50,7 @@ public:
   void cancel() noexcept override {}
 };
 
-/// Ends every row inside submit(), and counts how often each key ran.
+/// Finishes every row inside submit() and counts the runs of each key.
 class inline_runner final : public row_runner {
 public:
   std::unique_ptr<running_row> submit(row_request request, done_function done) override {
@@ -62,12 +61,12 @@ public:
     return std::make_unique<no_handle>();
   }
 
-  std::map<std::string, int> runs; ///< for the feeding thread, or once the job has ended
+  std::map<std::string, int> runs; ///< accessed by the feeding thread, or after the job has ended
   std::atomic<std::size_t> keys{0}; ///< size of `runs`, for other threads
   row_request last;
 };
 
-/// Holds rows until told, and reports them from the thread that tells.
+/// Holds rows until release(), which reports them from the calling thread.
 class held_runner final : public row_runner {
 public:
   std::unique_ptr<running_row> submit(row_request request, done_function done) override {
@@ -79,7 +78,7 @@ public:
     on_submit(rows.size());
     return std::make_unique<handle>(entry);
   }
-  /// Ends all rows held so far.
+  /// Finishes all rows held so far.
   void release() {
     auto now = std::vector<std::shared_ptr<held>>{};
     {
@@ -114,7 +113,7 @@ public:
   std::function<void(std::size_t)> on_submit = [](std::size_t) {};
 };
 
-/// Keeps what a job said.
+/// Records the progress of a job.
 class recorded_progress final : public progress_sink {
 public:
   std::chrono::milliseconds interval() const noexcept override {
@@ -134,7 +133,7 @@ public:
   std::function<void(const batch_progress&)> on_update = [](const batch_progress&) {};
 };
 
-/// The lines of a JSONL text by key; `(twice)` is added to a key that comes again.
+/// Returns the lines of a JSONL text by key; `(twice)` is appended to a repeated key.
 inline std::map<std::string, json::object> rows_of(const std::string& text) {
   auto out = std::map<std::string, json::object>{};
   auto in = std::istringstream{text};
@@ -150,7 +149,7 @@ inline std::map<std::string, json::object> rows_of(const std::string& text) {
   return out;
 }
 
-/// A folder with an input, and options that run it without waiting for anything.
+/// A folder with an input, and options that run it without delays.
 struct job {
   explicit job(std::string_view input_text) {
     write_file(folder / "in.jsonl", input_text);
@@ -178,7 +177,7 @@ inline std::string chat_line(std::string_view key, std::string_view text) {
          std::string{text} + "\"}]}\n";
 }
 
-/// `count` chat rows; every seventh asks to fail.
+/// Returns `count` chat rows, of which every seventh fails.
 inline std::string chat_lines(int count) {
   auto out = std::string{};
   for (auto i = 0; i < count; ++i)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The journal of a batch job: records, damage, headers and key digests.
 #include "batch/journal.hpp"
 #include "job_fixture.hpp"
 
@@ -42,7 +43,7 @@ std::string sample() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(records_read_back_as_they_were_written) {
+BOOST_AUTO_TEST_CASE(records_are_read_back_as_written) {
   const auto text = sample();
   auto content = read(text).value();
   BOOST_REQUIRE(content.header.has_value());
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(records_read_back_as_they_were_written) {
   BOOST_TEST(content.valid_bytes == text.size());
 }
 
-BOOST_AUTO_TEST_CASE(torn_and_damaged_records_do_not_count) {
+BOOST_AUTO_TEST_CASE(torn_and_damaged_records_are_ignored) {
   const auto text = sample();
   for (auto size = std::size_t{0}; size <= text.size(); ++size) {
     auto content = read(text.substr(0, size)).value();
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(torn_and_damaged_records_do_not_count) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(another_header_counts_and_forgets_line_numbers_of_another_input) {
+BOOST_AUTO_TEST_CASE(new_header_discards_invalid_lines_of_other_input) {
   auto text = sample();
   append_job(text, {.job_id = "run-1",
                     .created = 17,
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(another_header_counts_and_forgets_line_numbers_of_another_i
   BOOST_TEST(content.done.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(keys_have_digests_of_their_own) {
+BOOST_AUTO_TEST_CASE(keys_have_distinct_digests) {
   auto seen = std::set<std::pair<std::uint64_t, std::uint64_t>>{};
   for (auto i = 0; i < 100'000; ++i) {
     auto key = digest_of("row-" + std::to_string(i));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The reader of input lines: numbers, offsets, block boundaries and lines over the size limit.
 #include "batch/line_reader.hpp"
 #include "job_fixture.hpp"
 
@@ -33,7 +34,7 @@ std::vector<seen_line> lines_of(std::string_view text, std::size_t line_bytes_ma
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(lines_come_with_number_offset_and_size) {
+BOOST_AUTO_TEST_CASE(lines_have_number_offset_and_size) {
   auto lines = lines_of("one\n\nthree\nrest", 100);
   BOOST_REQUIRE(lines.size() == 4U);
   BOOST_TEST(lines[0].text == "one");
@@ -45,7 +46,7 @@ BOOST_AUTO_TEST_CASE(lines_come_with_number_offset_and_size) {
   BOOST_TEST(!lines[3].is_complete);
 }
 
-BOOST_AUTO_TEST_CASE(lines_across_blocks_are_whole) {
+BOOST_AUTO_TEST_CASE(lines_across_blocks_are_complete) {
   auto text = std::string{};
   for (auto i = 0; i < 2000; ++i)
     text += std::string(static_cast<std::size_t>(i), 'a' + static_cast<char>(i % 26)) + '\n';
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(lines_across_blocks_are_whole) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_line_that_is_too_long_is_skipped_and_the_next_is_read) {
+BOOST_AUTO_TEST_CASE(overlong_line_is_skipped) {
   for (auto size : {std::size_t{101}, std::size_t{300'000}, std::size_t{3'000'000}}) {
     auto lines = lines_of("a\n" + std::string(size, 'x') + "\nb\n", 100);
     BOOST_REQUIRE(lines.size() == 3U);
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_line_that_is_too_long_is_skipped_and_the_next_is_read) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_window_of_the_file_is_read) {
+BOOST_AUTO_TEST_CASE(part_of_a_file_can_be_read) {
   auto lines = lines_of("one\ntwo\nthree\n", 100, 4, 10);
   BOOST_REQUIRE(lines.size() == 2U);
   BOOST_TEST(lines[0].text == "two");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Output lines and dead letters in native and batch-request form.
 #include "batch/output_line.hpp"
 #include "job_fixture.hpp"
 
@@ -33,7 +34,7 @@ std::string line_of(row_shape shape, std::string_view text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_native_line_has_every_member) {
+BOOST_AUTO_TEST_CASE(native_line_has_every_member) {
   BOOST_TEST(
       line_of(row_shape::native, "hi") ==
       R"({"id":"k\"1","status":"ok","output":{"messages":[{"type":"human","content":"hi"},)"
@@ -43,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_native_line_has_every_member) {
       "\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_native_line_says_where) {
+BOOST_AUTO_TEST_CASE(failed_native_line_names_location) {
   auto row = parse_json(line_of(row_shape::chat, "fail")).value();
   BOOST_TEST(row.at("status").as_string() == "error");
   BOOST_TEST(
@@ -52,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_failed_native_line_says_where) {
   BOOST_TEST(row.at("output").at("messages").as_array().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_request_is_answered_with_a_completion) {
+BOOST_AUTO_TEST_CASE(batch_request_gets_a_completion) {
   auto row = parse_json(line_of(row_shape::openai, "hi")).value();
   BOOST_TEST(row.at("custom_id").as_string() == "k\"1");
   BOOST_TEST(row.at("error").is_null());
@@ -67,13 +68,13 @@ BOOST_AUTO_TEST_CASE(a_batch_request_is_answered_with_a_completion) {
   BOOST_TEST(body.at("usage").at("completion_tokens").as_int64() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_batch_request_has_an_error_and_no_response) {
+BOOST_AUTO_TEST_CASE(failed_batch_request_has_error_without_response) {
   auto row = parse_json(line_of(row_shape::openai, "fail")).value();
   BOOST_TEST(row.at("response").is_null());
   BOOST_TEST(row.at("error").at("code").as_string() == "node_failed");
 }
 
-BOOST_AUTO_TEST_CASE(a_dead_letter_is_its_input_line_with_the_last_error) {
+BOOST_AUTO_TEST_CASE(dead_letter_is_input_line_with_error) {
   auto origin = row_origin{};
   auto why = row_error{};
   why.kind = "timed_out";

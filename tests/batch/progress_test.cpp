@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Progress displays of a batch job: plain, bar, JSON and none, and the final summary.
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 
@@ -40,23 +41,23 @@ constexpr auto line =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(words_name_modes) {
+BOOST_AUTO_TEST_CASE(progress_modes_are_parsed_by_name) {
   BOOST_TEST((parse_progress_mode("auto", true) == progress_mode::bar));
   BOOST_TEST((parse_progress_mode("auto", false) == progress_mode::plain));
   BOOST_TEST((parse_progress_mode("json", true) == progress_mode::json));
   BOOST_TEST(!parse_progress_mode("loud", true).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(plain_is_a_line_each_time) {
+BOOST_AUTO_TEST_CASE(plain_mode_prints_one_line_per_update) {
   BOOST_TEST(shown(progress_mode::plain) == std::string{line} + "\nresumed\n" + line + "\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_bar_rewrites_its_line_and_makes_room_for_notes) {
+BOOST_AUTO_TEST_CASE(bar_rewrites_its_line_around_notes) {
   const auto bar = std::string{"\r[##########..........] "} + line + "\x1b[K";
   BOOST_TEST(shown(progress_mode::bar) == bar + "\nresumed\n" + bar + "\n");
 }
 
-BOOST_AUTO_TEST_CASE(json_is_an_object_per_line) {
+BOOST_AUTO_TEST_CASE(json_mode_prints_one_object_per_line) {
   auto lines = std::istringstream{shown(progress_mode::json)};
   auto text = std::string{};
   std::getline(lines, text);
@@ -68,11 +69,11 @@ BOOST_AUTO_TEST_CASE(json_is_an_object_per_line) {
   BOOST_TEST(parse_json(text).value().at("text").as_string() == "resumed");
 }
 
-BOOST_AUTO_TEST_CASE(none_shows_notes_only) {
+BOOST_AUTO_TEST_CASE(none_mode_prints_notes_only) {
   BOOST_TEST(shown(progress_mode::none) == "resumed\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_summary_reads_as_a_person_would_say_it) {
+BOOST_AUTO_TEST_CASE(summary_is_readable_text) {
   auto summary = batch_summary{};
   summary.code = exit_code::drained;
   summary.rows = 10;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that were damaged, replaced or are not the job's: nothing is destroyed, no row is lost.
+// Batch files that were damaged, replaced or belong to another job: nothing is destroyed and no row
+// is lost.
 #include "batch/journal.hpp"
 #include "job_fixture.hpp"
 
@@ -31,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-/// A job of 16 rows, two of which fail, and a bad line, of which `done` rows have run.
+/// A job of 16 rows, of which two fail, and an invalid line; `done` rows have run.
 std::unique_ptr<job> begun_job(std::uint64_t done) {
   auto out = std::make_unique<job>(chat_lines(16) + "no row\n");
   out->options.bad_lines = on_bad_line::dead_letter;
@@ -43,7 +44,7 @@ std::unique_ptr<job> begun_job(std::uint64_t done) {
   return out;
 }
 
-/// Runs the rest; no row in `finished` may run again, and the rows are those of a whole job.
+/// Runs the rest; no row in `finished` may run again, and the output must be complete.
 void finish_and_check(job& given, const std::map<std::string, json::object>& finished) {
   auto summary = given.run();
   BOOST_REQUIRE_MESSAGE(summary.has_value(), summary.error().text);
@@ -63,7 +64,7 @@ void finish_and_check(job& given, const std::map<std::string, json::object>& fin
 BOOST_AUTO_TEST_CASE(damaged_journal_is_repaired_from_output) {
   const auto lines = lines_of(begun_job(9)->file("out.journal")).size();
   BOOST_TEST(lines > 12U);
-  for (auto line = std::size_t{1}; line < lines; ++line) // the header apart
+  for (auto line = std::size_t{1}; line < lines; ++line) // all lines but the header
     for (const auto count : {std::size_t{1}, std::size_t{3}}) {
       auto job = begun_job(9);
       const auto finished = job->output();
@@ -78,13 +79,13 @@ BOOST_AUTO_TEST_CASE(damaged_journal_is_repaired_from_output) {
       write_file(job->folder / "out.journal", text);
       BOOST_TEST_CONTEXT("line " << line + 1 << ", " << count << " lines") {
         finish_and_check(*job, finished);
-        if (line + count < lines) { // else it looks like a crash
+        if (line + count < lines) { // otherwise it looks like a crash
           BOOST_TEST(has_note(*job, "out.journal:" + std::to_string(line + 1) + ": "));
           BOOST_TEST(job->file("out.journal.damaged-1") == text);
         }
         job->progress.notes.clear();
         BOOST_TEST(job->run().value().already_finished);
-        BOOST_TEST(job->progress.notes.empty()); // it is repaired
+        BOOST_TEST(job->progress.notes.empty()); // repaired without a note
       }
     }
 }
@@ -183,12 +184,12 @@ void harm_file(const std::string& path, harm how) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(output_harmed_while_running_is_an_error) {
+BOOST_AUTO_TEST_CASE(output_damaged_while_running_is_an_error) {
   for (const auto* name : {"out.jsonl", "out.dead.jsonl", "out.journal"})
     for (const auto how : {harm::remove, harm::replace, harm::truncate, harm::append})
       for (const auto is_last : {false, true}) {
         if (std::string_view{name} == "out.journal" && how >= harm::truncate)
-          continue; // seen when the job is resumed
+          continue; // detected when the job is resumed
         auto job = std::make_unique<testing::job>(chat_lines(16));
         auto steps = 0;
         job->options.on_disk_step = [&](std::string_view step) {
@@ -204,7 +205,7 @@ BOOST_AUTO_TEST_CASE(output_harmed_while_running_is_an_error) {
           continue; // all rows were in one group
         BOOST_TEST_CONTEXT(name << ", harm " << static_cast<int>(how) << ", last " << is_last) {
           if (ended.has_value()) {
-            BOOST_TEST(is_last); // the group that was harmed has to be one that is looked at
+            BOOST_TEST(is_last); // the damaged group must be one that is checked
             continue;
           }
           BOOST_TEST(has(ended.error().text, name), ended.error().text);
@@ -245,12 +246,12 @@ BOOST_AUTO_TEST_CASE(retry_dead_runs_failed_rows_again) {
   const auto ok_before = job->output().size();
   BOOST_TEST(ok_before == 16U);
   job->options.retry_dead = true;
-  finish_and_check(*job, {}); // they fail again: nothing comes twice
+  finish_and_check(*job, {}); // they fail again; no row appears twice
   BOOST_TEST(job->runner.runs.size() == 2U);
   BOOST_TEST(has_note(*job, "2 of 2 failed rows run again"));
 }
 
-// A rebuild may be killed between the names of its files.
+// A rebuild may be killed between the renames of its files.
 BOOST_AUTO_TEST_CASE(rebuild_killed_midway_is_repeated) {
   const auto failed_lines_dropped = [](const std::string& text) {
     auto out = std::string{};
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(rebuild_killed_midway_is_repeated) {
         auto job = begun_job(0);
         auto journal = job->file("out.journal");
         detail::append_rebuild(journal);
-        for (auto i = 0U; i < records; ++i) // the first of those that end a rebuild
+        for (auto i = 0U; i < records; ++i) // the first records at the end of a rebuild
           detail::append_ok(journal, "row-" + std::to_string(i), 10 + i, {});
         write_file(job->folder / "out.journal", journal);
         const auto finished = rows_of(failed_lines_dropped(job->file("out.jsonl")));

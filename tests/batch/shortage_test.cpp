@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that meet a shortage of the machine, and jobs whose own storage fails.
+// Rows that encounter a resource shortage of the machine, and jobs whose own storage fails.
 #include "job_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ namespace {
 using namespace superstep;
 using namespace superstep::testing;
 
-/// Ends a row in the fault that `judge` returns for it, and well without one.
+/// Ends each row with the error that `judge` returns, or successfully if it returns none.
 class judged_runner final : public row_runner {
 public:
   std::unique_ptr<running_row> submit(row_request request, done_function done) override {
@@ -44,7 +44,7 @@ struct short_job : job {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(row_that_met_a_shortage_runs_again) {
+BOOST_AUTO_TEST_CASE(row_with_resource_shortage_runs_again) {
   auto job = short_job{6};
   job.judged.judge = [](int run) -> std::optional<row_fault> {
     if (run == 1)
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(storage_fault_stops_the_job_at_once) {
   BOOST_TEST((stopped.error().code == errc::shortage));
   BOOST_TEST(stopped.error().text.find("disk full") != std::string::npos);
   BOOST_TEST(count == 4);
-  BOOST_TEST(job.output().size() == 3U); // what had ended is there
+  BOOST_TEST(job.output().size() == 3U); // the rows finished before are there
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
   job.judged.judge = [](int) { return std::nullopt; };
   auto summary = job.run();
@@ -132,8 +132,8 @@ BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {
   BOOST_TEST(to_json(*summary).at("rows").at("with_failed_tool_calls").as_uint64() == 2U);
 }
 
-/// A child becomes a user who may have no thread at all. Needs root.
-BOOST_AUTO_TEST_CASE(job_without_a_thread_ends_in_an_error) {
+/// Runs a job in a child process of a user who may not start threads. Needs root.
+BOOST_AUTO_TEST_CASE(job_without_threads_ends_with_an_error) {
   if (::geteuid() != 0)
     return;
   auto job = testing::job{chat_lines(3)};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(job_without_a_thread_ends_in_an_error) {
     try {
       const auto ended = job.run();
       code = !ended && ended.error().text.find("ulimit -u") != std::string::npos ? 0 : 1;
-    } catch (...) { // an error of the job was wanted
+    } catch (...) { // run() must return an error, not throw
     }
     ::_exit(code);
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Error codes of channels.
 #include <superstep/channels/channel.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +8,7 @@
 
 BOOST_AUTO_TEST_SUITE(channel)
 
-BOOST_AUTO_TEST_CASE(every_channel_error_has_a_message_of_its_own) {
+BOOST_AUTO_TEST_CASE(every_channel_error_has_its_own_message) {
   using superstep::channel_errc;
   auto texts = std::set<std::string>{};
   for (const auto code : {channel_errc::invalid_update, channel_errc::reducer_failed}) {

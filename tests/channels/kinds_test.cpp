@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The kinds of channels: last value, aggregate, ephemeral and topic.
 #include <superstep/channels/detail/slots.hpp>
 #include <superstep/channels/kinds.hpp>
 
@@ -21,7 +22,7 @@ struct append {
       into.push_back(std::move(m));
   }
 };
-struct named { // a reducer that gives ids to what it adds
+struct named { // a reducer that assigns ids to what it adds
   void operator()(lines& into, lines&& more, id_source& ids) const {
     for (auto& m : more)
       into.push_back(m + '=' + ids.next());
@@ -76,7 +77,7 @@ using folded = on_slot<binary_operator_aggregate<slot_place<T>, T, Fn>, T>;
 
 BOOST_AUTO_TEST_SUITE(last_value_channel)
 
-BOOST_AUTO_TEST_CASE(it_is_empty_until_written_and_keeps_the_value) {
+BOOST_AUTO_TEST_CASE(last_value_is_kept_after_first_write) {
   auto c = last{std::nullopt};
   BOOST_TEST(!c.is_available());
   BOOST_CHECK(c.update({put(7)}).value() == changed::yes);
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(it_is_empty_until_written_and_keeps_the_value) {
   BOOST_TEST(!c.kind.wants_empty_update());
 }
 
-BOOST_AUTO_TEST_CASE(two_writes_in_one_step_are_refused_in_the_words_of_the_reference) {
+BOOST_AUTO_TEST_CASE(second_write_in_a_step_is_rejected) {
   auto c = last{7};
   const auto done = c.update({put(8), put(8)});
   BOOST_TEST_REQUIRE(done.has_error());
@@ -125,14 +126,14 @@ const auto fold_cases = std::vector<fold_case>{
      items({"x"})},
 };
 
-BOOST_DATA_TEST_CASE(it_folds, boost::unit_test::data::make(fold_cases), sample) {
+BOOST_DATA_TEST_CASE(reducer_folds_writes, boost::unit_test::data::make(fold_cases), sample) {
   auto c = folded<append>{items({"0"})};
   BOOST_CHECK(c.update(sample.writes).value() ==
               (sample.writes.empty() ? changed::no : changed::yes));
   BOOST_TEST(c.held() == sample.expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(two_overwrites_in_one_step_are_refused) {
+BOOST_AUTO_TEST_CASE(second_overwrite_in_a_step_is_rejected) {
   auto c = folded<append>{items({"0"})};
   const auto done = c.update({over(items({"x"})), put(items({"a"})), over(items({"y"}))});
   BOOST_TEST_REQUIRE(done.has_error());
@@ -142,13 +143,13 @@ BOOST_AUTO_TEST_CASE(two_overwrites_in_one_step_are_refused) {
   BOOST_TEST(c.held() == items({"0"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_function_of_two_values_is_a_reducer) {
+BOOST_AUTO_TEST_CASE(function_of_two_values_is_a_reducer) {
   auto c = folded<std::plus<>, int>{1};
   BOOST_CHECK(c.update({put(2), put(3)}).value() == changed::yes);
   BOOST_TEST(c.held() == 6);
 }
 
-BOOST_AUTO_TEST_CASE(a_reducer_may_name_what_it_adds) {
+BOOST_AUTO_TEST_CASE(reducer_can_assign_ids) {
   auto c = folded<named>{{}};
   c.ids.begin_step(4);
   BOOST_CHECK(c.update({put(items({"a", "b"})), put(items({"c"}))}).value() == changed::yes);
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_reducer_may_name_what_it_adds) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_a_reducer_throws_becomes_an_error_that_names_the_channel) {
+BOOST_AUTO_TEST_CASE(exception_of_reducer_names_the_channel) {
   auto c = folded<refuse, int>{1};
   const auto done = c.update({put(2)});
   BOOST_TEST_REQUIRE(done.has_error());
@@ -172,7 +173,7 @@ BOOST_AUTO_TEST_CASE(reducer_without_memory_reports_a_shortage) {
   BOOST_TEST(done.error().code == make_error_code(errc::shortage));
 }
 
-BOOST_AUTO_TEST_CASE(an_absent_start_keeps_the_first_write_as_it_is) {
+BOOST_AUTO_TEST_CASE(first_write_to_unset_aggregate_is_stored_unchanged) {
   auto c = on_slot<binary_operator_aggregate<slot_place<maybe>, int, std::multiplies<>>, maybe>{
       std::nullopt};
   BOOST_TEST(!c.is_available());
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(ephemeral_channel)
 
-BOOST_AUTO_TEST_CASE(a_value_lives_for_one_step) {
+BOOST_AUTO_TEST_CASE(ephemeral_value_lasts_one_step) {
   auto c = ephemeral{std::nullopt};
   BOOST_TEST(c.kind.wants_empty_update());
   BOOST_CHECK(c.update({put(7)}).value() == changed::yes);
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_value_lives_for_one_step) {
   BOOST_CHECK(c.kind.update_empty(c.block) == changed::no);
 }
 
-BOOST_AUTO_TEST_CASE(with_a_guard_two_values_are_refused_in_the_words_of_the_reference) {
+BOOST_AUTO_TEST_CASE(guarded_ephemeral_rejects_two_values) {
   auto c = ephemeral{std::nullopt};
   const auto done = c.update({put(7), put(8)});
   BOOST_TEST_REQUIRE(done.has_error());
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(with_a_guard_two_values_are_refused_in_the_words_of_the_ref
   BOOST_TEST(!c.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(without_a_guard_the_last_in_task_order_wins) {
+BOOST_AUTO_TEST_CASE(unguarded_ephemeral_keeps_last_write_by_task_order) {
   auto c = ephemeral{std::nullopt, false};
   BOOST_CHECK(c.update({put(7), put(8)}).value() == changed::yes);
   BOOST_TEST(*c.held() == 8);
@@ -216,7 +217,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(topic_channel)
 
-BOOST_AUTO_TEST_CASE(it_holds_the_items_of_the_latest_step) {
+BOOST_AUTO_TEST_CASE(topic_holds_items_of_latest_step) {
   auto c = string_topic{{}};
   BOOST_TEST(!c.is_available());
   BOOST_CHECK(c.update({put(items({"a"})), put(items({"b", "c"}))}).value() == changed::yes);
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(it_holds_the_items_of_the_latest_step) {
   BOOST_CHECK(c.kind.update_empty(c.block) == changed::no);
 }
 
-BOOST_AUTO_TEST_CASE(accumulating_it_holds_the_items_of_all_steps) {
+BOOST_AUTO_TEST_CASE(accumulating_topic_holds_all_items) {
   auto c = string_topic{{}, true};
   BOOST_TEST(!c.kind.wants_empty_update());
   static_cast<void>(c.update({put(items({"a"}))}));

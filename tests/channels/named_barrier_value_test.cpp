@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The barrier channel of joins: arrivals, consumption and more than 64 members.
 #include <superstep/channels/detail/named_barrier_value.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -8,7 +9,7 @@ using superstep::named_barrier_value;
 
 BOOST_AUTO_TEST_SUITE(named_barrier)
 
-BOOST_AUTO_TEST_CASE(it_opens_when_all_have_arrived_in_any_order) {
+BOOST_AUTO_TEST_CASE(barrier_opens_when_all_have_arrived) {
   auto b = named_barrier_value{3};
   BOOST_CHECK(b.arrive(2) == changed::yes);
   BOOST_CHECK(b.arrive(0) == changed::yes);
@@ -17,17 +18,17 @@ BOOST_AUTO_TEST_CASE(it_opens_when_all_have_arrived_in_any_order) {
   BOOST_TEST(b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(who_arrives_twice_counts_once) {
+BOOST_AUTO_TEST_CASE(repeated_arrival_counts_once) {
   auto b = named_barrier_value{2};
   BOOST_CHECK(b.arrive(0) == changed::yes);
   BOOST_CHECK(b.arrive(0) == changed::no);
   BOOST_TEST(!b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(consuming_empties_it_so_that_loops_work) {
+BOOST_AUTO_TEST_CASE(consume_resets_barrier_for_loops) {
   auto b = named_barrier_value{2};
   static_cast<void>(b.arrive(0));
-  BOOST_CHECK(b.consume() == changed::no); // not complete: stays as it is
+  BOOST_CHECK(b.consume() == changed::no); // incomplete: unchanged
   static_cast<void>(b.arrive(1));
   BOOST_CHECK(b.consume() == changed::yes);
   BOOST_TEST(!b.is_available());
@@ -37,7 +38,7 @@ BOOST_AUTO_TEST_CASE(consuming_empties_it_so_that_loops_work) {
   BOOST_TEST(b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(more_members_than_a_word_has_bits) {
+BOOST_AUTO_TEST_CASE(barrier_supports_more_than_64_members) {
   auto b = named_barrier_value{130};
   for (auto i = std::uint32_t{0}; i < 130; ++i) {
     BOOST_TEST(!b.is_available());

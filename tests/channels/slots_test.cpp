@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Storage of channel values: clones, JSON values and struct fields.
 #include <superstep/base/json.hpp>
 #include <superstep/channels/detail/slots.hpp>
 
@@ -17,7 +18,7 @@ struct pair_state {
 };
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_clone_has_the_values_and_is_independent) {
+BOOST_AUTO_TEST_CASE(clone_has_equal_values_and_is_independent) {
   auto block = boost::intrusive_ptr<slot_block>{new slot_block};
   const auto number = slot_place<int>{block->add(std::make_unique<slot_block::slot_of<int>>(7))};
   const auto text = slot_place<std::string>{
@@ -30,12 +31,12 @@ BOOST_AUTO_TEST_CASE(a_clone_has_the_values_and_is_independent) {
   BOOST_TEST(text.of(*block) == "xy");
 }
 
-BOOST_AUTO_TEST_CASE(a_json_value_in_a_slot_is_itself_and_no_list_of_it) {
+BOOST_AUTO_TEST_CASE(json_slot_does_not_wrap_value_in_array) {
   const auto slot = slot_block::slot_of<json::value>{json::value("text")};
   BOOST_TEST(slot.object.is_string());
 }
 
-BOOST_AUTO_TEST_CASE(a_field_is_a_place_of_a_struct_block) {
+BOOST_AUTO_TEST_CASE(struct_field_is_addressed_in_place) {
   const auto block = state_ptr{new struct_block<pair_state>{{5, "five"}}};
   const auto a = field_place<&pair_state::a>{};
   const auto copy = block->clone();

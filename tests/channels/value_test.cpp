@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The type-erased value: inline and shared storage, copies, moves and take().
 #include <superstep/channels/detail/value.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(values)
 
 namespace {
 
-/// Counts its copies and who is alive; `Size` decides whether it lives inside a value.
+/// Counts its copies and live objects; `Size` determines whether it is stored inline.
 template <std::size_t Size>
 struct tracked {
   static inline int alive = 0;
@@ -55,26 +56,26 @@ void check_life_cycle() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(small_objects_live_inside_and_are_copied) {
+BOOST_AUTO_TEST_CASE(small_objects_are_stored_inline_and_copied) {
   static_assert(superstep::detail::fits_inline<small>);
   check_life_cycle<small>();
   BOOST_TEST(small::copies == 1);
 }
 
-BOOST_AUTO_TEST_CASE(large_objects_are_shared_by_the_copies) {
+BOOST_AUTO_TEST_CASE(large_objects_are_shared_by_copies) {
   static_assert(!superstep::detail::fits_inline<large>);
   check_life_cycle<large>();
   BOOST_TEST(large::copies == 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_only_holder_takes_a_large_object_without_a_copy) {
+BOOST_AUTO_TEST_CASE(sole_owner_takes_large_object_without_copy) {
   large::copies = 0;
   auto v = value{large{7}};
   BOOST_TEST(v.take<large>().number == 7);
   BOOST_TEST(large::copies == 0);
 }
 
-BOOST_AUTO_TEST_CASE(taking_a_shared_large_object_leaves_the_others_as_they_are) {
+BOOST_AUTO_TEST_CASE(taking_shared_object_leaves_other_copies_unchanged) {
   large::copies = 0;
   auto v = value{large{7}};
   const auto other = v;
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(taking_a_shared_large_object_leaves_the_others_as_they_are)
   BOOST_TEST(other.as<large>().number == 7);
 }
 
-BOOST_AUTO_TEST_CASE(once_the_others_have_gone_taking_moves_again) {
+BOOST_AUTO_TEST_CASE(taking_moves_once_other_copies_are_gone) {
   large::copies = 0;
   auto v = value{large{7}};
   { const auto other = v; }
@@ -91,14 +92,14 @@ BOOST_AUTO_TEST_CASE(once_the_others_have_gone_taking_moves_again) {
   BOOST_TEST(large::copies == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_of_a_large_object_is_the_same_object) {
+BOOST_AUTO_TEST_CASE(copy_of_large_value_shares_the_object) {
   const auto v = value{std::array<int, 50>{}};
   const auto other = v;
   using bulk = std::array<int, 50>;
   BOOST_TEST(&v.as<bulk>() == &other.as<bulk>());
 }
 
-BOOST_AUTO_TEST_CASE(taking_may_fail_for_copies_and_other_types) {
+BOOST_AUTO_TEST_CASE(reports_when_taking_may_fail) {
   auto text = value{std::string(200, 'x')};
   BOOST_TEST(!text.may_fail_to_give<std::string>());
   BOOST_TEST(text.may_fail_to_give<int>());
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(taking_may_fail_for_copies_and_other_types) {
   BOOST_TEST(value{}.may_fail_to_give<int>());
 }
 
-BOOST_AUTO_TEST_CASE(assigning_a_value_to_itself_keeps_it) {
+BOOST_AUTO_TEST_CASE(self_assignment_keeps_the_value) {
   auto v = value{std::string(200, 'x')};
   const auto& same = v;
   v = same;

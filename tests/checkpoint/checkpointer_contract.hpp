@@ -162,7 +162,8 @@ void delete_runs_deletes_only_their_checkpoints(Place& place) {
   BOOST_TEST(n_of(back->checkpoint) == 4);
   BOOST_TEST(back->tasks.size() == 1U);
   BOOST_TEST(place.get().load(key, id_of(1), usual_layout())->tasks.size() == 1U);
-  (void)maker{usual_layout()}.put(place.get(), 5, back->checkpoint, {set_n(5)}); // it continues
+  (void)maker{usual_layout()}.put(place.get(), 5, back->checkpoint,
+                                  {set_n(5)}); // the thread continues
   settle(place.get());
   place.get().check(key);
   place.reopen();
@@ -429,7 +430,7 @@ void task_exception_restores_class_code_and_nested(Place& place) {
     BOOST_TEST(e.what() == "no \"n\"");
     try {
       std::rethrow_if_nested(e);
-      BOOST_ERROR("what was nested is gone");
+      BOOST_ERROR("the nested exception is missing");
     } catch (const std::system_error& inner) {
       BOOST_TEST((inner.code() == std::errc::timed_out));
       BOOST_TEST(ss::class_of(std::current_exception()) == "std::system_error");
@@ -515,7 +516,7 @@ void imported_values_take_type_of_channel(Place& place) {
   BOOST_TEST((log_of(back) == log_type{"one", "two"}));
   BOOST_TEST(back->step == 3);
   BOOST_TEST(back->where.triggered.empty());
-  (void)maker{layout}.put(place.get(), 2, back, {set_n(8)}); // the thread goes on
+  (void)maker{layout}.put(place.get(), 2, back, {set_n(8)}); // the thread continues
   place.reopen();
   BOOST_TEST(n_of(place.get().load(key, "", layout)->checkpoint) == 8);
   place.get().import_thread("bad", ss::thread_of_values({{"n", "seven"}}));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the checkpointer contract (checkpointer_contract.hpp) on every checkpointer.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 

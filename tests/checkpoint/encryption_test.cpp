@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encryption of checkpoint files: keys, copied rows, and migration of older files.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/row_bytes.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"

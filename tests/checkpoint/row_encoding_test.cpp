@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encoding of rows: UTF-8, corruption, nesting depth and effect records.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/row_bytes.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The SQLite checkpointer: space, batching, leases, migration, encryption and file modes.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_file_checkpointer.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"

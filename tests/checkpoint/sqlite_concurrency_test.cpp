@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The SQLite checkpointer while other connections use the same file.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 

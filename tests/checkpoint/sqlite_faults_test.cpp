@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The SQLite checkpointer on damaged, truncated, read-only and full files.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The long-term stores in memory and in a file: items, search, filters, expiry and vectors.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 

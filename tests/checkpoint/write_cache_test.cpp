@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The caches of task outputs in memory and in a file.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded cases of agents: create_react_agent as a case describes it.
+// Recorded cases of agents: runs create_react_agent as a case describes it.
 #include "agent_form.hpp"
 #include "case_agent.hpp"
 #include "case_tools.hpp"
@@ -30,7 +30,7 @@ tool_definitions definitions_of(const tool_list& tools) {
   return tool_node{tools}.definitions();
 }
 
-/// The tools of these names.
+/// Returns the definitions of the named tools.
 tool_definitions named(const json::value& names, const case_world& world) {
   return definitions_of(case_tools({{"tools", names}}, world));
 }
@@ -139,7 +139,7 @@ json::value answer_agent(const json::object& input, engine& lanes) {
     return {{"build_failed", std::move(text)}};
   }
   auto out = case_output(run_script(*built, world), world);
-  // A model object is offered the tools when the agent is built.
+  // A model object is bound to the tools when the agent is built.
   const auto& dynamic = member(spec.at("model").as_object(), "dynamic");
   if (dynamic.is_null())
     world.models->offer(definitions_of(case_tools(spec, world)));

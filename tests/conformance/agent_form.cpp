@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Forms in which agent cases print messages and failures.
 #include "agent_form.hpp"
 
 #include "case_tools.hpp"
@@ -15,7 +16,7 @@ namespace superstep::conformance {
 
 namespace {
 
-/// The text with a star between two marks, when it has them in this order.
+/// Replaces the text between two marks by a star if both marks occur in this order.
 std::string starred(std::string text, std::string_view before, std::string_view after) {
   const auto from = text.find(before);
   const auto inner = from + before.size();
@@ -29,7 +30,8 @@ bool is_made(const json::value& id) {
   return id.is_string() && id.get_string().starts_with(made_id);
 }
 
-/// Messages at any depth: made ids go, texts become canonical. As deep as the values of cases.
+/// Removes generated ids from messages at any depth and makes their texts canonical. Recurses as
+/// deep as the values of cases.
 json::value without_made(json::value v, bool exact) {
   if (auto* list = v.if_array()) {
     for (auto& item : *list)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded cases of agents in agent_cases/ are answered as recorded; how many are may only
-// grow.
+// Runs the recorded cases of agents in agent_cases/ and compares the answers. The number of
+// agreeing cases may only grow.
 #include "conformance/cases.hpp"
 #include "graph_cases/case_file.hpp"
 
@@ -17,7 +17,7 @@ using namespace superstep;
 
 constexpr auto agreeing_min = std::size_t{330};
 
-/// Whole numbers alone occur in these cases.
+/// Compares values; these cases contain only integers.
 bool same(const json::value& a, const json::value& b) {
   if (a.is_number() && b.is_number())
     return a.to_number<std::int64_t>() == b.to_number<std::int64_t>();
@@ -34,7 +34,7 @@ bool same(const json::value& a, const json::value& b) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_cases_of_agents_are_answered_as_recorded) {
+BOOST_AUTO_TEST_CASE(recorded_agent_cases_agree) {
   auto table = conformance::case_table{};
   conformance::add_agent_cases(table);
   conformance::add_agent_graph_cases(table);

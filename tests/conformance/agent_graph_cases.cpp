@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded cases of graphs whose nodes are agents, nodes of tools, models, validation nodes and
+// Recorded cases of graphs whose nodes are agents, tool nodes, models, validation nodes and
 // programs.
 #include "agent_form.hpp"
 #include "case_agent.hpp"

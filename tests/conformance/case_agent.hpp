@@ -13,10 +13,10 @@
 
 namespace superstep::conformance {
 
-/// What all parts of one case share.
+/// Shared by all parts of one case.
 struct case_world {
-  const json::object* input = nullptr; ///< of the case
-  engine* lanes = nullptr;             ///< that runs it
+  const json::object* input = nullptr; ///< input of the case
+  engine* lanes = nullptr;             ///< engine that runs the case
   std::shared_ptr<start_counts> counts = std::make_shared<start_counts>();
   std::shared_ptr<model_log> models = std::make_shared<model_log>();
   std::shared_ptr<superstep::checkpointer> checkpointer;
@@ -24,26 +24,26 @@ struct case_world {
   bool exact = false;
 };
 
-/// The tools that a spec names, or all of the case.
+/// Returns the tools that a spec names, or all tools of the case.
 [[nodiscard]] tool_list case_tools(const json::object& spec, const case_world& world);
 
-/// The tools of a spec, with its handling of errors and its interceptor.
+/// Returns the tools of a spec with its error handling and interceptor.
 [[nodiscard]] tool_node case_tool_node(const json::object& spec, const case_world& world);
 
-/// A key of a state of a case as its channel describes it.
+/// Returns the description of a state key from its channel in a case.
 [[nodiscard]] json_state_key case_key(std::string_view name, const json::object& channel);
 
-/// The agent of a spec. Throws what create_react_agent throws.
+/// Builds the agent of a spec. Throws what create_react_agent throws.
 [[nodiscard]] compiled_json_graph make_case_agent(const json::object& spec,
                                                   const case_world& world);
 
-/// Makes the calls of a case's script: its trace.
+/// Executes the calls of a case's script and returns the trace.
 [[nodiscard]] json::array run_script(const compiled_json_graph& graph, const case_world& world);
 
-/// Empty checkpointer and store, or with the rows of the case.
+/// Creates the checkpointer and store, empty or with the rows of the case.
 [[nodiscard]] case_world make_world(const json::object& input, engine& lanes);
 
-/// `model` and `runs` beside the trace.
+/// Returns the trace together with `model` and `runs`.
 [[nodiscard]] json::object case_output(json::array trace, const case_world& world);
 
 } // namespace superstep::conformance

@@ -9,13 +9,13 @@
 
 namespace superstep::conformance {
 
-/// Marks what a program of a case raised: all else that comes out is superstep's own.
+/// Marks exceptions raised by a program of a case; all others come from superstep itself.
 class by_program {
 protected:
   ~by_program() = default;
 };
 
-/// The classes of the cases that superstep has no counterpart for. @{
+/// Exception classes of the cases without a counterpart in superstep. @{
 class other_error : public std::runtime_error, public named_error {
 public:
   using std::runtime_error::runtime_error;

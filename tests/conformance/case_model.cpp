@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The scripted models of agent cases and their log.
 #include "case_model.hpp"
 
 #include "agent_form.hpp"
@@ -17,7 +18,7 @@ using graph_cases::as_text;
 using graph_cases::member;
 using graph_cases::text_member;
 
-/// `{n}` in a text, replaced by a number.
+/// Replaces `{n}` in a text by a number.
 std::string numbered(std::string text, std::int64_t n) {
   for (auto at = text.find("{n}"); at != text.npos; at = text.find("{n}", at))
     text.replace(at, 3, std::to_string(n));
@@ -36,7 +37,7 @@ std::vector<std::string> sorted_names(const json::value& v) {
   return out;
 }
 
-/// Ai messages after the last human one.
+/// Returns the number of ai messages after the last human message.
 std::size_t answers_since_question(const json::array& messages) {
   auto count = std::size_t{0};
   for (const auto& m : messages) {
@@ -90,7 +91,7 @@ private:
 
   message answer(const message_list& messages) const {
     const auto n = counts_.start("calls");
-    // Programs see tool messages with canonical texts, and ids of messages.
+    // Programs see tool messages with canonical texts and the ids of messages.
     auto seen = json::array{};
     for (const auto& m : messages) {
       auto one = seen_form(json::value(to_json(m)));
@@ -137,7 +138,7 @@ private:
       for (const auto& rule : rules->as_array())
         if (graph_cases::is_true(graph_cases::evaluate(rule.at("when"), in)))
           return rule.at("turn").as_object();
-      throw std::logic_error{"no rule of the scripted model fits"};
+      throw std::logic_error{"no rule of the scripted model matches"};
     }
     const auto& turns = script_.at("turns").as_array();
     const auto i = text_member(script_, "by") == "calls" ? static_cast<std::size_t>(n) - 1

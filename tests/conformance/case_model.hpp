@@ -11,13 +11,13 @@
 
 namespace superstep::conformance {
 
-/// What the models of a case were given, call by call. Any thread.
+/// Log of the requests that the models of a case received. Thread-safe.
 class model_log {
 public:
   void add(json::object call);
   void offer(const tool_definitions& tools);
   [[nodiscard]] json::array calls() const;
-  /// The first tools that were offered to a model; null: none were.
+  /// Returns the first tools offered to a model, or null.
   [[nodiscard]] json::value offered() const;
 
 private:
@@ -26,8 +26,8 @@ private:
   json::value offered_;
 };
 
-/// The scripted model of a case.
-/// @param label of a model that is chosen per call; empty: none
+/// Returns the scripted model of a case.
+/// @param label of a model that is selected per call; empty for other models
 [[nodiscard]] chat_model_ptr make_case_model(const json::object& script, std::string label,
                                              std::shared_ptr<model_log> log);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of nodes of tools as cases write them, and what nodes give as cases print it.
+// Reads the options of tool nodes from cases and prints the nodes' results in the cases' form.
 #include "case_errors.hpp"
 #include "case_tools.hpp"
 #include "graph_cases/expression.hpp"
@@ -24,7 +24,8 @@ using graph_cases::text_member;
 
 constexpr auto star = std::string_view{"<*>"};
 
-/// The text with a star between `before` and the last `after`; nothing where it has another form.
+/// Replaces the text between `before` and the last `after` by a star; nullopt if the text has
+/// another form.
 std::optional<std::string> starred(std::string_view text, std::string_view begins,
                                    std::string_view before, std::string_view after) {
   const auto from = text.find(before);
@@ -37,7 +38,7 @@ std::optional<std::string> starred(std::string_view text, std::string_view begin
   return std::string{text.substr(0, inner)} + std::string{star} + std::string{text.substr(to)};
 }
 
-/// Wrong arguments: the places stay.
+/// Replaces the descriptions of wrong arguments by a star and keeps their paths.
 std::optional<std::string> starred_faults(std::string_view text) {
   constexpr auto head = std::string_view{" with error:\n "};
   constexpr auto tail = std::string_view{"\n Please fix the error and try again."};
@@ -59,7 +60,7 @@ std::optional<std::string> starred_faults(std::string_view text) {
   return out + std::string{tail};
 }
 
-/// `Error: Class(…)`: a plain text in single quotes stays.
+/// Replaces the text in `Error: Class(…)`, but keeps plain text in single quotes.
 std::optional<std::string> starred_template(std::string_view text) {
   constexpr auto tail = std::string_view{")\n Please fix your mistakes."};
   const auto open = text.find('(');
@@ -106,7 +107,7 @@ tool_errors errors_of(const json::value& how, bool exact) {
       std::move(types));
 }
 
-/// What the expressions of an interceptor read.
+/// Returns the values that the expressions of an interceptor can read.
 json::value seen_by_interceptor(const tool_request& request) {
   const auto* environment = request.context.environment.get();
   auto out = json::object{{"args", request.call.args},
@@ -218,7 +219,7 @@ json::value printed_message(const message& m, bool exact) {
   return printed(form_of(m), exact);
 }
 
-// As deep as the values of cases.
+// Recurses as deep as the values of cases.
 json::value printed(const json::value& v, bool exact) {
   if (const auto* list = v.if_array()) {
     auto out = json::array{};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the programs that recorded cases contain in place of code.
 #include "case_program.hpp"
 
 #include "agent_form.hpp"
@@ -29,7 +30,8 @@ store_namespace namespace_of(const json::value& labels, graph_cases::scope& in) 
   return out;
 }
 
-/// An op that neither waits nor holds other ops nor ends the program. False: it is none of these.
+/// Runs an op that neither waits, nor contains other ops, nor ends the program. Returns false for
+/// all others.
 bool run_plain(const json::object& op, program_end& at, const runtime& rt) {
   const auto what = text_member(op, "op");
   const auto value = [&](std::string_view name) { return evaluate(member(op, name), at.in); };
@@ -82,7 +84,7 @@ task<void> run_ops(const json::array& ops, program_end& at, const runtime& rt) {
     } else if (gives_result(what)) {
       at.result = &op;
     } else if (!run_plain(op, at, rt)) {
-      throw std::logic_error{"the op '" + what + "' is not known"};
+      throw std::logic_error{"unknown op '" + what + "'"};
     }
   }
 }
@@ -165,7 +167,7 @@ json_command node_result(program_end end) {
     return out;
   }
   if (text_member(op, "op") != "command")
-    throw std::logic_error{"a node does not end with " + text_member(op, "op")};
+    throw std::logic_error{"invalid final op of a node: " + text_member(op, "op")};
   if (const auto& update = member(op, "update"); update.is_object()) {
     auto& values = out.update.emplace_object();
     for (const auto& [key, e] : update.get_object())

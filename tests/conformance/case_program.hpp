@@ -15,7 +15,7 @@
 
 namespace superstep::conformance {
 
-/// How often programs and models of one case have started. Any thread.
+/// Number of starts of the programs and models of one case. Thread-safe.
 class start_counts {
 public:
   std::int64_t start(const std::string& name);
@@ -26,28 +26,28 @@ private:
   std::map<std::string, std::int64_t> counts_;
 };
 
-/// How a program ended: what was set on the way, and the op that gave the result.
+/// The end of a program: the values set on the way, and the op that produced the result.
 struct program_end {
   graph_cases::scope in;
   json::object set;
   std::vector<json_target> go_to;
-  const json::object* result = nullptr; ///< null: it just ended
+  const json::object* result = nullptr; ///< null if the program ended without a result
 };
 
-/// An op of a program, or of a tool's, on long-term memory. Throws std::logic_error without one.
+/// Runs a program's or tool's op on the store. Throws std::logic_error if there is no store.
 void run_store(const json::object& op, graph_cases::scope& in, store* memory);
 
-/// Targets as a goto or a branch gives them: a name, a Send, or a list of these.
+/// Returns the targets of a goto or a branch: a name, a Send, or a list of these.
 [[nodiscard]] std::vector<json_target> targets_of(const json::value& v);
 
-/// Runs the ops of a program. What `in` points to outlives the run, as do the ops.
+/// Runs the ops of a program. The ops and everything that `in` points to must outlive the run.
 [[nodiscard]] task<program_end> run_program(const json::array& ops, graph_cases::scope in,
                                             runtime rt);
 
-/// The result of a hook or a node of a graph.
+/// Returns the result of a hook or a node of a graph.
 [[nodiscard]] json_command node_result(program_end end);
 
-/// A program as the body of a node; its starts are counted under `name`.
+/// A program as a node body; its starts are counted under `name`.
 struct node_of_case {
   std::string name;
   json::array ops;

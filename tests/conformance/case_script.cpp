@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of a case on its graph, and what they gave.
+// Executes the calls of a case on its graph and records their results.
 #include "actors/engine_access.hpp"
 #include "agent_form.hpp"
 #include "case_agent.hpp"
@@ -18,7 +18,7 @@ namespace {
 using graph_cases::member;
 using graph_cases::text_member;
 
-/// An edit of a state makes ids of the thread's name.
+/// Returns the thread id of a call. A state update derives message ids from it.
 std::string thread_of(const json::object& call) {
   return made_id + (call.contains("thread") ? text_member(call, "thread") : "t");
 }
@@ -46,7 +46,7 @@ public:
         return update(call);
       if (verb == "store_dump")
         return {{"store", dump()}};
-      throw std::logic_error{"the call '" + verb + "' is not known"};
+      throw std::logic_error{"unknown call '" + verb + "'"};
     } catch (const std::exception&) {
       return {{"failed", failure_form(std::current_exception(), world_.exact)}};
     }
@@ -79,7 +79,7 @@ private:
                            : detail::adapter_of(graph_).input(given.as_object());
   }
 
-  /// Each pair answers the first open question that has this value and is not answered yet.
+  /// Assigns each answer to the first unanswered pending interrupt with the given value.
   [[nodiscard]] std::map<std::string, json::value> answers(const json::object& call) const {
     auto open = get_state(detail::program_of(graph_), {thread_of(call), {}, {}}).interrupts();
     auto out = std::map<std::string, json::value>{};
@@ -131,7 +131,7 @@ private:
   }
 
   [[nodiscard]] json::object invoke(const json::object& call) const {
-    // What a caller gets is what a stream of values would have shown last, if anything.
+    // The result of a call is the last event of a `values` stream, if there is one.
     auto last = json::value{};
     const auto ended = follow(call, stream_mode::values, [&](const detail::run_event& event) {
       if (event.changes.empty() || detail::adapter_of(graph_).is_output(event.changes))
@@ -173,7 +173,7 @@ private:
     return in_order(std::move(events));
   }
 
-  /// Parallel tasks end in any order: neighbouring events of tools alone are sorted.
+  /// Parallel tasks end in any order, so adjacent events of tools are sorted.
   static json::array in_order(json::array events) {
     const auto is_parallel = [](const json::value& event) {
       const auto& data = event.at("data");

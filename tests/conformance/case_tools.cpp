@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tools and tool nodes of recorded cases, whose bodies are programs.
 #include "case_tools.hpp"
 
 #include "case_errors.hpp"
@@ -30,19 +31,19 @@ struct running {
   scope in;
   std::int64_t count = 0;
   const tool_environment* environment = nullptr;
-  const json::object* result = nullptr; ///< the op that ends the program
+  const json::object* result = nullptr; ///< op that ends the program
 
   [[nodiscard]] json::value value(const json::object& op, std::string_view name) {
     return evaluate(member(op, name), in);
   }
   [[nodiscard]] const runtime& rt() const {
     if (environment == nullptr || !environment->run)
-      throw std::logic_error{"the program needs a run around it"};
+      throw std::logic_error{"the program must be called by a run"};
     return *environment->run;
   }
 };
 
-/// An op that neither waits nor holds others.
+/// Runs an op that neither waits nor contains other ops.
 void run_plain(const json::object& op, running& r) {
   const auto what = text_member(op, "op");
   if (what == "let")
@@ -57,7 +58,7 @@ void run_plain(const json::object& op, running& r) {
   } else if (what.starts_with("store_"))
     run_store(op, r.in, r.environment != nullptr ? r.environment->store : nullptr);
   else
-    throw std::logic_error{"the op '" + what + "' is not known"};
+    throw std::logic_error{"unknown op '" + what + "'"};
 }
 
 task<void> run_ops(const json::array& ops, running& r) {
@@ -198,7 +199,7 @@ private:
   static json::value injected_value(const injection& i, const tool_call& call,
                                     const tool_context& context) {
     if (i.from == injection::source::store)
-      return nullptr; // for the store ops alone
+      return nullptr; // needed by store ops only
     if (i.from != injection::source::runtime)
       return printed(member(call.args, i.argument), true);
     auto names = json::array{};

@@ -9,30 +9,32 @@
 #include <string>
 #include <string_view>
 
-// Tools and nodes of tools as recorded cases describe them: programs instead of code.
+// Builds tools and tool nodes from their descriptions in recorded cases, which have programs as
+// bodies.
 namespace superstep::conformance {
 
-/// Counts one start of a program and says how many there were.
+/// Counts a start of a program and returns the number of starts.
 using count_start = std::function<std::int64_t(const std::string& name)>;
 
-/// @param messages_key of the node that runs the tool
+/// @param messages_key messages key of the node that runs the tool
 [[nodiscard]] tool_ptr make_case_tool(const json::object& described, count_start count,
                                       std::string messages_key = "messages");
 [[nodiscard]] std::vector<tool_ptr> make_case_tools(const json::object& input, count_start count,
                                                     const std::string& messages_key = "messages");
-/// Handling of errors, messages key, name and interceptor.
-/// @param exact whether texts keep what is printed in the reference's notation
+/// Reads error handling, messages key, name and interceptor.
+/// @param exact whether texts keep values in Python notation
 [[nodiscard]] tool_node_options make_node_options(const json::object& node, bool exact);
 
-/// A text of the reference as cases hold it: with `<*>` for values in its notation, unless exact.
+/// Returns a LangGraph text in the form of the cases: `<*>` replaces values in Python notation
+/// unless `exact`.
 [[nodiscard]] std::string canonical(std::string text, bool exact);
-/// Messages without members that say nothing; texts of tool messages are canonical.
+/// Returns a message without empty members; texts of tool messages are canonical.
 [[nodiscard]] json::value printed_message(const message& m, bool exact);
-/// The same for whatever message stands in a value, at any depth.
+/// Applies printed_message() to every message in a value, at any depth.
 [[nodiscard]] json::value printed(const json::value& v, bool exact);
 [[nodiscard]] json::value printed_command(const tool_command& c, std::string_view messages_key,
                                           bool exact);
-/// What came out of a call or a node.
+/// Returns the failure of a call or a node.
 [[nodiscard]] json::value printed_failure(const std::exception_ptr& failure, bool exact);
 
 } // namespace superstep::conformance

@@ -13,7 +13,7 @@ namespace superstep::conformance {
 using case_function = std::function<json::value(const json::object& input)>;
 using case_table = std::map<std::string, case_function, std::less<>>;
 
-/// Each family of kinds adds its own. @{
+/// Each function adds the cases of one family of kinds. @{
 void add_protocol_cases(case_table& table);
 void add_message_cases(case_table& table);
 void add_message_list_cases(case_table& table);

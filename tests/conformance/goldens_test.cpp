@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded cases in cases/ are answered as recorded; how many are may only grow.
+// Runs the recorded cases in cases/ and compares the answers. The number of agreeing cases may only
+// grow.
 #include "conformance/cases.hpp"
 #include "conformance/protocol_recorded.hpp"
 
@@ -17,8 +18,8 @@ using conformance::recorded;
 
 constexpr auto agreeing_min = std::size_t{3573};
 
-/// Equality as JavaScript has it: all numbers are doubles; the order of members is no part of it.
-/// Prose of our own is recorded as "*".
+/// Compares values as JavaScript does: all numbers are doubles, and the order of members does not
+/// matter. The recording has "*" in place of free-form text.
 bool same(const json::value& a, const json::value& b) {
   if (a.is_string() && a.get_string() == "*")
     return b.is_string();
@@ -38,14 +39,14 @@ bool same(const json::value& a, const json::value& b) {
          });
 }
 
-/// An error is an error, whatever its words.
+/// Two errors agree whatever their texts.
 bool agrees(const json::value& want, const json::value& got) {
   const auto is_error = want == json::value{{"error", true}};
   return is_error ? got.is_object() && got.get_object().contains("error") : same(want, got);
 }
 
-/// Where the recording is not followed on purpose; docs/differences.md says why. Names of cases
-/// without the way their text was cut.
+/// Deliberate deviations from the recording, explained in docs/differences.md. Names of cases
+/// without the suffix for how their text was cut.
 constexpr auto differences = std::array{
     std::pair<std::string_view, std::string_view>{"proto.stream", "qwen3coder/hand/empty-wrapper"},
     std::pair<std::string_view, std::string_view>{"proto.parse",
@@ -60,7 +61,7 @@ bool differs_on_purpose(std::string_view kind, std::string_view id) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_cases_are_answered_as_recorded) {
+BOOST_AUTO_TEST_CASE(recorded_cases_agree) {
   auto table = conformance::case_table{};
   conformance::add_protocol_cases(table);
   conformance::add_prebuilt_cases(table);
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(recorded_cases_are_answered_as_recorded) {
     const auto got = found->second(c.at("input").as_object());
     const auto is_right = agrees(c.at("output"), got);
     if (differs_on_purpose(c.at("kind").as_string(), c.at("id").as_string())) {
-      BOOST_TEST(!is_right, c.at("id") << " is no difference any more");
+      BOOST_TEST(!is_right, c.at("id") << " agrees now: remove it from the list of differences");
       continue;
     }
     BOOST_TEST(is_right, c.at("id") << "\n  want " << c.at("output") << "\n  got  " << got);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recorded cases of messages: conversion, merging and provider formats.
 #include "message_form.hpp"
 #include "messages/merge.hpp"
 #include "messages/partial_json.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Forms in which message cases print messages and blocks.
 #include "message_form.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -12,7 +13,7 @@ bool holds_nothing(const json::value& v) {
          (v.is_object() && v.get_object().empty());
 }
 
-/// Leaves out nulls at any depth, and objects that hold nothing else.
+/// Removes nulls at any depth, and objects that become empty.
 json::value without_nulls(const json::value& v) {
   if (const auto* array = v.if_array()) {
     auto out = json::array{};
@@ -42,8 +43,8 @@ json::object without_null_members(const json::object& whole) {
   return out;
 }
 
-/// Content, or a list of blocks, as recorded: nulls are left out of a block and of its extras only;
-/// deeper ones are data, e.g. arguments of a call.
+/// Returns content, or a list of blocks, in recorded form. Nulls are removed only from a block and
+/// its extras; deeper nulls are data, for example call arguments.
 json::value blocks_form(const json::value& content) {
   const auto* blocks = content.if_array();
   if (!blocks)

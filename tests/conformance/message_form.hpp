@@ -9,13 +9,14 @@
 
 namespace superstep::conformance {
 
-/// The value, or std::runtime_error with the text of the error, which makes the case an error.
+/// Returns the value, or throws std::runtime_error with the error text, which makes the case an
+/// error.
 template <class T>
 T value_of(result<T> r) {
   return std::move(r).value();
 }
 
-/// Messages and blocks as the recorded cases write them: without members that hold nothing. @{
+/// Return messages and blocks in the form of the recorded cases: without empty members. @{
 [[nodiscard]] json::value form_of(const message&);
 [[nodiscard]] json::value form_of(const message_chunk&);
 [[nodiscard]] json::value form_of_blocks(json::array blocks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded cases of messages and of the providers' formats are answered as recorded.
+// Runs the recorded cases of messages and provider formats and compares the answers.
 #include "conformance/message_form.hpp"
 
 #include "protocols/relaxed_json.hpp"
@@ -33,14 +33,14 @@ std::vector<json::object> recorded() {
 
 bool same(const json::value& want, const json::value& got);
 
-/// Prose of our own is recorded as "*", a generated id as what it begins with and "_*".
+/// Free-form text is recorded as "*", a generated id as its prefix and "_*".
 bool same_text(std::string_view want, std::string_view got) {
   if (want.ends_with("_*"))
     return got.starts_with(want.substr(0, want.size() - 1));
   return want == "*" || want == got;
 }
 
-/// The text of arguments is compared as the JSON it is.
+/// Argument texts are compared as JSON values.
 bool same_member(std::string_view key, const json::value& want, const json::value& got) {
   if (key == "arguments" && want.is_string() && got.is_string()) {
     const auto a = parse_json(want.get_string());
@@ -72,14 +72,14 @@ json::value answer(const conformance::case_table& table, const json::object& rec
   BOOST_REQUIRE(found != table.end());
   try {
     return found->second(recorded_case.at("input").as_object());
-  } catch (const std::exception& e) { // an error is an error, whatever its words
+  } catch (const std::exception& e) { // two errors agree whatever their texts
     return {{"error", e.what()}};
   }
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_message_cases_are_answered_as_recorded) {
+BOOST_AUTO_TEST_CASE(recorded_message_cases_agree) {
   auto table = conformance::case_table{};
   conformance::add_message_cases(table);
   conformance::add_message_list_cases(table);

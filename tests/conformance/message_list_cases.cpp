@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recorded cases of operations on message lists: trimming, filtering, merging and rendering.
 #include "message_form.hpp"
 
 #include <superstep/messages/history.hpp>
@@ -23,7 +24,7 @@ std::string text_of(const json::value& v) {
   return std::string{v.as_string()};
 }
 
-/// One name or several.
+/// Returns one name or several.
 std::vector<std::string> texts_in(const json::object& input, std::string_view key) {
   auto out = std::vector<std::string>{};
   const auto* value = input.if_contains(key);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recorded cases of providers' requests, answers and streams.
 #include "message_form.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/ollama.hpp"
@@ -46,8 +47,8 @@ case_function payload_case(request_function make) {
   };
 }
 
-/// LangChain refuses an answer of OpenAI's whose arguments are JSON but not an object. Here such a
-/// call is invalid, and the model is asked again.
+/// LangChain rejects an OpenAI answer whose arguments are JSON but not an object. Here such a call
+/// is invalid, and the model is called again.
 result<message> as_recorded(result<message> answer) {
   if (answer)
     for (const auto& call : answer->invalid_tool_calls)
@@ -74,7 +75,7 @@ std::vector<message_chunk> chunks_of(const json::object& input, const event_func
   for (const auto& event : input.at("events").as_array())
     if (auto chunk = value_of(read(event.as_object())))
       chunks.push_back(*std::move(chunk));
-  // Who streams says at last that it was the last; some providers have said so themselves.
+  // A stream must mark its last chunk; some providers have already done so.
   if (!chunks.empty() && !chunks.back().is_last) {
     auto last = message_chunk{};
     last.part.type = message_type::ai;
@@ -116,7 +117,7 @@ json::value anthropic_stream_case(const json::object& input) {
                          !is_set(input, "request_has_thinking") &&
                          !is_set(input, "request_has_documents");
   auto reader = anthropic::event_reader{text_only};
-  // LangChain reads the counts of the last event only, and loses those that the first one has.
+  // LangChain reads the token counts of the last event only and loses those of the first one.
   return stream_case(input, [&](json::object event) {
     if (auto* begun = event.if_contains("message"); begun && begun->is_object())
       begun->get_object().erase("usage");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every recorded stream, as the bytes a server sends, gives the same message however these are cut.
+// Every recorded stream yields the same message however its bytes are split.
 #include "conformance/message_form.hpp"
 #include "models/http/answer_stream.hpp"
 
@@ -63,7 +63,7 @@ provider_api api_of(const stream_case& c) {
                                                  : provider_api::openai_chat;
 }
 
-/// Takes pieces as they are told, and adds them up.
+/// Returns a callback that adds up chunks.
 auto adding_to(std::optional<message_chunk>& sum) {
   return [&sum](const message_chunk& piece) {
     if (sum)
@@ -73,7 +73,7 @@ auto adding_to(std::optional<message_chunk>& sum) {
   };
 }
 
-/// What becomes of the bytes when they come in pieces of 1 to `longest`: the message, or the error.
+/// Feeds the bytes in pieces of 1 to `longest` bytes and returns the message or the error.
 json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_rand& luck,
                      std::size_t longest) {
   auto sum = std::optional<message_chunk>{};
@@ -98,7 +98,7 @@ json::value streamed(const stream_case& c, std::string_view bytes, std::minstd_r
   return out;
 }
 
-/// Every stream is cut so many times; SUPERSTEP_STREAM_SPLITS asks for more.
+/// Number of random splits per stream; SUPERSTEP_STREAM_SPLITS overrides it.
 int splits_per_stream() {
   const auto* text = std::getenv("SUPERSTEP_STREAM_SPLITS"); // NOLINT(concurrency-mt-unsafe)
   return text != nullptr ? std::stoi(text) : 60;
@@ -106,7 +106,7 @@ int splits_per_stream() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_stream_of_events_gives_the_same_message_however_its_bytes_are_cut) {
+BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_byte_splits) {
   auto luck = std::minstd_rand{21};
   const auto streams = recorded_streams();
   const auto splits = splits_per_stream();
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_stream_of_events_gives_the_same_message_however_its_bytes
 
 namespace {
 
-/// The pieces that a caller is told when it asks for standard blocks, added up.
+/// Returns the sum of the chunks that a caller receives when it requests standard blocks.
 message told_as_blocks(provider_api api, std::string_view bytes) {
   auto sum = std::optional<message_chunk>{};
   const auto add = adding_to(sum);
@@ -137,7 +137,7 @@ message told_as_blocks(provider_api api, std::string_view bytes) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(text_and_call_of_one_event_are_two_standard_blocks) {
+BOOST_AUTO_TEST_CASE(text_and_call_of_event_become_two_blocks) {
   const auto chat = told_as_blocks(
       provider_api::openai_chat,
       "data: "
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(text_and_call_of_one_event_are_two_standard_blocks) {
   BOOST_TEST(to_text(ollama.blocks->at(1).at("args")) == R"({"x":1})");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_told_as_standard_blocks_adds_up_to_whole_calls) {
+BOOST_AUTO_TEST_CASE(standard_blocks_add_up_to_complete_calls) {
   auto calls = 0;
   for (const auto& c : recorded_streams()) {
     auto luck = std::minstd_rand{1};

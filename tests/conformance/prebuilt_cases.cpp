@@ -24,7 +24,8 @@ std::string text_in(const json::object& o, std::string_view name,
   return std::string{found != nullptr ? std::string_view{found->as_string()} : default_value};
 }
 
-/// The text with `<*>` between two marks: how values are displayed is the language's own affair.
+/// Replaces the text between two marks by `<*>`, because the display of values depends on the
+/// language.
 std::string starred(const std::string& text, std::string_view before, std::string_view after) {
   const auto begin = text.find(before);
   const auto end = after.empty() ? text.size() : text.rfind(after);
@@ -37,7 +38,7 @@ json::value refused(const std::string& text) {
   return {{"failed", {{"kind", "refused"}, {"text", text}}}};
 }
 
-/// The messages of a case, as they are typed; null when there are none.
+/// Returns the messages of a case with their types; empty if there are none.
 message_list messages_at(const json::value* list) {
   auto out = message_list{};
   if (list != nullptr && list->is_array())
@@ -56,7 +57,7 @@ json::value answer_condition(const json::object& input) {
   return {{"to", *to}};
 }
 
-/// Messages without what no case tells: ids that were made up, and members that hold nothing.
+/// Returns a message without generated ids and empty members, which cases do not contain.
 json::value form_of_answer(const message& m) {
   auto form = form_of(m).as_object();
   if (const auto* status = form.if_contains("status"); status != nullptr && *status == "success")
@@ -104,7 +105,7 @@ json::value answer_human(const json::object& input) {
   else if (record == "HumanResponse")
     out["value"] = to_json(value_of(human_response_from_json(v)));
   else
-    throw std::runtime_error{"no record is called " + record};
+    throw std::runtime_error{"unknown record " + record};
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of real questions with real schemas, written in each protocol and read back, whole and
-// streamed. Skipped without the data of SUPERSTEP_SHARED.
+// Calls of real questions with real schemas (BFCL), written in each protocol and read back, whole
+// and streamed. Skipped without the data of SUPERSTEP_SHARED.
 #include "conformance/protocol_stream_cases.hpp"
 #include "conformance/written_call.hpp"
 #include "protocols/protocol_parts.hpp"
@@ -68,11 +68,11 @@ bool same_calls(const std::vector<parsed_call>& a, const std::vector<parsed_call
          });
 }
 
-/// How the calls are written: as histories hold them, or as models write them.
+/// Form in which calls are written: as in histories or as models write them.
 enum class call_form { history, model };
 
-/// Whose calls come back as others, whole and streamed; all others come back as they were.
-/// docs/differences.md shows of each that its protocol has no text for it.
+/// Questions whose calls change in a round trip, whole and streamed; all others come back
+/// unchanged. docs/differences.md explains why the protocol cannot represent each of them.
 struct expectation {
   std::string protocol;
   call_form form;
@@ -84,12 +84,12 @@ std::ostream& operator<<(std::ostream& out, const expectation& e) {
 }
 
 using ids = std::set<std::string>;
-// XML as histories hold it has no empty list and no list of one text.
+// XML in histories cannot represent an empty list or a list of one text.
 const auto lost_lists = ids{"multiple_50",          "parallel_26",          "parallel_152",
                             "parallel_multiple_21", "parallel_multiple_26", "parallel_multiple_52",
                             "parallel_multiple_179"};
 const auto lost_in_hermes = ids{"parallel_152", "parallel_multiple_21", "parallel_multiple_94"};
-// Streams do not look for JSON without tags, which finds one more that hermes has refused.
+// Streams do not search for JSON without tags, which reads one more question that hermes rejects.
 const auto lost_in_hermes_streams = [] {
   auto out = lost_in_hermes;
   out.insert("multiple_119");
@@ -146,7 +146,7 @@ std::string write(const tool_protocol& protocol, const parsed_call& call, call_f
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(real_calls_are_read_as_they_were_written, expectations, expected) {
+BOOST_DATA_TEST_CASE(real_calls_round_trip, expectations, expected) {
   const auto protocol = make_protocol(expected.protocol).value();
   const auto all = questions();
   if (all.empty()) {

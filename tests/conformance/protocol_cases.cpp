@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recorded cases of tool-call protocols: prompts, parsing and formatting.
 #include "cases.hpp"
 #include "protocol_stream_cases.hpp"
 #include "protocols/elements/tool_xml.hpp"
@@ -83,7 +84,7 @@ json::value prompt_case(const json::object& input) {
   const auto tools = tools_of(input);
   auto out = json::object{};
   out["tools"] = protocol->tool_list(tools);
-  // Only the calls are compared, not the words that lead to them.
+  // Only the calls are compared, not the text before them.
   const auto examples = example_section(*protocol, tools);
   if (const auto first = examples.find("Tool: "); first != examples.npos)
     out["examples"] = examples.substr(first);

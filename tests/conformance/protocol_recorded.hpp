@@ -12,7 +12,7 @@
 
 namespace superstep::conformance {
 
-/// The recorded cases of all files with that in their name.
+/// Returns the recorded cases of all files whose name contains this text.
 [[nodiscard]] inline std::vector<json::object> recorded(std::string_view part_of_name) {
   auto out = std::vector<json::object>{};
   for (const auto& entry : std::filesystem::directory_iterator{SUPERSTEP_GOLDEN_CASES}) {

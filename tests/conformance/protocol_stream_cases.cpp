@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recorded cases of protocol streams.
 #include "protocol_stream_cases.hpp"
 
 #include <map>
@@ -30,7 +31,7 @@ streamed run(const json::object& input) {
   return out;
 }
 
-/// Which of the started inputs came to an end, and to a call.
+/// Whether each started input ended, and whether it became a call.
 struct outcome {
   bool ended = false;
   bool called = false;
@@ -52,7 +53,7 @@ std::map<std::size_t, outcome> outcomes_of(const std::vector<protocol_event>& ev
 json::array list_of(const std::vector<protocol_error>& errors) {
   auto out = json::array{};
   for (const auto& e : errors)
-    // How far deltas agree with the arguments is compared elsewhere.
+    // Another check compares the deltas with the arguments.
     if (e.code != "delta-mismatch")
       out.push_back(error_of(e));
   return out;

@@ -9,12 +9,12 @@
 
 namespace superstep::conformance {
 
-/// What the inputs of all protocol cases have in common. @{
+/// Shared by the inputs of all protocol cases. @{
 [[nodiscard]] std::string string_of(const json::object& o, std::string_view key);
 [[nodiscard]] tool_protocol_ptr protocol_of(const json::object& input);
 [[nodiscard]] std::vector<protocol_tool> tools_of(const json::object& input);
 [[nodiscard]] json::value error_of(const protocol_error& e);
-/// As JSON under `input`, or as they are under `input_raw`.
+/// Adds arguments as JSON under `input`, or verbatim under `input_raw`.
 void add_arguments(json::object& out, const std::string& arguments);
 /// @}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the streams of all protocols promise, on all recorded texts: the answer does not depend on
-// where its text was cut, and the deltas of a call join to its arguments.
-// SUPERSTEP_SPLITS: random cuts per text (20).
+// Properties of the streams of all protocols, tested on all recorded texts: the answer does not
+// depend on where its text is split, and the deltas of a call join to its arguments.
+// SUPERSTEP_SPLITS sets the random splits per text (20).
 #include "conformance/protocol_recorded.hpp"
 #include "conformance/protocol_stream_cases.hpp"
 
@@ -39,14 +39,14 @@ std::vector<subject> subjects() {
   return out;
 }
 
-/// What readers of a stream go by: its texts, calls and errors, in order.
+/// The texts, calls and errors of a stream, in order.
 struct answer {
   std::vector<parsed_part> parts;
   std::vector<std::string> errors;
   friend bool operator==(const answer&, const answer&) = default;
 };
 
-/// Also checks the order of events within a call, and that its deltas are text of their own.
+/// Also checks the order of events within a call and the type of its deltas.
 class listener {
 public:
   void on_event(const protocol_event& event) {
@@ -89,7 +89,7 @@ private:
   answer answer_;
 };
 
-/// @param longest of the pieces; their lengths are left to luck
+/// @param longest maximum length of the pieces, whose lengths are random
 answer streamed(const subject& s, std::minstd_rand& luck, std::size_t longest) {
   auto heard = listener{};
   const auto stream = s.protocol->stream(
@@ -114,7 +114,7 @@ int splits() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_stream_gives_the_same_however_its_text_is_cut) {
+BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_text_splits) {
   auto luck = std::minstd_rand{11};
   auto calls = std::size_t{0};
   for (const auto& s : subjects()) {

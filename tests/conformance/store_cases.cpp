@@ -31,7 +31,7 @@ std::size_t count_in(const json::object& op, std::string_view name, std::size_t 
   return v.is_null() ? default_value : v.to_number<std::size_t>();
 }
 
-/// How often each letter stands in a text: the meaning that cases have.
+/// Embedding of the cases: the number of occurrences of each letter in a text.
 std::vector<std::vector<float>> letter_counts(std::span<const std::string> texts) {
   auto out = std::vector<std::vector<float>>{};
   for (const auto& text : texts) {
@@ -107,12 +107,12 @@ json::value run_op(store& memory, const json::object& op) {
   if (what == "put" && !member(op, "value").is_null()) {
     auto options = store_put_options{};
     if (const auto* index = op.if_contains("index"); index != nullptr && !index->is_null())
-      options.index = texts_in(*index); // false: none
+      options.index = texts_in(*index); // false disables the index
     memory.put(ns, key, member(op, "value").as_object(), options);
   } else if (what == "put" || what == "delete") {
     memory.erase(ns, key);
   } else {
-    throw std::logic_error{"no op is called " + what};
+    throw std::logic_error{"unknown op " + what};
   }
   return nullptr;
 }

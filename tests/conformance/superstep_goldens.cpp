@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers recorded cases: reads FILE.jsonl of {"id","kind","input"}, prints {"id","output"} lines.
+// Answers recorded cases: reads {"id","kind","input"} lines from FILE.jsonl and prints
+// {"id","output"} lines.
 #include "cases.hpp"
 
 #include <superstep/base/json.hpp>
@@ -19,7 +20,7 @@ json::value answer(const conformance::case_table& table, const json::object& rec
   const auto found = table.find(kind);
   if (found == table.end())
     return {{"error", "unsupported"}};
-  // One case that throws must not take the others with it.
+  // A case that throws must not stop the others.
   try {
     return found->second(recorded.at("input").as_object());
   } catch (const std::exception& e) {
@@ -55,7 +56,7 @@ int main(int argc, char** argv) {
       continue;
     auto recorded = parse_json(line); // exact numbers
     if (!recorded)
-      recorded = parse_lenient_json(line); // half characters, repeated keys
+      recorded = parse_lenient_json(line); // lone surrogates and repeated keys
     if (!recorded || !recorded->is_object() || !recorded->get_object().contains("id")) {
       std::cerr << "not a case: " << line.substr(0, 200) << '\n';
       return 1;

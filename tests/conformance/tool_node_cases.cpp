@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded cases of a ToolNode on its own, and of the injection of arguments.
+// Recorded cases of a tool node without a graph, and of argument injection.
 #include "case_tools.hpp"
 #include "cases.hpp"
 #include "message_form.hpp"
@@ -67,7 +67,7 @@ json::value printed_output(const tool_node_output& out, const std::string& key, 
   return json::object{{key, std::move(messages)}};
 }
 
-/// The memory that a case asks for; null: none.
+/// Returns the store that a case requests, or null.
 std::unique_ptr<memory_store> store_of(const json::object& input) {
   const auto* given = input.if_contains("store");
   if (given == nullptr || (!given->is_array() && !flag(input, "store")))
@@ -109,7 +109,7 @@ json::value answer_tool_node(const json::object& input) {
     auto given = input_of(node, input.at("input").as_object());
     const auto result = sync_wait(node.run(std::move(given), run_of(input, memory.get())));
     out["out"] = printed_output(result, key, exact);
-  } catch (...) { // what a case raises comes out as it is
+  } catch (...) { // exceptions of a case are passed on unchanged
     out["failed"] = printed_failure(std::current_exception(), exact);
   }
   auto& counts = out["runs"].emplace_object();
@@ -134,7 +134,7 @@ json::value answer_inject(const json::object& input) {
   const auto call = calls_at(json::array(1, input.at("call"))).at(0);
   try {
     auto injected = node.inject_tool_args(call, environment);
-    // Store and runtime are no JSON: the tool finds them in its context.
+    // Store and runtime are not JSON values: the tool gets them from its context.
     const auto* tool = node.find(call.name);
     const auto wanted = tool != nullptr ? tool->injections() : std::vector<injection>{};
     for (const auto& i : wanted) {

@@ -5,7 +5,7 @@
 
 namespace superstep::conformance {
 
-/// The validation node that a case describes.
+/// Builds the validation node that a case describes.
 [[nodiscard]] validation_node make_validation_node(const json::object& node);
 
 } // namespace superstep::conformance

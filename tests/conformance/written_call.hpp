@@ -5,8 +5,8 @@
 
 namespace superstep::conformance {
 
-/// A call as a model would write it. In XML an element per item cannot say that a list is empty or
-/// has one item only, so that lists are written there as JSON text, which every reader takes.
+/// Returns a call as a model would write it. In XML, one element per item cannot represent an empty
+/// list or a list of one item, so lists are written as JSON text, which every parser accepts.
 inline std::string written_call(const tool_protocol& protocol, std::string_view tool,
                                 const json::object& arguments) {
   const auto is_xml = protocol.name() == "morph_xml" || protocol.name() == "qwen3_coder";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/batch-files.md describes every key of the lines that a job writes, and no other one.
+// docs/batch-files.md describes every key of the lines that a job writes, and no other key.
 #include "batch/json_text.hpp"
 #include "batch/output_line.hpp"
 #include "docs/tree.hpp"
@@ -24,7 +24,7 @@ using namespace superstep::detail;
 
 using key_set = std::set<std::string>;
 
-/// Adds the keys of objects, in objects and lists as well. Messages have a page of their own.
+/// Adds the keys of objects at every depth. Messages are documented on their own page.
 void add_keys(key_set& into, const json::value& value, const std::string& above) {
   if (const auto* list = value.if_array())
     for (const auto& one : *list)
@@ -46,7 +46,7 @@ key_set keys_of_lines(const std::string& lines) {
   return out;
 }
 
-/// Returns the code spans of the first column of the tables below the heading, up to the next one.
+/// Returns the code spans in the first column of the tables below the heading, up to the next one.
 key_set documented(const std::string& heading) {
   const auto page = read(tree / "docs/batch-files.md");
   const auto begin = page.find("\n### " + heading + "\n");
@@ -69,9 +69,9 @@ void check_section(const std::string& heading, const key_set& written) {
   const auto told = documented(heading);
   BOOST_TEST(written.size() > 3U);
   for (const auto& key : written)
-    BOOST_TEST(told.contains(key), heading << " lacks " << key);
+    BOOST_TEST(told.contains(key), heading << " does not describe " << key);
   for (const auto& key : told)
-    BOOST_TEST(written.contains(key), heading << " tells of " << key << ", which is not written");
+    BOOST_TEST(written.contains(key), heading << " describes " << key << ", which is not written");
 }
 
 row_error failure() {
@@ -83,7 +83,7 @@ row_error failure() {
   return out;
 }
 
-/// Lines of a row that is ok and of one that failed.
+/// Returns the lines of a row that succeeded and of one that failed.
 std::string output_lines(row_shape shape, const std::string& key_name) {
   auto origin = row_origin{};
   origin.shape = shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/behaviours.md answers every line of the list of behaviours, and the tests that it names
-// exist, have run and have passed. ctest runs them first and leaves their results as files.
+// docs/behaviours.md answers every line of the list of behaviours. The tests that it names exist,
+// have run and have passed. ctest runs them first and stores their results in files.
 #include "graph_cases/case_file.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -20,7 +20,7 @@
 namespace {
 
 constexpr auto behaviours_count = std::size_t{353};
-constexpr auto missing_max = 0; // lower it with the count
+constexpr auto missing_max = 0; // lower it together with the count
 
 struct answer {
   std::string number;
@@ -38,12 +38,12 @@ std::vector<answer> read_answers() {
     if (std::regex_match(line, found, row))
       out.push_back({found[1], found[2], found[3]});
     else
-      BOOST_TEST(!line.starts_with("| B"), "this row has not three columns: " << line);
+      BOOST_TEST(!line.starts_with("| B"), "this row does not have three columns: " << line);
   }
   return out;
 }
 
-/// The words in backticks that name a test: those with a slash.
+/// Returns the words in backticks that name a test: those with a slash.
 std::vector<std::string> references(const std::string& text) {
   static const auto quoted = std::regex{"`([^`]+/[^`]+)`"};
   auto out = std::vector<std::string>{};
@@ -53,8 +53,9 @@ std::vector<std::string> references(const std::string& text) {
   return out;
 }
 
-/// What one test program left behind: its test cases and whether each ran without a failure.
-/// A case of a table `suite/name/_3` counts for `suite/name` as well: all of them must have.
+/// Returns the test cases in the results of one test program, and whether each passed. A
+/// data-driven case `suite/name/_3` also counts as `suite/name`, which passes if all of its cases
+/// do.
 std::map<std::string, bool> results_of(const std::string& program) {
   auto in = std::ifstream{std::filesystem::path{SUPERSTEP_RESULTS} / (program + ".xml")};
   auto out = std::map<std::string, bool>{};
@@ -76,7 +77,7 @@ std::map<std::string, bool> results_of(const std::string& program) {
       path += '/';
     }
     out[path + (*i)[2].str()] = passed;
-    // A test over several types goes by its name alone: it has passed when it has for all of them.
+    // A test over several types is known by its name alone and passes if it passes for all types.
     if (const auto type = (*i)[2].str().find("&lt;"); type != std::string::npos) {
       const auto [known, is_new] = out.emplace(path + (*i)[2].str().substr(0, type), passed);
       known->second = known->second && passed;
@@ -91,7 +92,7 @@ bool is_explained(const std::string& text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_behaviour_is_answered_once_and_in_order) {
+BOOST_AUTO_TEST_CASE(behaviours_are_answered_once_and_in_order) {
   const auto answers = read_answers();
   BOOST_TEST_REQUIRE(answers.size() == behaviours_count);
   for (auto i = std::size_t{0}; i < answers.size(); ++i) {
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(every_behaviour_is_answered_once_and_in_order) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_tests_that_answers_name_exist_have_run_and_passed) {
+BOOST_AUTO_TEST_CASE(tests_named_by_answers_exist_and_passed) {
   auto cases = std::set<std::string>{};
   superstep::graph_cases::for_each_case(
       [&](const auto& record) { cases.emplace(record.at("id").as_string()); });
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(the_tests_that_answers_name_exist_have_run_and_passed) {
     const auto found = known->second.find(test);
     if (found == known->second.end())
       return "there is no such test";
-    return found->second ? nullptr : "it has failed, or has not run";
+    return found->second ? nullptr : "it failed or did not run";
   };
   for (const auto& a : read_answers()) {
     for (const auto& name : references(a.answer)) {
@@ -136,8 +137,8 @@ BOOST_AUTO_TEST_CASE(the_tests_that_answers_name_exist_have_run_and_passed) {
   }
 }
 
-// Raised by nobody: what is had once stays had.
-BOOST_AUTO_TEST_CASE(no_more_is_missing_than_was) {
+// The limit is never raised: a behaviour that is implemented must stay implemented.
+BOOST_AUTO_TEST_CASE(number_of_missing_behaviours_does_not_grow) {
   const auto answers = read_answers();
   const auto missing = std::ranges::count_if(
       answers, [](const answer& a) { return a.answer.starts_with("missing: "); });

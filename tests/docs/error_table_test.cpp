@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/errors.md is the table of error codes: every enumerator of every error enumeration stands in
-// it, under the name of its category, with a text of its own.
+// docs/errors.md is the table of error codes: it lists every enumerator of every error enumeration
+// under the name of its category, with its own text.
 #include "docs/tree.hpp"
 
 #include <superstep/channels/channel.hpp>
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(errors)
 
 namespace {
 
-/// The enumerators of all `enum class …errc` of the public headers, by enumeration.
+/// Returns the enumerators of all `enum class …errc` in the public headers, by enumeration.
 std::map<std::string, std::set<std::string>> enumerators() {
   const auto one = std::regex{R"(enum class (\w*errc)\b[^{]*\{([^}]*)\})"};
   const auto name = std::regex{R"((?:^|\n)\s*(\w+)\s*(?:=|,|\n|$))"};
@@ -41,7 +41,8 @@ std::map<std::string, std::set<std::string>> enumerators() {
   return out;
 }
 
-/// The codes in the table below the heading that names an enumeration: `graph` (`graph_errc`).
+/// Returns the codes in the table below the heading that names an enumeration: `graph` for
+/// `graph_errc`.
 std::set<std::string> documented(const std::string& document, const std::string& enumeration) {
   auto out = std::set<std::string>{};
   const auto heading = document.find("(`" + enumeration + "`)\n");
@@ -56,7 +57,7 @@ std::set<std::string> documented(const std::string& document, const std::string&
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_code_stands_in_the_table_and_nothing_else_does) {
+BOOST_AUTO_TEST_CASE(table_lists_exactly_the_existing_codes) {
   const auto document = read(tree / "docs/errors.md");
   const auto all = enumerators();
   BOOST_TEST(all.size() >= 4U);
@@ -69,8 +70,8 @@ BOOST_AUTO_TEST_CASE(every_code_stands_in_the_table_and_nothing_else_does) {
   }
 }
 
-// The enumerations count from 1 without gaps, so the header says how far.
-BOOST_AUTO_TEST_CASE(every_code_has_a_message_of_its_own) {
+// The enumerations count from 1 without gaps, so the headers determine their size.
+BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
   const auto all = enumerators();
   const auto check = [&](const std::string& enumeration, const std::error_category& category) {
     auto texts = std::set<std::string>{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of docs/prebuilt.md, docs/models.md and docs/protocols.md, but for that of middleware.
+// The code of docs/prebuilt.md, docs/models.md and docs/protocols.md, except that of middleware.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
@@ -24,7 +24,7 @@
 #include <stdexcept>
 #include <string>
 
-// Named, because coroutine frames of templates hold the state.
+// A named namespace, because coroutine frames of templates contain the state.
 namespace guide_agents {
 
 using namespace superstep;
@@ -103,7 +103,7 @@ using namespace guide_agents;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(injected_arguments_are_not_the_models) {
+BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_model) {
   const auto note = make_tool<note_args>("note", "Keeps a note.",
                                          [](const note_args& args) { return args.user.value; });
   const auto node = tool_node{{note}};
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(react_agents) {
 
 BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
   const auto weather = [](const city_args& args) { return "It is sunny in " + args.city + "."; };
-  const auto use = [&] { // asks a server: compiled only
+  const auto use = [&] { // calls a server, so it is only compiled
     //! [agent]
     auto agent = create_agent({
         .model = "openai:gpt-4o-mini",
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(reviewed_calls) {
   //! [review]
   auto reviewed = tool_node_options{};
   reviewed.wrap_call = review_calls({.tools = {"book"}});
-  options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits by itself
+  options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits separately
   //! [review]
   BOOST_TEST(engine.invoke(create_agent(options), about_rome()).state.messages.size() == 4U);
 }
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
 }
 
 BOOST_AUTO_TEST_CASE(models_of_providers) {
-  const auto use = [] { // asks a server: compiled only
+  const auto use = [] { // calls a server, so it is only compiled
     //! [model]
     auto io = superstep::io_runtime{};
     auto model = superstep::init_chat_model("anthropic:claude-sonnet-4-5", io).value();

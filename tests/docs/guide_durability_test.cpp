@@ -33,7 +33,7 @@ superstep::graph<counter> counting() {
   return g;
 }
 
-/// A working directory of its own while it lives.
+/// A temporary directory, removed by the destructor.
 class directory {
 public:
   directory() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of docs/graph-api.md: state, nodes, edges, Sends, Commands. What stands between
-// two markers of one name is quoted there; the test `snippets` compares the texts.
+// The first half of docs/graph-api.md: state, nodes, edges, Sends and commands. The text between
+// two markers with the same name is quoted in the page; the test `snippets` compares the two.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
@@ -52,12 +52,12 @@ BOOST_DESCRIBE_STRUCT(conversation, (), (messages))
 //! [messages]
 
 //! [parts]
-struct wish { // what a caller gives
+struct wish { // the input of a caller
   std::string city;
 };
 BOOST_DESCRIBE_STRUCT(wish, (), (city))
 
-struct offer { // and gets; `notes` and `hint` are the nodes' own
+struct offer { // the output; `notes` and `hint` are internal
   std::string city;
   int cost = 0;
 };
@@ -85,7 +85,7 @@ trip to(std::string city) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_first_graph) {
+BOOST_AUTO_TEST_CASE(first_graph) {
   //! [first]
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).add(book, make_booking);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_first_graph) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(input_and_output_are_parts) {
+BOOST_AUTO_TEST_CASE(input_and_output_are_projections) {
   auto engine = ss::engine{{.workers = 1}};
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).edge(ss::start, plan);
@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(conversations) {
   BOOST_TEST(engine.invoke(g.compile(), std::move(input)).state.messages.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_node_is_told) {
-  //! [told]
+BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
+  //! [context]
   struct traveller {
     std::string name;
   };
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_is_told) {
   config.context = std::make_shared<const traveller>(traveller{"Ada"});
   config.recursion_limit = 10;
   const auto done = ss::engine{}.invoke(g.compile(), trip{}, config).state;
-  //! [told]
+  //! [context]
   BOOST_TEST(done.notes.at(0) == "for Ada");
 }
 
@@ -188,10 +188,10 @@ BOOST_AUTO_TEST_CASE(choices) {
   g.add(hostel, [](const trip&) { return ss::update{ss::set<&trip::cost>(20)}; });
   g.add(palace, [](const trip&) { return ss::update{ss::set<&trip::cost>(900)}; });
   g.edge(ss::start, plan);
-  // A router sees the state with the writes of its own node. Here it says a label:
+  // A router sees the state with the writes of its own node. It can return a label:
   g.branch(plan, [](const trip& t) { return t.city == "Monaco" ? mood::fancy : mood::cheap; },
            {{mood::cheap, hostel}, {mood::fancy, palace}});
-  // Or a destination, or a list of them; the possible ones are declared.
+  // It can also return a destination or a list of them; the possible ones are declared.
   g.branch(hostel, [](const trip& t) { return t.cost > 1'000 ? ss::destination{plan} : ss::end; },
            {plan, ss::end});
   //! [branches]
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(commands) {
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 160);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_node_may_be_given) {
+BOOST_AUTO_TEST_CASE(nodes_accept_options) {
   auto engine = ss::engine{{.workers = 1}};
   auto calls = 0;
   //! [options]
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_may_be_given) {
     return ss::describe(failure) == "line is busy";
   };
   auto careful = ss::node_options{};
-  careful.retry = {often}; // the first policy that fits decides; then the default: none
+  careful.retry = {often}; // the first matching policy decides; none by default
   careful.metadata = {{"owner", "desk 4"}};
 
   auto last = ss::node_options{};

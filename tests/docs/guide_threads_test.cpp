@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of docs/graph-api.md: questions, subgraphs, time travel, streams, drawings, JSON;
-// and the code of docs/threads.md.
+// The second half of docs/graph-api.md: interrupts, subgraphs, time travel, streams, drawings and
+// JSON graphs. Also the code of docs/threads.md.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-// Named, because coroutine frames of templates hold the state.
+// A named namespace, because coroutine frames of templates contain the state.
 namespace guide_orders {
 
 namespace ss = superstep;
@@ -51,7 +51,7 @@ ss::update<order> make_payment(const order& o) {
 //! [asks]
 ss::task<ss::update<order>> ask_for_approval(order o, ss::runtime rt) {
   auto question = rt.interrupt({{"buy", o.item}, {"price", o.price}});
-  const auto answer = co_await question; // without an answer the body goes no further than this
+  const auto answer = co_await question; // the body stops here until it has an answer
   co_return ss::update{ss::set<&order::is_approved>(answer.as_bool())};
 }
 //! [asks]
@@ -69,13 +69,13 @@ constexpr auto buy = ss::node<basket>{"buy"};
 constexpr auto pay_all = ss::node<basket>{"pay_all"};
 
 //! [wish]
-struct wish { // a part of the state
+struct wish { // a projection of the state
   std::string item;
 };
 BOOST_DESCRIBE_STRUCT(wish, (), (item))
 //! [wish]
 
-/// What the guide calls `shop`.
+/// The graph that the guide calls `shop`.
 ss::graph<order> shop() {
   auto g = ss::graph<order>{};
   g.add(quote, make_quote).add(approve, ask_for_approval).add(pay, make_payment);
@@ -95,7 +95,7 @@ using namespace guide_orders;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(questions) {
+BOOST_AUTO_TEST_CASE(interrupts) {
   auto g = shop();
   auto engine = ss::engine{};
   //! [threads]
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(turns) {
   config.thread_id = "order-17";
   engine.invoke(graph, order{.item = "a lamp"}, config); // a new thread: the whole state
 
-  // Later turns: an update, or a part. The fields that neither writes stay as they are.
+  // Later turns: an update or a projection. Fields that it does not contain are kept.
   engine.invoke(graph, ss::update{ss::set<&order::item>("a table")}, config);
   const auto third = engine.invoke(graph, wish{"a chair"}, config); // third.state.total == 90
   //! [turns]
@@ -138,13 +138,13 @@ BOOST_AUTO_TEST_CASE(turns) {
   BOOST_TEST(third.state.item == "a chair");
 }
 
-BOOST_AUTO_TEST_CASE(questions_of_plain_functions) {
+BOOST_AUTO_TEST_CASE(interrupts_in_plain_functions) {
   auto engine = ss::engine{{.workers = 1}};
   auto g = ss::graph<order>{};
   //! [plain_ask]
   g.add(approve, [](const order& o, const ss::runtime& rt) {
     const auto answer = rt.ask("buy " + o.item + "?");
-    if (!answer) // nobody has answered yet: what is returned now is dropped
+    if (!answer) // not answered yet: this result is discarded
       return ss::update<order>{};
     return ss::update{ss::set<&order::is_approved>(answer->as_bool())};
   });
@@ -211,14 +211,14 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
   auto g = ss::graph<basket>{};
   g.add(
       buy, one_order,
-      [](const basket& b) { // what goes in
+      [](const basket& b) { // the input of the subgraph
         auto o = order{};
         o.item = b.items.front();
         return o;
       },
       [](const order& o) {
         return ss::update{ss::set<&basket::total>(o.total)};
-      }); // what comes out
+      }); // the result for the parent
   g.edge(ss::start, buy);
   //! [subgraph]
   const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
   BOOST_TEST(engine.try_invoke(graph, ss::resume(true), config).state.total == 30);
 }
 
-BOOST_AUTO_TEST_CASE(graphs_that_bodies_run) {
+BOOST_AUTO_TEST_CASE(graphs_invoked_by_bodies) {
   auto engine = ss::engine{{.workers = 1}};
   auto inner = ss::json_graph{};
   inner.channel("n", "add");
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(graphs_that_bodies_run) {
   g.channel("n", "add");
   //! [nested]
   g.add("twice", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
-    auto first = rt.invoke(child, {{"n", 10}}); // apart: g++ 12 takes no braces in a co_await
+    auto first = rt.invoke(child, {{"n", 10}}); // g++ 12 does not support braces in co_await
     auto done = co_await first;                 // {"n": 11}
     co_return co_await rt.invoke(child, std::move(done)); // {"n": 12}
   });
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(streams) {
   BOOST_TEST(seen == "price 0. thinking. quote says 30. price 30. ");
 }
 
-BOOST_AUTO_TEST_CASE(time_limits_and_handlers) {
+BOOST_AUTO_TEST_CASE(timeouts_and_handlers) {
   auto engine = ss::engine{{.workers = 1}};
   //! [limits]
   auto patient = ss::node_options{};
@@ -313,9 +313,9 @@ BOOST_AUTO_TEST_CASE(tokens) {
   //! [tokens]
   for (const auto& event : engine.stream(graph, order{}, ss::stream_mode::messages)) {
     const auto& sent = std::get<ss::message_event>(event);
-    if (const auto* text = sent.get_if<std::string>()) // what this graph's body sends
+    if (const auto* text = sent.get_if<std::string>()) // sent by this graph's node
       said += sent.node + ": " + *text;
-    else if (const auto* piece = sent.get_if<ss::message_chunk>()) // what agents send
+    else if (const auto* piece = sent.get_if<ss::message_chunk>()) // sent by agents
       said += ss::text_of(piece->part);
   }
   //! [tokens]
@@ -364,8 +364,8 @@ BOOST_AUTO_TEST_CASE(migrations) {
   options.checkpointer = checkpointer;
   options.convert = [](const ss::outdated_value& v) -> std::optional<json::value> {
     if (v.channel != "price")
-      return std::nullopt;  // refused, with key, thread and both types
-    return json::value(30); // "30 gold" was a text yesterday
+      return std::nullopt;  // an error that names key, thread and both types
+    return json::value(30); // older versions stored the text "30 gold"
   };
   //! [convert]
   auto g = ss::graph<order>{};

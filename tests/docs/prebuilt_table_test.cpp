@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of docs/prebuilt.md names, for each option and version of an agent, what shows it:
-// tests that there are, and recorded cases of that version. That these pass is their own business.
+// The table of docs/prebuilt.md names the tests and recorded cases that cover each option and
+// version of an agent. This test checks that they exist; running them is left to their own
+// programs.
 #include "docs/tree.hpp"
 #include "graph_cases/case_file.hpp"
 
@@ -45,7 +46,7 @@ bool names_version(std::string_view id) {
   return id.find("/v1") != std::string_view::npos || id.find("/v2") != std::string_view::npos;
 }
 
-/// Whether there are records of the name for a version. Those whose ids tell none are v2's.
+/// Whether there are recorded cases of this name for a version. Ids without a version belong to v2.
 bool has_records(const std::set<std::string>& records, const std::string& name,
                  std::string_view version) {
   return std::ranges::any_of(records, [&](const std::string& id) {
@@ -72,7 +73,7 @@ std::vector<std::string> quoted(const std::string& text) {
   return out;
 }
 
-/// The rows of the table: option, v1, v2.
+/// Returns the rows of the table: option, v1, v2.
 std::vector<std::vector<std::string>> rows() {
   const auto document = read(tree / "docs/prebuilt.md");
   const auto begin = document.find("| option | v1 | v2 |");
@@ -87,7 +88,7 @@ std::vector<std::vector<std::string>> rows() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_shows_the_options_of_agents_is_there) {
+BOOST_AUTO_TEST_CASE(tests_and_cases_of_agent_options_exist) {
   const auto tests = all_tests();
   const auto records = all_records();
   const auto table = rows();
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_shows_the_options_of_agents_is_there) {
           const auto is_record = part.find("recorded") < part.find('`' + name);
           const auto is_there =
               tests.contains(name) || (is_record && has_records(records, name, version));
-          BOOST_TEST(is_there, "the row" << row[0] << "names " << name << ", which is not there");
+          BOOST_TEST(is_there, "the row" << row[0] << "names " << name << ", which does not exist");
         }
       const auto says_nothing = row[column].find_first_not_of(' ') == std::string::npos;
       BOOST_TEST((column == 1 || !says_nothing), "the row" << row[0] << "names nothing for v2");

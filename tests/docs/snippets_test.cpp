@@ -100,7 +100,7 @@ std::vector<quotation> quotations(const lines& document) {
   return out;
 }
 
-/// All documents that may hold code.
+/// Returns all documents that may contain code.
 std::vector<std::filesystem::path> pages() {
   auto out = std::vector<std::filesystem::path>{tree / "README.md"};
   for (const auto& entry : std::filesystem::directory_iterator{tree / "docs"})
@@ -111,12 +111,12 @@ std::vector<std::filesystem::path> pages() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(pages_quote_what_is_compiled_and_run) {
+BOOST_AUTO_TEST_CASE(pages_quote_compiled_and_tested_code) {
   auto count = std::size_t{0};
   for (const auto& page : pages()) {
     for (const auto& q : quotations(read(page))) {
       ++count;
-      BOOST_TEST(!q.source.empty(), page << ": nothing says where this comes from:\n" << q.text);
+      BOOST_TEST(!q.source.empty(), page << ": this block names no source:\n" << q.text);
       if (q.source.empty())
         continue;
       const auto file = read(tree / q.source);
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(examples_page_shows_every_program_and_output) {
   BOOST_TEST(shown.contains("examples/model.hpp"));
 }
 
-BOOST_AUTO_TEST_CASE(a_quotation_is_moved_to_the_left) {
+BOOST_AUTO_TEST_CASE(quotation_loses_common_indentation) {
   const auto file = lines{"int a;", "  //! [x]", "  if (b)", "", "    c();", "  //! [x]"};
   BOOST_TEST(quoted(file, "x").value() == "if (b)\n\n  c();\n");
   BOOST_TEST(!quoted(file, "y").has_value());

@@ -8,10 +8,10 @@
 #include <iterator>
 #include <string>
 
-/// The tree that this was built from.
+/// Root of the source tree that this program was built from.
 inline const auto tree = std::filesystem::path{SUPERSTEP_TREE};
 
-/// A file of it, whole.
+/// Returns the content of a file of the tree.
 inline std::string read(const std::filesystem::path& path) {
   auto in = std::ifstream{path};
   BOOST_REQUIRE_MESSAGE(in.good(), "cannot read " << path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent file is read or refused; every fault has a text and a line of the file.
+// Any text is accepted or rejected as an agent file; every fault has a text and a line.
 #include "fuzz_input.hpp"
 
 #include <superstep/agents/agent_file.hpp>

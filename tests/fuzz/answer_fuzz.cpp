@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of an answer, whole and as a stream, of every provider: read or refused, and a stream
-// gives the same however its bytes are cut. The first byte chooses provider and cut.
+// The bytes of a provider's answer, whole and as a stream, are accepted or rejected, and a stream
+// yields the same however its bytes are split. The first byte selects the provider and the split.
 #include "fuzz_input.hpp"
 #include "models/http/answer_stream.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target over the files of a folder: `PROGRAM FOLDER`. Each file is given whole, and cut
-// and with a changed byte at some places, so that the targets do not rot where there is no libFuzzer.
+// Runs a fuzz target on the files of a folder: `PROGRAM FOLDER`. Each file is passed whole,
+// truncated, and with a changed byte at some places. This keeps the targets working where libFuzzer
+// is not available.
 #include "fuzz_input.hpp"
 
 #include <cstdio>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever is typed into the calculator gives a number that can be typed into it again, or an
-// error.
+// Any input of the calculator gives an error, or a number that the calculator accepts as input.
 #include "fuzz_input.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-// What all fuzz targets share. A target returns; what must hold is said with must().
+// Shared by all fuzz targets. A target returns normally or calls must() to state what has to hold.
 namespace superstep::fuzz {
 
 [[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) noexcept {

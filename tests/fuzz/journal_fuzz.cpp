@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal, whole or damaged, is read up to its first bad line; also when the checksums of its lines
-// hold, so that what they say is read.
+// A journal, intact or damaged, is read up to its first invalid line. Also with recomputed
+// checksums, so that the content of the lines is parsed.
 #include "batch/journal.hpp"
 #include "fuzz_input.hpp"
 
@@ -30,7 +30,7 @@ void read(std::string_view text) {
   fuzz::must(!content || content->valid_bytes <= text.size());
 }
 
-/// The text with a checksum that holds in each line.
+/// Returns the text with a valid checksum in each line.
 std::string sealed(std::string_view text) {
   constexpr auto digits = std::size_t{8};
   auto out = std::string{text};

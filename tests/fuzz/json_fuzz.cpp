@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read as JSON is written and read again as the same value.
+// Accepted JSON round-trips: writing and parsing it gives the same value.
 #include "fuzz_input.hpp"
 
 #include <superstep/base/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of a model's journal: refused, or read and written as a line that can be read again.
+// A line of a model's journal is rejected, or it is accepted and round-trips.
 #include "fuzz_input.hpp"
 #include "models/journal_format.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as a gzip stream: the same comes out however they are cut, and never more at once than was
-// asked for. The first byte chooses the cut. They are read as the address of a proxy, too.
+// A gzip stream yields the same bytes however it is split, and never more at once than requested.
+// The first byte selects the split. The input is also parsed as a proxy address.
 #include "fuzz_input.hpp"
 #include "net/gunzip.hpp"
 #include "net/proxy.hpp"
@@ -14,7 +14,7 @@ using namespace superstep;
 
 constexpr auto out_max = std::size_t{1} << 20;
 
-/// What comes out, with a mark at the end that says how it ended.
+/// Returns the unpacked bytes with a final mark for how the stream ended.
 std::string unpacked(std::string_view text, std::size_t piece) {
   auto reader = gunzip{};
   auto out = std::string{};
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_proxy(text);
   const auto whole = unpacked(text, std::max(text.size(), std::size_t{1}));
   const auto pieces = unpacked(text, std::size_t{1} + data[0] % 16);
-  // Damage may be noticed before what stands in front of it comes out, or after.
+  // Damage may be detected before or after the preceding bytes are returned.
   fuzz::must(whole == pieces || (whole.ends_with('!') && pieces.ends_with('!')));
   return 0;
 }

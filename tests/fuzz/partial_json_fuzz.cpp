@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read of JSON that goes on is JSON; text that is whole says what it says.
+// The result for incomplete JSON is valid JSON; complete text gives its own value.
 #include "fuzz_input.hpp"
 #include "messages/partial_json.hpp"
 
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   const auto again = parse_json(to_text(*read));
   fuzz::must(again.has_value());
-  // Every value but a scalar is still there when the text breaks off before its end.
+  // Every value except a scalar is still read when the text is cut before its end.
   if (read->is_structured() && !text.empty())
     (void)parse_partial_json(text.substr(0, text.size() / 2));
   return 0;

@@ -13,7 +13,7 @@
 
 namespace superstep::fuzz {
 
-/// Tools with every kind of parameter, under names that are quick to hit.
+/// Tools with every kind of parameter, under names that a fuzzer finds quickly.
 inline const std::vector<protocol_tool>& sample_tools() {
   static const auto tools = [] {
     auto out = std::vector<protocol_tool>(2);
@@ -33,7 +33,7 @@ struct heard {
   friend bool operator==(const heard&, const heard&) = default;
 };
 
-/// @param piece bytes of each piece; its deltas must join
+/// @param piece size of the pieces in bytes; the deltas must join
 inline heard streamed(const tool_protocol& protocol, std::string_view text, std::size_t piece) {
   auto out = heard{};
   auto inputs = std::map<std::size_t, std::string>{};
@@ -59,7 +59,7 @@ inline heard streamed(const tool_protocol& protocol, std::string_view text, std:
   return out;
 }
 
-/// Reads one text whole, and streamed in pieces of three lengths.
+/// Parses one text whole, and streamed in pieces of three sizes.
 inline void read_protocol(std::string_view name, std::string_view text) {
   const auto protocol = make_protocol(name).value();
   for (const auto& part : parse_answer(*protocol, text, sample_tools(), {}))

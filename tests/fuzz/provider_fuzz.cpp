@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON lines as the events of a stream, and each as a whole answer, of every provider: read or
-// refused, and what was read adds up to a message. The first byte chooses the cut of the lines.
+// JSON lines as the events of a stream, and each as a whole answer, of every provider: accepted or
+// rejected, and accepted events add up to a message. The first byte selects how the lines are
+// split.
 #include "fuzz_input.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/line_parser.hpp"
@@ -39,7 +40,7 @@ void stream(const std::vector<json::object>& events, const Read& read) {
     if (!sum)
       sum = **std::move(chunk);
     else if (!append(*sum, **std::move(chunk)))
-      return; // not to be used after that
+      return; // must not be used after an error
     (void)content_blocks(*sum);
   }
   if (!sum)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a batch's input: a row that is taken has a key, and lines do not disturb one another.
+// Input lines of a batch: an accepted row has a key, and lines do not affect one another.
 #include "batch/input_row.hpp"
 #include "fuzz_input.hpp"
 

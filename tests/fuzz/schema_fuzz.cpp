@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schema and arguments, a line each: a schema is refused or checks without end or crash.
+// A schema and arguments, one per line: the schema is rejected, or checks arguments without hanging
+// or crashing.
 #include "fuzz_input.hpp"
 
 #include <superstep/base/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments as elements, and the relaxed JSON of hermes.
+// Arguments as XML elements, and the relaxed JSON of hermes.
 #include "protocol_fuzz.hpp"
 
 #include "protocols/relaxed_json.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls, and their bodies alone: what the short way reads is what the parser of all YAML reads.
+// Calls of yaml_xml and their bodies alone: the fast path must agree with the full YAML parser.
 #include "protocols/yaml_xml/yaml.hpp"
 #include "protocol_fuzz.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers outlive the failure of the task that got them.
+// Answers to interrupts are kept when the task that received them fails.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 using questions = std::vector<std::string>;
 
-/// The way in which a node that has all its answers fails.
+/// The failure of a node that has all its answers.
 enum class failure { thrown, timed_out, cut_off };
 
 struct flaky {
@@ -28,7 +28,7 @@ struct flaky {
   failure how;
 };
 
-/// Asks its questions; then fails so many times, then logs the answers.
+/// Interrupts for its questions, fails the given number of times, then logs the answers.
 ss::task<json::object> ask_all(std::shared_ptr<flaky> f, ss::runtime rt) {
   auto given = json::array{};
   for (const auto& text : f->asked) {
@@ -58,7 +58,7 @@ ss::compiled_json_graph asking(questions asked, int failures, ss::compile_option
   return g.compile(std::move(options));
 }
 
-/// A graph with another one as its only node.
+/// A graph with another graph as its only node.
 ss::compiled_json_graph around(ss::compiled_json_graph inner) {
   auto g = logging({});
   g.add("sub", std::move(inner)).edge("__start__", "sub");
@@ -72,7 +72,7 @@ std::string texts(const ss::run_result<json::object>& raw) {
   return out;
 }
 
-/// Whether a run fails. It is cancelled if its node has its answers and waits.
+/// Whether a run fails. Cancels it if its node has its answers and waits.
 template <class Input>
 bool fails(ss::engine& e, const ss::compiled_json_graph& g, Input input, ss::run_config config) {
   auto stream = e.stream(g, std::move(input), ss::stream_mode::custom, std::move(config), 64);
@@ -92,7 +92,7 @@ const auto resume = [](ss::engine& e, const ss::compiled_json_graph& g,
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(survive_every_failure,
+BOOST_DATA_TEST_CASE(answers_survive_every_failure,
                      boost::unit_test::data::make({0, 1, 2}) * boost::unit_test::data::make({0, 1}),
                      failing, at_exit) {
   const auto how = static_cast<failure>(failing);
@@ -107,7 +107,7 @@ BOOST_DATA_TEST_CASE(survive_every_failure,
   BOOST_TEST(log_of(resume(e, graph, config)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(by_id_survive_a_failure) {
+BOOST_AUTO_TEST_CASE(answers_by_id_survive_a_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   const auto stopped = run(e, graph, json::object{}, on("t"));
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(by_id_survive_a_failure) {
   BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(come_in_their_order_after_a_failure) {
+BOOST_AUTO_TEST_CASE(answers_keep_their_order_after_a_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"one", "two"}, 1);
   (void)run(e, graph, json::object{}, on("t"));
@@ -125,8 +125,9 @@ BOOST_AUTO_TEST_CASE(come_in_their_order_after_a_failure) {
   BOOST_TEST(log_of(resume(e, graph)) == "A B");
 }
 
-// An answer is for one question, also when the attempt that got it failed before the next one.
-BOOST_AUTO_TEST_CASE(are_not_given_to_the_next_question) {
+// An answer belongs to one interrupt, even if the attempt that received it failed before the next
+// one.
+BOOST_AUTO_TEST_CASE(answer_is_not_given_to_next_interrupt) {
   auto g = logging({});
   const auto failures = std::make_shared<int>(1);
   g.add("q", [failures](const json::value&, ss::runtime rt) -> ss::task<json::object> {
@@ -148,8 +149,8 @@ BOOST_AUTO_TEST_CASE(are_not_given_to_the_next_question) {
   BOOST_TEST(log_of(run(e, graph, answer("B"), on("t"))) == "A B");
 }
 
-// The stored answer wins; a new one is for the next question.
-BOOST_AUTO_TEST_CASE(win_over_later_ones) {
+// The stored answer wins; a new one belongs to the next interrupt.
+BOOST_AUTO_TEST_CASE(stored_answer_wins_over_later_ones) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   (void)run(e, graph, json::object{}, on("t"));
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(win_over_later_ones) {
   BOOST_TEST(log_of(run(e, graph, answer("Bob"), on("t"))) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_task_that_times_out_serve_its_next_attempt) {
+BOOST_AUTO_TEST_CASE(answers_serve_next_attempt_after_timeout) {
   auto e = ss::engine{{.workers = 1}};
   auto node = ss::json_node_options{};
   auto& policy = node.retry.emplace_back();
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(of_a_task_that_times_out_serve_its_next_attempt) {
   BOOST_TEST(log_of(run(e, graph, answer("Ann"), on("t"))) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(in_a_subgraph_survive_a_failure) {
+BOOST_AUTO_TEST_CASE(answers_in_subgraph_survive_a_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = around(asking({"name?"}, 1, {}));
   (void)run(e, graph, json::object{}, on("t"));
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(in_a_subgraph_survive_a_failure) {
   BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(survive_in_a_file) {
+BOOST_AUTO_TEST_CASE(answers_survive_in_a_file) {
   const auto folder = temporary_folder{};
   const auto open = [&](int failures) {
     auto options = ss::compile_options{};
@@ -198,9 +199,9 @@ BOOST_AUTO_TEST_CASE(survive_in_a_file) {
   BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
-// The first run, the state and the resumed run name a question of a subgraph that keeps nothing
-// alike.
-BOOST_AUTO_TEST_CASE(by_id_reach_subgraphs_that_keep_nothing) {
+// The first run, the state and the resumed run use the same id for an interrupt of a subgraph
+// without persistence.
+BOOST_AUTO_TEST_CASE(answers_by_id_reach_stateless_subgraphs) {
   auto e = ss::engine{{.workers = 1}};
   auto unkept = ss::compile_options{};
   unkept.persistence = ss::persistence::none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a branch sees: the state as its node's step would leave it, what its node returned beside
-// its channels, and the managed values.
+// Routers of branches see the state as their node's step would leave it, the other members that the
+// node returned, and the managed values.
 #include "graph_api/threads.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -15,7 +15,7 @@ namespace {
 struct bag_case {
   std::string_view rule;
   std::string_view input;
-  bool is_emptied; ///< by a step that does not write it
+  bool is_emptied; ///< whether a step that does not write the channel empties it
 };
 std::ostream& operator<<(std::ostream& out, const bag_case& c) { return out << c.rule; }
 
@@ -27,12 +27,12 @@ const auto bag_cases = std::vector<bag_case>{
 
 json::value text(std::string_view written) { return ss::parse_json(written).value(); }
 
-/// Goes to `full` or `empty`, as the channel `bag` is.
+/// Selects `full` or `empty` by the channel `bag`.
 std::string by_bag(const json::value& state) {
   return state.as_object().contains("bag") ? "full" : "empty";
 }
 
-/// START, p, then `full` or `empty`.
+/// A graph with START, p, then `full` or `empty`.
 ss::compiled_json_graph bag_graph(std::string_view rule, std::function<json::value()> p) {
   auto g = logging({"full", "empty"});
   g.channel("bag", rule);
@@ -45,8 +45,8 @@ json::value log_p() { return json::object{{"log", json::array{"p"}}}; }
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(sees_channels_that_the_step_empties, boost::unit_test::data::make(bag_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(branch_sees_channels_that_step_empties,
+                     boost::unit_test::data::make(bag_cases), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto input = json::object{{"bag", text(c.input)}};
   const auto where = std::string{c.is_emptied ? "empty" : "full"};
@@ -58,7 +58,8 @@ BOOST_DATA_TEST_CASE(sees_channels_that_the_step_empties, boost::unit_test::data
   BOOST_TEST(log_of(run(e, filling, json::object{}, on("t"))) == "full");
 }
 
-BOOST_DATA_TEST_CASE(edits_see_emptied_channels, boost::unit_test::data::make(bag_cases), c) {
+BOOST_DATA_TEST_CASE(branch_of_state_update_sees_emptied_channels,
+                     boost::unit_test::data::make(bag_cases), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = bag_graph(c.rule, log_p);
   auto config = on("t");
@@ -66,13 +67,13 @@ BOOST_DATA_TEST_CASE(edits_see_emptied_channels, boost::unit_test::data::make(ba
   (void)run(e, graph, json::object{{"bag", text(c.input)}}, config);
   (void)e.update_state(graph, on("t"), {{"log", json::array{"p"}}}, "p");
   const auto next = e.get_state(graph, on("t")).next;
-  // What a checkpoint does not keep is gone before the edit.
+  // Values without a checkpoint are gone before the update.
   const auto is_full = !c.is_emptied && c.rule != "untracked";
   BOOST_TEST(next == std::vector<std::string>{is_full ? "full" : "empty"},
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(of_siblings_see_only_their_own_writes) {
+BOOST_AUTO_TEST_CASE(branches_of_siblings_see_only_own_writes) {
   auto g = logging({"full", "empty"});
   g.channel("bag", "topic");
   g.add("p", [](const json::value&) { return log_p(); });
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(of_siblings_see_only_their_own_writes) {
   BOOST_TEST(log_of(run(e, graph, json::object{{"bag", "x"}})) == "p empty full");
 }
 
-BOOST_AUTO_TEST_CASE(of_the_entry_do_not_see_the_call_before) {
+BOOST_AUTO_TEST_CASE(entry_branch_does_not_see_previous_call) {
   auto g = logging({"empty"});
   g.channel("bag", "topic").branch("__start__", [](const json::value& state) {
     return std::string{by_bag(state) == "full" ? "__end__" : "empty"};
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(of_the_entry_do_not_see_the_call_before) {
 
 namespace {
 
-/// A graph whose node p reads `total` alone; what the branch of p sees is left in `seen_state`.
+/// A graph whose node p reads only `total`; the router of p stores what it sees in `seen_state`.
 ss::compiled_json_graph reading(std::function<ss::json_command()> p, json::value& seen_state) {
   auto g = ss::json_graph{{.ignore_unknown_channels = true}};
   g.channel("total", "add").channel("seen", "append").channel("bag", "topic");
@@ -117,21 +118,21 @@ const auto before = json::object{{"total", 100}, {"seen", json::array{"a", "b"}}
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(see_what_their_node_returned) {
+BOOST_AUTO_TEST_CASE(branch_sees_values_its_node_returned) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto returned = json::object{
       {"total", 7}, {"seen", json::array{"x"}}, {"zz", 9}, {"bag", json::array{}}};
   const auto graph = reading([&] { return ss::json_command{returned}; }, seen);
   (void)run(e, graph, before, on("t"));
-  // What is read is merged, the rest is as the node gave it.
+  // Read channels are merged; other members are as the node returned them.
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"bag":[],"seen":["x"],"total":107,"zz":9})");
   seen = nullptr;
   e.update_state(graph, on("t"), {{"seen", json::array{"y"}}}, "p");
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"seen":["y"],"total":107})");
 }
 
-BOOST_AUTO_TEST_CASE(of_commands_and_lists_see_the_reads_alone) {
+BOOST_AUTO_TEST_CASE(branch_of_command_sees_read_channels_only) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto returned = json::object{{"total", 7}, {"seen", json::array{"x"}}, {"zz", 9}};
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(of_commands_and_lists_see_the_reads_alone) {
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"total":107})");
 }
 
-BOOST_AUTO_TEST_CASE(do_not_see_what_another_run_returned) {
+BOOST_AUTO_TEST_CASE(branch_does_not_see_other_runs_values) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto telling = reading([] { return ss::json_command{json::object{{"zz", 9}}}; }, seen);
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(do_not_see_what_another_run_returned) {
   BOOST_TEST(!seen.as_object().contains("zz"));
 }
 
-BOOST_AUTO_TEST_CASE(see_managed_values) {
+BOOST_AUTO_TEST_CASE(branch_sees_managed_values) {
   auto g = logging({"w"});
   g.channel("left", "remaining_steps").channel("seen", "append");
   auto lefts = std::vector<std::int64_t>{};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Drawings of graphs in Mermaid, Graphviz and JSON: subgraphs, labels and escaping.
 #include "graph_api/json_runs.hpp"
 
 #include <superstep/runtime/drawing.hpp>
@@ -19,7 +20,7 @@ ss::compiled_json_graph inner(const std::vector<std::string>& nodes) {
   return g.compile();
 }
 
-/// a, then a graph of two nodes, then a choice between b and the end.
+/// A graph of a, then a graph of two nodes, then a choice between b and the end.
 ss::compiled_json_graph outer() {
   auto g = logging({"a", "b"});
   g.add("sub", inner({"one", "two"}));
@@ -35,7 +36,7 @@ bool has(const std::string& text, const std::string& part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(edges_alone_have_a_short_form) {
+BOOST_AUTO_TEST_CASE(consecutive_edges_have_a_short_form) {
   auto options = ss::draw_options{};
   options.styles = false;
   BOOST_TEST(ss::to_mermaid(outer(), options) == "graph TD;\n"
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(edges_alone_have_a_short_form) {
                                                           "\tb --> __end__;\n");
 }
 
-BOOST_AUTO_TEST_CASE(graphs_inside_are_drawn_on_request) {
+BOOST_AUTO_TEST_CASE(subgraphs_are_drawn_on_request) {
   auto options = ss::draw_options{};
   options.expand = 1;
   BOOST_TEST(ss::to_mermaid(outer(), options) ==
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(graphs_inside_are_drawn_on_request) {
              "\tclassDef last fill:#bfb6fc\n");
 }
 
-BOOST_AUTO_TEST_CASE(as_deep_as_is_asked_for) {
+BOOST_AUTO_TEST_CASE(subgraphs_are_expanded_to_requested_depth) {
   auto g = logging({"a"});
   g.add("deep", outer()).sequence({"__start__", "deep", "a"});
   const auto graph = g.compile();
@@ -81,11 +82,11 @@ BOOST_AUTO_TEST_CASE(as_deep_as_is_asked_for) {
   options.expand = 2;
   const auto twice = ss::to_mermaid(graph, options);
   BOOST_TEST(has(twice, "\tsubgraph sub\n\tdeep\\3asub\\3aone(one)\n"));
-  // Two ways lead to the end of the graph inside, so its END stays, as a node.
+  // Two paths lead to the end of the subgraph, so its END stays as a node.
   BOOST_TEST(has(twice, "\tdeep\\3a__end__ --> a;\n"));
 }
 
-BOOST_AUTO_TEST_CASE(two_expanded_graphs_of_one_name_are_refused) {
+BOOST_AUTO_TEST_CASE(expanded_graphs_need_distinct_names) {
   auto middle = logging({"m"});
   middle.add("sub", inner({"one", "two"})).sequence({"__start__", "m", "sub"});
   auto g = logging({});
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(two_expanded_graphs_of_one_name_are_refused) {
       [](const ss::graph_error& e) { return has(e.what(), "Found duplicate subgraph 'sub'"); });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_known_of_a_node_stands_below_its_name) {
+BOOST_AUTO_TEST_CASE(properties_of_node_are_drawn_below_name) {
   auto g = logging({"a"});
   auto options = ss::json_node_options{};
   options.defer = true;
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_a_node_stands_below_its_name) {
                        "fast = True\ndefer = True\n__interrupt = before,after</em></small>)\n"));
 }
 
-BOOST_AUTO_TEST_CASE(long_labels_are_broken) {
+BOOST_AUTO_TEST_CASE(long_labels_are_wrapped) {
   auto g = logging({"a"});
   g.edge("__start__", "a");
   g.branch("a", [](const json::value&) { return ""; },
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(long_labels_are_broken) {
 }
 
 // Mermaid's lexer compares whole words: `end-2` begins with its keyword, `ending` does not.
-BOOST_AUTO_TEST_CASE(mermaid_ids_are_no_keywords) {
+BOOST_AUTO_TEST_CASE(mermaid_ids_avoid_keywords) {
   const auto expected = std::vector<std::pair<std::string, std::string>>{
       {"end", "\\65nd(end)"},       {"subgraph", "\\73ubgraph(subgraph)"},
       {"end-2", "\\65nd-2(end-2)"}, {"style me", "\\73tyle\\20me(style me)"},
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(mermaid_ids_are_no_keywords) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(mermaid_labels_are_no_markup) {
+BOOST_AUTO_TEST_CASE(mermaid_labels_are_escaped) {
   auto g = logging({"ask (me) [now]", "b"});
   g.edge("__start__", "ask (me) [now]");
   g.branch("ask (me) [now]", [](const json::value&) { return ""; }, {{"yes|(no)", "b"}});
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(mermaid_clusters_have_valid_ids) {
   BOOST_TEST(has(text, "\tsubgraph my\\20\\28own\\29[\"my #40;own#41;\"]\n"), text);
 }
 
-BOOST_AUTO_TEST_CASE(graphviz_gets_clusters_and_dotted_edges) {
+BOOST_AUTO_TEST_CASE(graphviz_uses_clusters_and_dotted_edges) {
   auto options = ss::draw_options{};
   options.expand = 1;
   const auto text = ss::to_dot(outer(), options);
@@ -172,18 +173,18 @@ BOOST_AUTO_TEST_CASE(graphviz_gets_clusters_and_dotted_edges) {
   BOOST_TEST(has(text, "  \"a\" -> \"sub:one\";\n"));
 }
 
-BOOST_AUTO_TEST_CASE(clusters_have_the_font_of_nodes) {
+BOOST_AUTO_TEST_CASE(graphviz_clusters_use_font_of_nodes) {
   BOOST_TEST(has(ss::to_dot(outer()),
                  "  graph [fontname=\"sans-serif\", labeljust=l];\n"));
 }
 
-BOOST_AUTO_TEST_CASE(names_cannot_break_out_of_the_dot_language) {
+BOOST_AUTO_TEST_CASE(names_are_escaped_in_dot) {
   auto g = logging({"say \"hi\"\\"});
   g.edge("__start__", "say \"hi\"\\");
   BOOST_TEST(has(ss::to_dot(g.compile()), "\"say \\\"hi\\\"\\\\\" [label="));
 }
 
-BOOST_AUTO_TEST_CASE(as_json_it_is_nodes_and_edges) {
+BOOST_AUTO_TEST_CASE(json_drawing_lists_nodes_and_edges) {
   const auto drawn = ss::to_graph_json(outer());
   BOOST_TEST(drawn.at("nodes").as_array().size() == 5U);
   BOOST_TEST(json::serialize(drawn.at("nodes").at(1)) ==

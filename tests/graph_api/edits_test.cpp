@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads edited. Tests name the behaviours of docs/behaviours.md that
-// they show.
+// State updates on threads. Comments give the behaviours of docs/behaviours.md that a test covers.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 #include "runtime/thread_run.hpp"
@@ -16,10 +15,10 @@
 
 using namespace graph_api;
 
-BOOST_AUTO_TEST_SUITE(edits)
+BOOST_AUTO_TEST_SUITE(state_updates)
 
-// B192, B195: the edges of the node that is said to have written fire.
-BOOST_AUTO_TEST_CASE(an_edit_counts_as_the_node_that_ran_last_or_as_the_one_that_is_named) {
+// B192, B195: the edges of the node that the update is attributed to fire.
+BOOST_AUTO_TEST_CASE(state_update_counts_as_last_or_named_node) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -34,8 +33,8 @@ BOOST_AUTO_TEST_CASE(an_edit_counts_as_the_node_that_ran_last_or_as_the_one_that
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x x c");
 }
 
-// B194: the message says which node.
-BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
+// B194: the error names the node.
+BOOST_AUTO_TEST_CASE(state_update_as_unknown_node_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"});
   BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "zz"),
@@ -45,8 +44,8 @@ BOOST_AUTO_TEST_CASE(an_edit_as_a_node_that_is_not_there_is_refused) {
                         });
 }
 
-// B198: nothing is left to run; what finished siblings gave stays.
-BOOST_AUTO_TEST_CASE(an_edit_as_the_end_clears_what_is_pending) {
+// B198: no task remains pending; results of finished siblings stay.
+BOOST_AUTO_TEST_CASE(state_update_as_end_clears_pending_tasks) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.add("ask", asks("?")).edge("__start__", "a").edge("__start__", "ask");
@@ -59,7 +58,7 @@ BOOST_AUTO_TEST_CASE(an_edit_as_the_end_clears_what_is_pending) {
 }
 
 // B200: without values only the edges of the node fire.
-BOOST_AUTO_TEST_CASE(an_edit_without_values_fires_edges_only) {
+BOOST_AUTO_TEST_CASE(state_update_without_values_fires_edges_only) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)e.update_state(graph, on("t"), update{.as_node = "a"});
@@ -68,8 +67,8 @@ BOOST_AUTO_TEST_CASE(an_edit_without_values_fires_edges_only) {
   BOOST_TEST(ss::detail::adapter_of(graph).state(*now.state).at("log").as_array().empty());
 }
 
-// B201: an edit may say where to go, as a Command does.
-BOOST_AUTO_TEST_CASE(an_edit_may_go_somewhere_and_send) {
+// B201: an update can select the next node, as a command does.
+BOOST_AUTO_TEST_CASE(state_update_can_route_and_send) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b", "c"});
   g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
@@ -81,8 +80,8 @@ BOOST_AUTO_TEST_CASE(an_edit_may_go_somewhere_and_send) {
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x b c sent");
 }
 
-// B205: each list is a step; its edits count in the order of the list.
-BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
+// B205: each list is a step; its updates apply in list order.
+BOOST_AUTO_TEST_CASE(bulk_state_updates_are_applied_as_steps) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b", "c"});
   g.edge("__start__", "a").edge("__start__", "b").join({"a", "b"}, "c");
@@ -101,7 +100,7 @@ BOOST_AUTO_TEST_CASE(several_edits_are_applied_as_steps) {
 }
 
 // B206
-BOOST_AUTO_TEST_CASE(lists_of_edits_that_cannot_be_applied_are_refused_in_words) {
+BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   const auto refusal = [&](std::vector<std::vector<update>> steps) {
@@ -122,8 +121,8 @@ BOOST_AUTO_TEST_CASE(lists_of_edits_that_cannot_be_applied_are_refused_in_words)
              "an update with as_node END and no values must be the only one");
 }
 
-// B199: the same content under the same parent; what ran after the original runs again.
-BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
+// B199: the copy has the same content and parent; what ran after the original runs again.
+BOOST_AUTO_TEST_CASE(checkpoint_can_be_copied) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -141,8 +140,8 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_can_be_copied_beside_itself) {
                         });
 }
 
-// B203: the edit shows as the result of the task that it stands for.
-BOOST_AUTO_TEST_CASE(an_edit_is_the_result_of_the_task_that_it_replaces) {
+// B203: the update is shown as the result of the task that it replaces.
+BOOST_AUTO_TEST_CASE(state_update_is_result_of_replaced_task) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -155,8 +154,8 @@ BOOST_AUTO_TEST_CASE(an_edit_is_the_result_of_the_task_that_it_replaces) {
   BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(*all[1].tasks[0].result)) == R"({"log":["x"]})");
 }
 
-// B204: pending Sends are dropped, unless the node's branches make them again.
-BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
+// B204: pending Sends are dropped unless the node's branches create them again.
+BOOST_AUTO_TEST_CASE(state_update_replaces_pending_sends) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
@@ -177,8 +176,8 @@ BOOST_AUTO_TEST_CASE(an_edit_replaces_the_sends_that_are_pending) {
   BOOST_TEST(e.get_state(graph, on("u")).next.empty());
 }
 
-// B346, B242: a subgraph's thread is read and edited in its namespace.
-BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands) {
+// B346, B242: a subgraph's thread is read and updated in its namespace.
+BOOST_AUTO_TEST_CASE(subgraph_state_is_read_and_updated_in_namespace) {
   auto e = ss::engine{{.workers = 1}};
   const auto made = [](ss::compile_options options) {
     auto inner = logging({"first"});
@@ -207,7 +206,7 @@ BOOST_AUTO_TEST_CASE(the_state_of_a_subgraph_is_read_and_edited_where_it_stands)
 
 namespace {
 
-/// A graph with a branch that does something more while it is asked.
+/// A graph with a branch that calls a function when it is evaluated.
 ss::compiled_json_graph with_branch(std::shared_ptr<ss::checkpointer> checkpointer,
                                     std::function<void()> what) {
   auto g = logging({"a"});
@@ -227,8 +226,8 @@ auto fails_with(ss::checkpoint_errc code) {
 
 } // namespace
 
-// Another process would not see it else, and a killed one would lose it.
-BOOST_AUTO_TEST_CASE(an_edit_that_cannot_be_saved_is_refused_and_one_that_is_made_is_on_the_disk) {
+// Otherwise another process would not see the update, and a killed process would lose it.
+BOOST_AUTO_TEST_CASE(state_update_is_durable_or_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto options = ss::sqlite_checkpointer_options{};
@@ -247,7 +246,7 @@ BOOST_AUTO_TEST_CASE(an_edit_that_cannot_be_saved_is_refused_and_one_that_is_mad
   BOOST_TEST(elsewhere->show({"t", ""})->at("values").at("log").as_array().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
+BOOST_AUTO_TEST_CASE(state_update_conflicts_with_concurrent_write) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto meanwhile = std::function<void()>{};
@@ -269,7 +268,7 @@ BOOST_AUTO_TEST_CASE(an_edit_of_what_was_written_meanwhile_is_refused) {
   BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
 }
 
-BOOST_AUTO_TEST_CASE(an_edit_has_the_thread_for_itself) {
+BOOST_AUTO_TEST_CASE(state_update_holds_exclusive_lease) {
   auto e = ss::engine{{.workers = 1}};
   const auto checkpointer = ss::memory_checkpointer();
   const auto other = with_branch(checkpointer, [] {});

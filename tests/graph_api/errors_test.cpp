@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a graph or a run can fail, with the words it fails in: what, where (node,
-// step, channel, thread) and what to do.
+// Errors of graphs and runs and their texts: what failed, where (node, step, channel, thread) and
+// what to do.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 #include "support/file_size_limit.hpp"
@@ -21,7 +21,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// One node `bad` in the step behind `first`.
+/// A graph with a node `bad` in the step after `first`.
 ss::compiled_json_graph behind_first(std::function<void(ss::json_graph&)> add,
                                      ss::compile_options options = {}) {
   auto g = logging({"first"});
@@ -42,7 +42,7 @@ void body(ss::json_graph& g, std::function<ss::json_command()> f) {
   g.add("bad", [f = std::move(f)](const json::value&) { return f(); });
 }
 
-/// A thread that waits for two answers.
+/// A graph that interrupts twice and waits for two answers.
 ss::compiled_json_graph two_questions() {
   auto g = logging({});
   g.add("a", asks("a?")).add("b", asks("b?"));
@@ -52,7 +52,7 @@ ss::compiled_json_graph two_questions() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_body_throws_is_told_with_node_task_and_step) {
+BOOST_AUTO_TEST_CASE(body_exception_names_node_task_and_step) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, []() -> ss::json_command { throw std::runtime_error{"no paper"}; });
   }));
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(what_a_body_throws_is_told_with_node_task_and_step) {
   BOOST_TEST(e.step == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_is_no_channel_is_told_with_its_node) {
+BOOST_AUTO_TEST_CASE(unknown_channel_error_names_node) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{json::object{{"y", 1}}}; });
   }));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_channel_is_told_with_its_node) {
   BOOST_TEST(has(e.text, "the update names 'y', which is not a channel of the graph"));
 }
 
-BOOST_AUTO_TEST_CASE(two_values_for_one_channel_are_told_with_the_channel) {
+BOOST_AUTO_TEST_CASE(two_values_error_names_channel) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] {
       return ss::json_command{json::object{{"x", 1}}, {}, {json::value(json::object{{"x", 2}})}};
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(two_values_for_one_channel_are_told_with_the_channel) {
   BOOST_TEST(e.step == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_reducer_that_throws_is_told_with_its_channel) {
+BOOST_AUTO_TEST_CASE(reducer_exception_names_channel) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{json::object{{"log", 1}}}; });
   }));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_reducer_that_throws_is_told_with_its_channel) {
   BOOST_TEST(e.step == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_target_that_is_not_there_is_told_with_who_named_it) {
+BOOST_AUTO_TEST_CASE(unknown_target_error_names_its_source) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{{}, {"nobody"}}; });
   }));
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_is_not_there_is_told_with_who_named_it) {
   BOOST_TEST(has(e.text, "has no node 'nobody' to go to"));
 }
 
-BOOST_AUTO_TEST_CASE(a_send_to_the_end_is_told_where) {
+BOOST_AUTO_TEST_CASE(send_to_end_error_names_node) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{{}, {ss::json_target{"__end__", json::value(1)}}}; });
   }));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_send_to_the_end_is_told_where) {
   BOOST_TEST(e.node == "bad");
 }
 
-BOOST_AUTO_TEST_CASE(a_branch_that_chooses_no_node_is_told_where) {
+BOOST_AUTO_TEST_CASE(invalid_branch_result_error_names_node) {
   const auto choosing = [](const char* what) {
     return error_of(behind_first([what](auto& g) {
       g.add("bad", logs("bad")).branch("bad", [what](const json::value&) { return what; });
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_branch_that_chooses_no_node_is_told_where) {
   BOOST_TEST(choosing("__start__").node == "bad");
 }
 
-BOOST_AUTO_TEST_CASE(a_label_that_is_not_mapped_is_told_where) {
+BOOST_AUTO_TEST_CASE(unmapped_label_error_names_branch) {
   const auto e = error_of(behind_first([](auto& g) {
     g.add("bad", logs("bad"));
     g.branch("bad", [](const json::value&) { return "left"; }, {{"right", "first"}});
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_label_that_is_not_mapped_is_told_where) {
   BOOST_TEST(e.node == "bad");
 }
 
-BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_which_limit) {
+BOOST_AUTO_TEST_CASE(step_limit_error_states_limit) {
   auto config = ss::run_config{};
   config.recursion_limit = 2;
   const auto e = error_of(behind_first([](auto& g) { g.add("bad", logs("bad")); }), config);
@@ -134,8 +134,8 @@ BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_which_limit) {
   BOOST_TEST(has(e.text, "Recursion limit of 2 reached"));
 }
 
-// B025: refused before anything runs.
-BOOST_AUTO_TEST_CASE(a_limit_below_one_is_refused) {
+// B025: rejected before anything runs.
+BOOST_AUTO_TEST_CASE(recursion_limit_below_one_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); });
   auto config = ss::run_config{};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_limit_below_one_is_refused) {
   BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
+BOOST_AUTO_TEST_CASE(state_query_requires_checkpointer) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); });
   BOOST_CHECK_EXCEPTION((void)e.get_state(graph, on("t")), ss::graph_error,
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_not_kept_cannot_be_asked) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_not_there_is_told_with_its_thread) {
+BOOST_AUTO_TEST_CASE(unknown_checkpoint_error_names_thread) {
   const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); }, kept());
   auto config = on("t");
   config.thread.emplace().checkpoint_id = "17";
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_not_there_is_told_with_its_thread) {
   BOOST_TEST(e.text == "thread 't' has no checkpoint '17'");
 }
 
-BOOST_AUTO_TEST_CASE(one_answer_to_several_questions_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(one_answer_to_several_interrupts_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = two_questions();
   BOOST_TEST(run(e, graph, json::object{}, on("t")).raw.interrupts.size() == 2U);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(one_answer_to_several_questions_is_refused_by_name) {
   BOOST_TEST(has(refused.raw.error->text, "thread 't' has 2 pending interrupts"));
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_that_nobody_waits_for_is_told_with_its_thread) {
+BOOST_AUTO_TEST_CASE(unexpected_answer_error_names_thread) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = two_questions();
   (void)run(e, graph, json::object{}, on("t"));
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_nobody_waits_for_is_told_with_its_thread) {
   BOOST_TEST(refused.raw.error->text == "thread 't' has no pending interrupt 'cafe'");
 }
 
-BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
+BOOST_AUTO_TEST_CASE(ambiguous_state_update_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b"});
   g.edge("__start__", "a").edge("__start__", "b");
@@ -203,14 +203,14 @@ BOOST_AUTO_TEST_CASE(an_edit_that_could_be_of_two_nodes_is_refused) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(a_breakpoint_of_one_run_at_an_unknown_node_is_refused) {
+BOOST_AUTO_TEST_CASE(unknown_breakpoint_of_run_is_rejected) {
   auto config = ss::run_config{};
   config.thread.emplace().interrupt_before = std::vector<std::string>{"nobody"};
   const auto e = error_of(behind_first([](auto& g) { g.add("bad", logs("bad")); }), config);
   BOOST_TEST((e.code == ss::graph_errc::unknown_node));
 }
 
-BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
+BOOST_AUTO_TEST_CASE(nested_invoke_cannot_command_parent) {
   auto inner = logging({});
   inner.add("says", [](const json::value&) {
     auto c = ss::json_command{};
@@ -229,8 +229,8 @@ BOOST_AUTO_TEST_CASE(a_graph_that_a_body_runs_has_no_parent_to_command) {
   BOOST_TEST(e.node == "bad");
 }
 
-/// Nothing is lost up to the last super-step that was saved, and what was done is not done again.
-BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_there_is_room) {
+/// Everything up to the last saved super-step is kept, and finished tasks are not repeated.
+BOOST_AUTO_TEST_CASE(full_disk_fails_run_which_can_resume) {
   for (const auto when : {ss::durability::async, ss::durability::sync}) {
     const auto folder = temporary_folder{};
     auto options = ss::compile_options{};
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_ends_the_run_and_the_thread_goes_on_when_
       return json::object{{"log", json::array{"first"}}};
     });
     g.add("big", [](const json::value&) {
-      auto text = std::string{}; // that hardly compresses
+      auto text = std::string{}; // hardly compressible
       for (auto n = 1U; text.size() < 800'000; n = n * 1664525U + 1013904223U)
         text += static_cast<char>('a' + (n >> 24) % 26);
       return json::object{{"log", json::array{std::move(text)}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream tells, and in which order.
+// Content and order of stream events.
 #include "graph_api/json_runs.hpp"
 
 #include <superstep/checkpoint/write_cache.hpp>
@@ -22,12 +22,12 @@ ss::compiled_json_graph chain(std::vector<std::string> nodes, ss::compile_option
   return g.compile(std::move(options));
 }
 
-/// An input that writes something: without one nothing has changed after START.
+/// An input that writes a channel: without it, nothing changes after START.
 json::object input_of(const ss::compiled_json_graph& /*graph*/) {
   return {{"log", json::array{}}};
 }
 
-/// The events as words: mode, and node or phase.
+/// Returns the events as words: mode, and node or phase.
 std::string words(const std::vector<ss::detail::run_event>& all) {
   auto text = std::string{};
   for (const auto& e : all) {
@@ -50,7 +50,7 @@ std::string words(const std::vector<ss::detail::run_event>& all) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(several_modes_come_as_one_stream_in_their_order) {
+BOOST_AUTO_TEST_CASE(several_modes_share_one_ordered_stream) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   const auto modes = stream_mode::values | stream_mode::updates | stream_mode::tasks;
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(several_modes_come_as_one_stream_in_their_order) {
              "values start:a update:a end:a values start:b update:b end:b values");
 }
 
-BOOST_AUTO_TEST_CASE(checkpoints_come_after_the_values_of_their_step) {
+BOOST_AUTO_TEST_CASE(checkpoint_events_follow_values_of_their_step) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"}, kept());
   const auto modes = stream_mode::values | stream_mode::checkpoints | stream_mode::tasks;
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_come_after_the_values_of_their_step) {
              "a");
 }
 
-BOOST_AUTO_TEST_CASE(an_ended_task_shows_every_write) {
+BOOST_AUTO_TEST_CASE(task_event_shows_every_write) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
   g.add("a", [](const json::value&) {
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(an_ended_task_shows_every_write) {
   BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(all[1].writes)) == R"([{"log":["1"]},{"log":["1"]}])");
 }
 
-BOOST_AUTO_TEST_CASE(events_of_subgraphs_come_only_when_asked_for) {
+BOOST_AUTO_TEST_CASE(subgraph_events_are_streamed_on_request) {
   auto e = ss::engine{{.workers = 1}};
   auto inner = logging({});
   inner.add("says", [](const json::value&, const ss::runtime& rt) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(events_of_subgraphs_come_only_when_asked_for) {
              "sub/custom:says sub/update:says update:sub");
 }
 
-BOOST_AUTO_TEST_CASE(a_question_and_a_breakpoint_are_updates) {
+BOOST_AUTO_TEST_CASE(interrupt_and_breakpoint_appear_as_updates) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.add("ask", asks("?")).sequence({"__start__", "a", "ask"});
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_question_and_a_breakpoint_are_updates) {
   BOOST_TEST(then.back().interrupts->at(0).value.as_string() == "?");
 }
 
-BOOST_AUTO_TEST_CASE(an_output_that_was_known_is_marked) {
+BOOST_AUTO_TEST_CASE(cached_output_is_marked) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
   auto options = ss::json_node_options{};

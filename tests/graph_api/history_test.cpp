@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads read, replayed and forked. Tests name the behaviours of docs/behaviours.md that
-// they show.
+// History, replays and forks of threads. Comments give the behaviours of docs/behaviours.md that a
+// test covers.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
@@ -16,8 +16,8 @@ using namespace graph_api;
 
 BOOST_AUTO_TEST_SUITE(history)
 
-// B207, B209: newest first, each as it was before the step that follows it.
-BOOST_AUTO_TEST_CASE(the_history_is_newest_first_and_says_what_came_next) {
+// B207, B209: newest first, each entry as it was before its following step.
+BOOST_AUTO_TEST_CASE(history_is_newest_first_with_next_nodes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(the_history_is_newest_first_and_says_what_came_next) {
   BOOST_TEST(all[2].next == std::vector<std::string>{"a"}, boost::test_tools::per_element());
 }
 
-// B208: filtered first, then cut.
-BOOST_AUTO_TEST_CASE(the_history_is_filtered_bounded_and_begun_before_an_id) {
+// B208: the filter is applied before the limit.
+BOOST_AUTO_TEST_CASE(history_can_be_filtered_limited_and_started) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -51,8 +51,8 @@ BOOST_AUTO_TEST_CASE(the_history_is_filtered_bounded_and_begun_before_an_id) {
   BOOST_TEST(e.get_state_history(graph, on("t"), query).size() == 1U);
 }
 
-// B243: what the reference keeps of a configuration, and no more.
-BOOST_AUTO_TEST_CASE(short_entries_of_the_configuration_are_kept_with_checkpoints) {
+// B243: the entries of a configuration that LangGraph stores, and no others.
+BOOST_AUTO_TEST_CASE(scalar_config_entries_are_stored_as_metadata) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   auto config = on("t");
@@ -69,15 +69,15 @@ BOOST_AUTO_TEST_CASE(short_entries_of_the_configuration_are_kept_with_checkpoint
     BOOST_TEST_REQUIRE(point.checkpoint->metadata != nullptr);
     BOOST_TEST((*point.checkpoint->metadata == kept));
   }
-  (void)run(e, graph, json::object{}, on("t")); // another run says nothing
+  (void)run(e, graph, json::object{}, on("t")); // another run without metadata
   auto query = ss::checkpoint_query{};
   query.metadata = {{"region", "eu"}};
   BOOST_TEST(e.get_state_history(graph, on("t"), query).size() == 4U);
   BOOST_TEST(e.get_state_history(graph, on("t")).size() == 8U);
 }
 
-// B241: as text, ids sort in the order in which they were made, whichever process made them.
-BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
+// B241: ids sort as text in order of creation, whichever process created them.
+BOOST_AUTO_TEST_CASE(checkpoint_ids_increase_across_restarts) {
   const auto folder = temporary_folder{};
   auto newest = std::string{};
   for (auto process = 1; process <= 3; ++process) {
@@ -94,15 +94,15 @@ BOOST_AUTO_TEST_CASE(ids_go_on_after_a_restart_where_they_stopped) {
 }
 
 // B210
-BOOST_AUTO_TEST_CASE(a_thread_that_was_never_used_is_empty) {
+BOOST_AUTO_TEST_CASE(unused_thread_is_empty) {
   const auto snapshot = ss::engine{{.workers = 1}}.get_state(chain({"a"}), on("nobody"));
   BOOST_TEST(snapshot.checkpoint == nullptr);
   BOOST_TEST(snapshot.next.empty());
   BOOST_TEST(snapshot.tasks.empty());
 }
 
-// B211, B214, B215: what was done is done again from there; the old branch stays as it is.
-BOOST_AUTO_TEST_CASE(a_replay_branches_off_and_leaves_the_old_branch) {
+// B211, B214, B215: a replay repeats the steps from there; the old branch is unchanged.
+BOOST_AUTO_TEST_CASE(replay_forks_and_keeps_old_branch) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_replay_branches_off_and_leaves_the_old_branch) {
 }
 
 // B212
-BOOST_AUTO_TEST_CASE(a_replay_of_the_end_runs_nothing) {
+BOOST_AUTO_TEST_CASE(replay_of_end_runs_nothing) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto g = logging({});
@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(a_replay_of_the_end_runs_nothing) {
   BOOST_TEST(calls == 1);
 }
 
-// B213, B219: an edit, or an input, at an older checkpoint begins a branch of its own.
-BOOST_AUTO_TEST_CASE(an_edit_or_an_input_at_an_old_checkpoint_begins_a_branch) {
+// B213, B219: a state update or an input at an older checkpoint starts a new branch.
+BOOST_AUTO_TEST_CASE(update_or_input_at_old_checkpoint_forks) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(an_edit_or_an_input_at_an_old_checkpoint_begins_a_branch) {
   BOOST_TEST(all[3].checkpoint->parent == before_b);
 }
 
-// B216: questions are asked again in a replay, whatever was answered then.
-BOOST_AUTO_TEST_CASE(a_replay_asks_again) {
+// B216: a replay repeats interrupts, whatever the previous answers.
+BOOST_AUTO_TEST_CASE(replay_interrupts_again) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.add("ask", asks("?")).sequence({"__start__", "a", "ask"});
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_replay_asks_again) {
 }
 
 // B220
-BOOST_AUTO_TEST_CASE(steps_are_counted_on_over_the_inputs_of_a_thread) {
+BOOST_AUTO_TEST_CASE(steps_are_numbered_across_inputs_of_thread) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -174,8 +174,8 @@ BOOST_AUTO_TEST_CASE(steps_are_counted_on_over_the_inputs_of_a_thread) {
              boost::test_tools::per_element());
 }
 
-// B222, B223: who failed says why; Sends that had ended are not run again.
-BOOST_AUTO_TEST_CASE(a_failed_step_shows_its_errors_and_does_only_them_again) {
+// B222, B223: failed tasks report their errors; finished Sends are not repeated.
+BOOST_AUTO_TEST_CASE(failed_step_reports_errors_and_reruns_failed_tasks) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto fails = true;
@@ -197,14 +197,14 @@ BOOST_AUTO_TEST_CASE(a_failed_step_shows_its_errors_and_does_only_them_again) {
   BOOST_TEST_REQUIRE(seen.tasks.size() == 3U);
   BOOST_TEST(seen.tasks[1].error.find("no y today") != std::string::npos);
   BOOST_TEST(seen.tasks[0].error.empty());
-  BOOST_TEST(log_in(graph, seen) == "x z"); // what the others did is shown already
+  BOOST_TEST(log_in(graph, seen) == "x z"); // writes of the other tasks are already shown
   fails = false;
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x y z");
   BOOST_TEST(calls == 4);
 }
 
-/// What a subgraph keeps between calls is that of the time, also where most of it was pruned.
-BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothing_was_pruned) {
+/// A subgraph's persistent state is that of the chosen time, even if most of it was pruned.
+BOOST_AUTO_TEST_CASE(pruned_thread_resumes_like_complete_one) {
   for (const auto* name : {"mail", "mail@work"}) {
     const auto folder = temporary_folder{};
     const auto checkpointer = ss::sqlite_checkpointer(folder.file());
@@ -237,8 +237,8 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_pruned_thread_is_gone_on_from_as_if_nothi
   }
 }
 
-/// What was asked, answered and done after it is asked, answered and done again.
-BOOST_AUTO_TEST_CASE(a_thread_that_is_cut_at_a_question_has_nothing_of_the_answer) {
+/// Interrupts, answers and later steps are repeated.
+BOOST_AUTO_TEST_CASE(replay_before_interrupt_discards_its_answer) {
   auto inner = logging({"first"});
   inner.add("ask", asks("?")).sequence({"__start__", "first", "ask"});
   const auto child = inner.compile();

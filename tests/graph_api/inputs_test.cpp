@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the second turn of a thread may be given: a whole state would reset its fields.
+// Inputs of the second turn on a thread; a whole state would reset fields and is rejected.
 #include "graph_api/threads.hpp"
 
 #include <superstep/runtime/channel_graph.hpp>
@@ -21,7 +21,7 @@ struct talk {
 };
 BOOST_DESCRIBE_STRUCT(talk, (), (lines, name, turns))
 
-struct greeting { // a part of it
+struct greeting { // a projection of the state
   std::vector<std::string> lines;
 };
 BOOST_DESCRIBE_STRUCT(greeting, (), (lines))
@@ -45,7 +45,7 @@ auto conversation(ss::compile_options options = kept()) {
   return g.compile(std::move(options));
 }
 
-/// The text of the error that a whole state has on the thread `t`.
+/// Returns the error text for a whole state on the thread `t`.
 std::string refusal(ss::engine& e, const ss::compiled_graph<talk>& graph, ss::run_config config) {
   const auto ended = e.try_invoke(graph, talk{}, std::move(config));
   BOOST_REQUIRE(ended.error.has_value());
@@ -57,7 +57,7 @@ std::string refusal(ss::engine& e, const ss::compiled_graph<talk>& graph, ss::ru
 
 BOOST_AUTO_TEST_SUITE(inputs)
 
-BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_a_used_thread) {
+BOOST_AUTO_TEST_CASE(whole_state_on_used_thread_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   BOOST_TEST(e.invoke(graph, talk{}, on("t")).state.name == "Ada");
@@ -72,13 +72,13 @@ BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_a_used_thread) {
     submitted.set_value(ended.error->code == make_error_code(ss::graph_errc::used_thread));
   });
   BOOST_TEST(submitted.get_future().get());
-  // Nothing of it came to the thread, and another thread is new.
+  // The rejected input changed nothing, and another thread is new.
   const auto now = e.get_state(graph, on("t"));
   BOOST_TEST(now.values->name == "Ada");
   BOOST_TEST(e.invoke(graph, talk{}, on("other")).state.name == "Ada");
 }
 
-BOOST_AUTO_TEST_CASE(updates_and_parts_keep_other_fields) {
+BOOST_AUTO_TEST_CASE(updates_and_projections_keep_other_fields) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   static_cast<void>(e.invoke(graph, talk{}, on("t")));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(updates_and_parts_keep_other_fields) {
   BOOST_TEST(third.lines.front() == "once more");
 }
 
-BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_threads_that_failed) {
+BOOST_AUTO_TEST_CASE(whole_state_on_failed_thread_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto fails = true;
   auto g = ss::graph<talk>{};
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_threads_that_failed) {
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.turns == 1);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_a_whole_state_at_older_checkpoints) {
+BOOST_AUTO_TEST_CASE(whole_state_at_older_checkpoint_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   static_cast<void>(e.invoke(graph, talk{}, on("t")));
@@ -116,21 +116,21 @@ BOOST_AUTO_TEST_CASE(refuses_a_whole_state_at_older_checkpoints) {
       refusal(e, graph, at(e.get_state_history(graph, on("t")).back().checkpoint->id)));
 }
 
-BOOST_AUTO_TEST_CASE(refuses_a_whole_state_on_edited_threads) {
+BOOST_AUTO_TEST_CASE(whole_state_on_updated_thread_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   e.update_state(graph, on("t"), ss::set<&talk::name>("Eve"), "listen");
   static_cast<void>(refusal(e, graph, on("t")));
 }
 
-BOOST_AUTO_TEST_CASE(takes_whole_states_without_a_checkpointer) {
+BOOST_AUTO_TEST_CASE(whole_states_are_accepted_without_checkpointer) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation({});
   for (auto i = 0; i < 2; ++i)
     BOOST_TEST(e.invoke(graph, talk{}, on("t")).state.turns == 1);
 }
 
-// JSON inputs and those of channel graphs name what they write.
+// Inputs of JSON and channel graphs name what they write.
 BOOST_AUTO_TEST_CASE(inputs_by_name_keep_other_channels) {
   auto e = ss::engine{{.workers = 1}};
   auto json_form = logging({"a"});
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(inputs_by_name_keep_other_channels) {
   BOOST_TEST(ss::get(name, ended) == "Ada");
 }
 
-BOOST_AUTO_TEST_CASE(subgraphs_that_last_take_no_whole_state) {
+BOOST_AUTO_TEST_CASE(persistent_subgraphs_reject_whole_states) {
   auto options = ss::compile_options{};
   options.persistence = ss::persistence::per_thread;
   const auto child = conversation(options);
@@ -168,10 +168,10 @@ BOOST_AUTO_TEST_CASE(subgraphs_that_last_take_no_whole_state) {
   const auto graph = parts.compile(kept());
   auto e = ss::engine{{.workers = 1}};
   BOOST_TEST(e.invoke(graph, talk{}, on("t")).state.name == "Ada");
-  BOOST_TEST(e.invoke(graph, greeting{}, on("t")).state.name == "Ada+"); // the subgraph kept its name
+  BOOST_TEST(e.invoke(graph, greeting{}, on("t")).state.name == "Ada+"); // name is kept
 }
 
-BOOST_AUTO_TEST_CASE(subgraphs_per_call_take_whole_states) {
+BOOST_AUTO_TEST_CASE(per_call_subgraphs_accept_whole_states) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<talk>{};
   g.add(
@@ -207,7 +207,7 @@ ss::run_result<talk> invoked(const ss::compiled_graph<talk>& graph) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(returns_the_pending_interrupts) {
+BOOST_AUTO_TEST_CASE(invoke_returns_pending_interrupts) {
   const auto graph = asking(1).compile(kept());
   const auto stopped = invoked(graph);
   BOOST_TEST((stopped.status == ss::run_status::interrupted));
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(returns_the_pending_interrupts) {
   BOOST_TEST(pending[0].id == stopped.interrupts[0].id);
 }
 
-BOOST_AUTO_TEST_CASE(reports_breakpoints_and_runs_without_a_thread) {
+BOOST_AUTO_TEST_CASE(invoke_reports_breakpoints_without_thread) {
   auto options = kept();
   options.interrupt_before = {"ask"};
   const auto at_breakpoint = invoked(asking(0).compile(options));
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(reports_breakpoints_and_runs_without_a_thread) {
   BOOST_TEST(invoked(asking(1).compile()).interrupts.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_question_may_be_null) {
+BOOST_AUTO_TEST_CASE(interrupt_value_can_be_null) {
   auto g = ss::graph<talk>{};
   g.add(ask, [](const talk&, ss::runtime rt) -> ss::task<ss::update<talk>> {
     co_await rt.interrupt(nullptr);
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_question_may_be_null) {
   BOOST_TEST(e.try_invoke(graph, talk{}, on("t")).interrupts.at(0).value.is_null());
 }
 
-BOOST_AUTO_TEST_CASE(the_thread_can_be_resumed_afterwards) {
+BOOST_AUTO_TEST_CASE(interrupted_thread_can_be_resumed) {
   const auto graph = asking(1).compile(kept());
   static_cast<void>(invoked(graph));
   auto e = ss::engine{{.workers = 1}};

@@ -13,20 +13,21 @@
 #include <utility>
 #include <vector>
 
-// Small JSON graphs and their runs. JSON, because most of what is shown is about names and values.
+// Small JSON graphs and their runs. They use JSON because most of these tests are about names and
+// values.
 namespace graph_api {
 
 namespace ss = superstep;
 namespace json = boost::json;
 
-/// A node that adds its own name to the channel `log`.
+/// A node that appends its own name to the channel `log`.
 inline auto logs(std::string name) {
   return [name = std::move(name)](const json::value&) {
     return json::object{{"log", json::array{name}}};
   };
 }
 
-/// A graph with the one channel `log` and such nodes; edges are up to the test.
+/// A graph with the channel `log` and logging nodes; the test adds the edges.
 inline ss::json_graph logging(const std::vector<std::string>& nodes) {
   auto g = ss::json_graph{};
   g.channel("log", "append");
@@ -47,7 +48,7 @@ inline ss::run_config on(std::string thread) {
   return config;
 }
 
-/// The result of a run, and its state.
+/// The result of a run and its state.
 struct outcome {
   ss::run_result<json::object> raw;
   json::object state;
@@ -65,7 +66,7 @@ inline outcome run(ss::engine& e, const ss::compiled_json_graph& g) {
   return run(e, g, json::object{});
 }
 
-/// The channel `log` as one text.
+/// Returns the channel `log` as one text.
 inline std::string log_of(const outcome& o) {
   auto text = std::string{};
   for (const auto& v : o.state.at("log").as_array())
@@ -78,7 +79,7 @@ inline ss::resume answer(json::value v) {
   return said;
 }
 
-/// A coroutine node that asks `what` and logs the answer.
+/// A coroutine node that interrupts with `what` and logs the answer.
 inline auto asks(std::string what) {
   return [what = std::move(what)](const json::value&, ss::runtime rt) -> ss::task<json::object> {
     auto asked = rt.interrupt(json::string{what});
@@ -89,7 +90,7 @@ inline auto asks(std::string what) {
   };
 }
 
-/// All events of a run, in their order.
+/// Returns all events of a run in order.
 template <class Input>
 std::vector<ss::detail::run_event> events(ss::engine& e, const ss::compiled_json_graph& g,
                                           Input input, ss::stream_mode modes,

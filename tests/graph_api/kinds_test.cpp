@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of channels that a struct and channel handles can name, one step after the other.
+// Kinds of channels that struct fields and channel handles can declare, over several steps.
 #include "graph_api/json_runs.hpp"
 
 #include <superstep/runtime/channel_graph.hpp>
@@ -7,7 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// Named, because coroutine frames of templates hold the state.
+// A named namespace, because coroutine frames of templates contain the state.
 namespace graph_api_kinds {
 
 struct kinds {
@@ -25,7 +25,7 @@ BOOST_DESCRIBE_STRUCT(kinds, (), (any, untracked, seen))
 using namespace graph_api;
 using graph_api_kinds::kinds;
 
-BOOST_AUTO_TEST_SUITE(kinds_of_channels)
+BOOST_AUTO_TEST_SUITE(channel_kinds)
 
 namespace {
 
@@ -41,7 +41,7 @@ ss::update<kinds> tell(const kinds& s) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(any_value_keeps_the_last_of_several_for_one_step) {
+BOOST_AUTO_TEST_CASE(any_value_keeps_last_write_for_one_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<kinds>{};
   g.add(a, [](const kinds&) { return ss::update{ss::set<&kinds::any>(1)}; });
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(any_value_keeps_the_last_of_several_for_one_step) {
   BOOST_TEST(e.invoke(g.compile(), kinds{}).state.seen == "2/0 0/0 ");
 }
 
-BOOST_AUTO_TEST_CASE(an_untracked_field_is_there_during_a_run_and_gone_after_it) {
+BOOST_AUTO_TEST_CASE(untracked_field_exists_only_during_a_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<kinds>{};
   g.add(a, [](const kinds&) { return ss::update{ss::set<&kinds::untracked>(7)}; });
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(an_untracked_field_is_there_during_a_run_and_gone_after_it)
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.seen == "0/7 0/0 ");
 }
 
-BOOST_AUTO_TEST_CASE(handles_name_them_as_well) {
+BOOST_AUTO_TEST_CASE(channel_handles_support_all_kinds) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::channel_graph{};
   const auto scratch = g.untracked<int>("scratch");

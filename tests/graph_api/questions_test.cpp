@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions, breakpoints and what becomes of the rest of the step. Tests name the behaviours of
-// docs/behaviours.md that they show.
+// Interrupts and breakpoints, and their effect on the rest of the step. Comments give the
+// behaviours of docs/behaviours.md that a test covers.
 #include "graph_api/json_runs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -9,11 +9,11 @@
 
 using namespace graph_api;
 
-BOOST_AUTO_TEST_SUITE(questions)
+BOOST_AUTO_TEST_SUITE(interrupts)
 
 namespace {
 
-/// A node that asks twice.
+/// A node that interrupts twice.
 ss::task<json::object> ask_twice(ss::runtime rt) {
   auto first = rt.interrupt("one");
   const auto one = co_await first;
@@ -45,8 +45,9 @@ ss::compiled_json_graph asking_for(const char* what, ss::compile_options options
 
 } // namespace
 
-// B033, B169: the id of a question is the same in another engine and another for the next question.
-BOOST_AUTO_TEST_CASE(a_question_keeps_its_id_and_the_next_one_has_another) {
+// B033, B169: the id of an interrupt is the same in another engine and differs for the next
+// interrupt.
+BOOST_AUTO_TEST_CASE(interrupt_keeps_its_id_across_engines) {
   const auto graph = twice_asking();
   auto ids = std::vector<std::string>{};
   for (const auto is_new : {true, false}) {
@@ -63,8 +64,8 @@ BOOST_AUTO_TEST_CASE(a_question_keeps_its_id_and_the_next_one_has_another) {
   BOOST_TEST(json::serialize(run(e, graph, answer(2), on("t")).state.at("log")) == "[1,2]");
 }
 
-// B173: the reference passes over answers that nobody waits for; here that is an option.
-BOOST_AUTO_TEST_CASE(answers_to_unknown_questions_are_ignored_when_told_so) {
+// B173: LangGraph ignores answers without a pending interrupt; here that is an option.
+BOOST_AUTO_TEST_CASE(answers_to_unknown_interrupts_can_be_ignored) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking_for("?", kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(answers_to_unknown_questions_are_ignored_when_told_so) {
 }
 
 // B180
-BOOST_AUTO_TEST_CASE(a_question_three_graphs_deep_is_asked_and_answered_through_all_of_them) {
+BOOST_AUTO_TEST_CASE(interrupt_three_graphs_deep_is_answered) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = around(around(asking_for("deep")), kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
@@ -84,8 +85,8 @@ BOOST_AUTO_TEST_CASE(a_question_three_graphs_deep_is_asked_and_answered_through_
   BOOST_TEST(log_of(run(e, graph, answer("down"), on("t"))) == "down");
 }
 
-// B181: each subgraph has a question of its own; one is answered now, the other later.
-BOOST_AUTO_TEST_CASE(subgraphs_that_ask_side_by_side_are_answered_one_by_one) {
+// B181: each subgraph has its own interrupt; one is answered now, the other later.
+BOOST_AUTO_TEST_CASE(parallel_subgraph_interrupts_are_answered_separately) {
   auto e = ss::engine{{.workers = 2}};
   auto g = logging({});
   g.add("left", asking_for("left?")).add("right", asking_for("right?"));
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(subgraphs_that_ask_side_by_side_are_answered_one_by_one) {
 }
 
 // B182
-BOOST_AUTO_TEST_CASE(a_failure_wins_over_a_question_which_stays_open) {
+BOOST_AUTO_TEST_CASE(failure_takes_precedence_and_interrupt_stays_pending) {
   auto e = ss::engine{{.workers = 1}};
   auto fails = true;
   auto g = logging({});
@@ -126,8 +127,8 @@ BOOST_AUTO_TEST_CASE(a_failure_wins_over_a_question_which_stays_open) {
   BOOST_TEST(log_of(run(e, graph, answer("so"), on("t"))) == "so");
 }
 
-// B186, B185, B184: every node is stopped before and after, and passed once each.
-BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_are_passed_once_each) {
+// B186, B185, B184: the run stops before and after every node, and passes each breakpoint once.
+BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_stop_once_each) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b"});
   g.sequence({"__start__", "a", "b"});
@@ -139,13 +140,13 @@ BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_are_passed_once_each) {
   auto last = run(e, graph, json::object{}, on("t"));
   for (; last.raw.status == ss::run_status::interrupted; ++stops)
     last = run(e, graph, ss::resume(), on("t"));
-  // before a; after a, which is the same place as before b: nothing changed in between
+  // before a, and after a, which equals before b because nothing changed in between
   BOOST_TEST(stops == 2);
   BOOST_TEST(log_of(last) == "a b");
 }
 
 // B187
-BOOST_AUTO_TEST_CASE(a_breakpoint_keeps_the_sends_that_are_pending) {
+BOOST_AUTO_TEST_CASE(breakpoint_keeps_pending_sends) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
   g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_keeps_the_sends_that_are_pending) {
 }
 
 // B189
-BOOST_AUTO_TEST_CASE(a_thread_that_has_ended_goes_on_with_nothing) {
+BOOST_AUTO_TEST_CASE(resume_of_finished_thread_runs_nothing) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.edge("__start__", "a");

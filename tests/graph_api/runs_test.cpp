@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop seen from outside: order, limits, inputs, failures. Tests name the behaviours of
-// docs/behaviours.md that they show.
+// The run loop as a caller sees it: order, limits, inputs, failures. Comments give the behaviours
+// of docs/behaviours.md that a test covers.
 #include "actors/graphs.hpp"
 #include "graph_api/json_runs.hpp"
 
@@ -31,8 +31,8 @@ ss::compiled_json_graph chain_of_three(ss::compile_options options = {}) {
 
 BOOST_AUTO_TEST_SUITE(runs)
 
-// B003: only channels that fold know overwrites.
-BOOST_AUTO_TEST_CASE(a_channel_that_keeps_the_last_value_keeps_an_overwrite_as_it_is) {
+// B003: only channels with a reducer interpret overwrites.
+BOOST_AUTO_TEST_CASE(last_value_channel_stores_overwrite_verbatim) {
   auto e = ss::engine{{.workers = 1}};
   const auto wrapped = json::value(json::object{{"__overwrite__", 7}});
   auto g = ss::json_graph{};
@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(a_channel_that_keeps_the_last_value_keeps_an_overwrite_as_i
   BOOST_TEST(run(e, g.compile()).state.at("x") == wrapped);
 }
 
-// B013: both written forms are known, and what only looks like one is a value.
-BOOST_AUTO_TEST_CASE(an_overwrite_has_two_written_forms_and_near_misses_are_values) {
+// B013: both written forms are recognized; similar objects are plain values.
+BOOST_AUTO_TEST_CASE(overwrite_has_two_json_forms) {
   auto e = ss::engine{{.workers = 1}};
   const auto after_writing = [&](json::value update) {
     auto g = ss::json_graph{};
@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(an_overwrite_has_two_written_forms_and_near_misses_are_valu
   BOOST_TEST(after_writing(json::object{{"type", "__overwrite__"}}).starts_with(R"(["old")"));
 }
 
-// B024: the state of the last step is kept, and the run may go on with a new allowance.
-BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_so_keeps_its_state_and_can_go_on) {
+// B024: the state of the last step is kept, and the run can resume with a new limit.
+BOOST_AUTO_TEST_CASE(run_out_of_steps_keeps_state_and_resumes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
   const auto stopped = run(e, graph, json::object{}, steps(2, "t"));
@@ -76,15 +76,15 @@ BOOST_AUTO_TEST_CASE(a_run_out_of_steps_says_so_keeps_its_state_and_can_go_on) {
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b c");
 }
 
-// B031: in the order of the Sends, though they end in the opposite one.
-BOOST_AUTO_TEST_CASE(twelve_sends_that_end_backwards_are_applied_in_their_order) {
+// B031: writes apply in the order of the Sends, though they end in the opposite order.
+BOOST_AUTO_TEST_CASE(writes_apply_in_order_of_sends) {
   auto e = ss::engine{{.workers = 2}};
   auto gates = std::array<testing::gate, 12>{};
   auto g = ss::json_graph{};
   g.channel("log", "append");
   g.add("w", [&](const json::value& n, ss::runtime) -> ss::task<json::object> {
     const auto i = static_cast<std::size_t>(n.as_int64());
-    if (i + 1 < gates.size()) { // the last one passes at once, each opens the one before it
+    if (i + 1 < gates.size()) { // the last one passes at once, and each opens the gate before it
       auto passed = gates[i].pass();
       co_await passed;
     }
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(twelve_sends_that_end_backwards_are_applied_in_their_order)
 }
 
 // B041
-BOOST_AUTO_TEST_CASE(nothing_to_go_on_with_is_an_error) {
+BOOST_AUTO_TEST_CASE(resume_without_checkpoint_is_an_error) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = run(e, chain_of_three(kept()), ss::resume(), on("new"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
@@ -114,18 +114,18 @@ BOOST_AUTO_TEST_CASE(nothing_to_go_on_with_is_an_error) {
              "the run has no input, and the thread has nothing to resume");
 }
 
-// B044, B045: a Command in the place of an input.
-BOOST_AUTO_TEST_CASE(a_command_may_be_the_input_and_name_the_first_node) {
+// B044, B045: a command in place of an input.
+BOOST_AUTO_TEST_CASE(command_input_can_select_first_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
   auto said = ss::json_command{.update = json::object{{"log", json::array{"said"}}},
                                .go_to = {"c"}};
-  // Besides what START leads to.
+  // In addition to the nodes after START.
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "said a c b c");
 }
 
-// B052: a sibling that waits is given up when nobody keeps the thread.
-BOOST_AUTO_TEST_CASE(a_failure_gives_up_siblings_that_wait) {
+// B052: a waiting sibling is abandoned if the thread has no checkpointer.
+BOOST_AUTO_TEST_CASE(failure_abandons_waiting_siblings) {
   auto e = ss::engine{{.workers = 2}};
   auto never = testing::gate{};
   auto g = logging({});
@@ -139,13 +139,13 @@ BOOST_AUTO_TEST_CASE(a_failure_gives_up_siblings_that_wait) {
     co_return json::object{};
   });
   g.edge("__start__", "fails").edge("__start__", "waits");
-  const auto failed = run(e, g.compile()); // comes back although the gate never opens
+  const auto failed = run(e, g.compile()); // returns although the gate never opens
   BOOST_TEST_REQUIRE(failed.raw.error.has_value());
   BOOST_TEST(failed.raw.error->node == "fails");
 }
 
-// B115: both become due in the same step, and then the one triggers the other again.
-BOOST_AUTO_TEST_CASE(a_deferred_node_behind_a_deferred_node_runs_twice) {
+// B115: both become due in the same step, then one triggers the other again.
+BOOST_AUTO_TEST_CASE(deferred_node_after_deferred_node_runs_twice) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   auto deferred = ss::json_node_options{};
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_deferred_node_behind_a_deferred_node_runs_twice) {
 }
 
 // B165
-BOOST_AUTO_TEST_CASE(a_failure_is_not_cached) {
+BOOST_AUTO_TEST_CASE(failure_is_not_cached) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto g = ss::json_graph{};
@@ -184,8 +184,8 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(commands)
 
-// B137: END is no node, so the edges of the node decide.
-BOOST_AUTO_TEST_CASE(a_command_to_the_end_adds_nothing) {
+// B137: END is not a node, so the edges of the node decide.
+BOOST_AUTO_TEST_CASE(command_to_end_adds_no_edge) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"b"});
   g.add("a", [](const json::value&) {
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_end_adds_nothing) {
 
 namespace {
 
-/// A graph that commands its parent to go to `to` and log something, the second time: nothing.
+/// A graph that commands its parent to go to `to` and to log; its second run does nothing.
 ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
   auto g = logging({});
   g.add("says", [to](const json::value& in) {
@@ -213,18 +213,18 @@ ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
 
 } // namespace
 
-// B141: a Command to the parent is the result of the subgraph's node in its parent, no further.
-BOOST_AUTO_TEST_CASE(a_command_to_the_parent_passes_one_level) {
+// B141: a command to the parent is the result of the subgraph's node in its direct parent.
+BOOST_AUTO_TEST_CASE(command_to_parent_passes_one_level) {
   auto e = ss::engine{{.workers = 1}};
   auto middle = logging({"m"});
   middle.add("inner", commander({"m"})).edge("__start__", "inner");
   auto g = logging({"m"});
   g.add("middle", middle.compile()).edge("__start__", "middle");
-  BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // the m of the graph in the middle
+  BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // the m of the middle graph
 }
 
 // B142
-BOOST_AUTO_TEST_CASE(a_command_to_the_parent_of_the_outermost_graph_is_an_error) {
+BOOST_AUTO_TEST_CASE(command_to_parent_of_outermost_graph_fails) {
   auto e = ss::engine{{.workers = 1}};
   const auto failed = run(e, commander({}));
   BOOST_TEST_REQUIRE(failed.raw.error.has_value());
@@ -239,8 +239,8 @@ BOOST_AUTO_TEST_CASE(a_command_to_the_parent_of_the_outermost_graph_is_an_error)
              "the command is for a parent graph, but a run from outside has none");
 }
 
-// B143: the parent may be told to run the subgraph once more.
-BOOST_AUTO_TEST_CASE(a_subgraph_may_have_itself_run_again_by_its_parent) {
+// B143: a command may make the parent run the subgraph again.
+BOOST_AUTO_TEST_CASE(subgraph_can_command_parent_to_rerun_it) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
   g.add("sub", commander({"sub"})).edge("__start__", "sub");

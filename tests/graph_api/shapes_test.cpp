@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node reads is held against the shapes of channels, if that is asked for.
+// Optional checks of what a node reads against the declared shapes of channels.
 #include "graph_api/json_runs.hpp"
 
 #include <superstep/runtime/json_graph.hpp>
@@ -16,7 +16,7 @@ namespace {
 struct shape_case {
   const char* shape;
   const char* value;
-  const char* misfit; // empty: it fits
+  const char* misfit; // empty if the value matches
 };
 std::ostream& operator<<(std::ostream& out, const shape_case& c) {
   return out << c.value << " as " << c.shape;
@@ -54,7 +54,7 @@ const auto bad_shapes = std::vector<bad_shape>{
     {"7", "$: a shape must be a string"},
 };
 
-/// A node `read` that reads `cart` behind one that writes it.
+/// A node `read` that reads `cart` after a node that writes it.
 ss::json_graph shop(bool check, const json::value& written) {
   auto g = ss::json_graph{{.ignore_unknown_channels = false, .check_inputs = check}};
   g.channel("cart").shape("cart", json::object{{"items", json::array{"integer"}}});
@@ -66,20 +66,19 @@ ss::json_graph shop(bool check, const json::value& written) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_value_fits_or_the_place_is_named, boost::unit_test::data::make(shape_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(mismatch_is_reported_with_path, boost::unit_test::data::make(shape_cases), c) {
   const auto shape = ss::json_shape::parse(json::parse(c.shape));
   BOOST_TEST_REQUIRE(shape.has_value());
   BOOST_TEST(shape->misfit(json::parse(c.value), "x").value_or("") == c.misfit);
 }
 
-BOOST_DATA_TEST_CASE(what_is_no_shape_is_refused, boost::unit_test::data::make(bad_shapes), c) {
+BOOST_DATA_TEST_CASE(invalid_shape_is_rejected, boost::unit_test::data::make(bad_shapes), c) {
   const auto shape = ss::json_shape::parse(json::parse(c.shape));
   BOOST_TEST_REQUIRE(!shape.has_value());
   BOOST_TEST(shape.error().text.starts_with(c.text));
 }
 
-BOOST_AUTO_TEST_CASE(shapes_are_bounded_in_depth) {
+BOOST_AUTO_TEST_CASE(shapes_have_limited_depth) {
   auto deep = json::value("any");
   for (auto i = 0; i < 100; ++i) {
     auto list = json::array{};
@@ -89,7 +88,7 @@ BOOST_AUTO_TEST_CASE(shapes_are_bounded_in_depth) {
   BOOST_TEST(!ss::json_shape::parse(deep).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_reads_another_shape_fails_with_the_path) {
+BOOST_AUTO_TEST_CASE(node_fails_with_path_of_mismatch) {
   auto e = ss::engine{{.workers = 1}};
   const auto wrong = json::value(json::object{{"items", json::array{1, "two"}}});
   const auto failed = run(e, shop(true, wrong).compile());
@@ -100,17 +99,17 @@ BOOST_AUTO_TEST_CASE(a_node_that_reads_another_shape_fails_with_the_path) {
   BOOST_TEST(!run(e, shop(true, right).compile()).raw.error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_looks_unless_asked_to) {
+BOOST_AUTO_TEST_CASE(shapes_are_not_checked_by_default) {
   auto e = ss::engine{{.workers = 1}};
   BOOST_TEST(!run(e, shop(false, json::value("no cart")).compile()).raw.error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(bad_shapes_and_shapes_of_nothing_are_faults_of_the_graph) {
+BOOST_AUTO_TEST_CASE(invalid_or_unused_shapes_are_graph_faults) {
   auto g = shop(true, json::value("x"));
   g.shape("cart", json::value("basket")).shape("cat", json::value("string"));
   try {
     static_cast<void>(g.compile());
-    BOOST_ERROR("compiled");
+    BOOST_ERROR("no exception");
   } catch (const ss::compile_error& failed) {
     BOOST_TEST(failed.faults().size() == 2U);
     const auto text = std::string{failed.what()};

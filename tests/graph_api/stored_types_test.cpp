@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields of types without operator==, and types that no checkpoint can keep.
+// Fields of types without operator==, and types that checkpoints cannot store.
 #include "graph_api/threads.hpp"
 
 #include <superstep/base/detail/shared_list.hpp>
@@ -27,13 +27,13 @@ struct point { // no operator==
 };
 BOOST_DESCRIBE_STRUCT(point, (), (x, name))
 
-struct tree { // holds itself
+struct tree { // contains itself
   point at;
   std::vector<tree> below;
 };
 BOOST_DESCRIBE_STRUCT(tree, (), (at, below))
 
-struct money { // kept by a form of its own
+struct money { // stored in its own form
   std::int64_t cents = 0;
 };
 
@@ -74,7 +74,7 @@ BOOST_DESCRIBE_STRUCT(shapes, (),
                       (one, list, by_name, pair, couple, either, maybe, maybes, deep, shared, whole,
                        amounts, any, once, items, all_items, folded, absent))
 
-struct handle { // nothing describes it
+struct handle { // has no description
   std::thread::id of;
 };
 struct job {
@@ -113,7 +113,7 @@ constexpr auto fill = ss::node<shapes>{"fill"};
 constexpr auto look = ss::node<shapes>{"look"};
 constexpr auto work = ss::node<job>{"work"};
 
-/// A database of its own, removed with its companions.
+/// A temporary database, removed with its companion files.
 class database {
 public:
   database()
@@ -149,7 +149,7 @@ ss::update<shapes> filling(const shapes& s) {
   return out.add(ss::set<&shapes::absent>(points{n}));
 }
 
-/// The texts of the faults of a graph.
+/// Returns the texts of a graph's faults.
 template <class Graph>
 std::vector<std::string> faults_of(Graph& g, ss::compile_options options) {
   auto out = std::vector<std::string>{};
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(keeps_containers_of_structs_without_equality) {
   BOOST_TEST(s.absent.value().at(0).x == 1);
 }
 
-// A list that grows is written by what is new, whether its items have an operator== or not.
+// A growing list stores only its new items, whether or not they have an operator==.
 BOOST_AUTO_TEST_CASE(writes_only_new_items_without_equality) {
   const auto before = points{{1, "a"}, {2, "b"}};
   auto now = before;
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(writes_only_new_items_without_equality) {
   BOOST_TEST(ss::detail::write_change(text, one, other));
 }
 
-BOOST_AUTO_TEST_CASE(compile_refuses_fields_that_cannot_be_stored) {
+BOOST_AUTO_TEST_CASE(compile_rejects_fields_that_cannot_be_stored) {
   const auto file = database{};
   auto g = working();
   const auto faults = faults_of(g, {.checkpointer = file.open()});
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(compile_refuses_fields_that_cannot_be_stored) {
   BOOST_TEST(names(faults, "field 'threads'", "std::vector<stored_types::handle"));
 }
 
-BOOST_AUTO_TEST_CASE(compile_takes_them_where_nothing_is_written) {
+BOOST_AUTO_TEST_CASE(compile_accepts_them_without_checkpointer) {
   const auto file = database{};
   auto plain = working();
   auto in_memory = working();
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(compile_takes_them_where_nothing_is_written) {
   BOOST_TEST(faults_of(untracked, {.checkpointer = file.open()}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(compile_refuses_inputs_of_sends_and_subgraphs) {
+BOOST_AUTO_TEST_CASE(compile_rejects_unstorable_send_and_subgraph_inputs) {
   const auto file = database{};
   auto g = ss::graph<point>{};
   const auto sent = ss::node<handle>{"sent"};
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(compile_refuses_inputs_of_sends_and_subgraphs) {
   BOOST_TEST(names(faults, "subgraph 'below': field 'thread'", "stored_types::handle"));
 }
 
-BOOST_AUTO_TEST_CASE(compile_refuses_channels_that_cannot_be_stored) {
+BOOST_AUTO_TEST_CASE(compile_rejects_channels_that_cannot_be_stored) {
   const auto file = database{};
   auto g = ss::channel_graph{};
   const auto held = g.last_value<handle>("held");

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// What tests of the thread `t` share.
+// Shared by tests that use the thread `t`.
 namespace graph_api {
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that go back to a checkpoint, and the graphs below them.
+// Runs that return to an earlier checkpoint, with subgraphs.
 #include "graph_api/threads.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 std::int64_t n_of(const json::value& state) { return state.at("n").as_int64(); }
 
-/// Keeps its state per thread and counts its calls in it: its input is added to n, then 1.
+/// A subgraph with state per thread that counts its calls: it adds its input to n, then 1.
 ss::compiled_json_graph keep(ss::compile_options options = {}) {
   auto g = ss::json_graph{};
   g.channel("n", "add");
@@ -23,14 +23,14 @@ ss::compiled_json_graph keep(ss::compile_options options = {}) {
   return g.compile(std::move(options));
 }
 
-/// A graph around another one, with nothing of its own.
+/// A graph with another graph as its only node.
 ss::compiled_json_graph around(ss::compiled_json_graph inner) {
   auto g = ss::json_graph{};
   g.channel("n", "last").add("inner", std::move(inner)).edge("__start__", "inner");
   return g.compile();
 }
 
-/// w is the inner graph, v logs the n that it gave; both again until there are three.
+/// A loop: w is the inner graph, v logs its n; both run until three values are logged.
 ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
   auto g = ss::json_graph{};
   g.channel("n", "last").channel("log", "append");
@@ -48,7 +48,7 @@ ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
 
 std::string log_text(const outcome& o) { return ss::to_canonical_text(o.state.at("log")); }
 
-/// The checkpoint before the n-th run (from 1) of w.
+/// Returns the checkpoint before the n-th run (from 1) of w.
 std::string before_w(ss::engine& e, const ss::compiled_json_graph& g, std::size_t n) {
   auto found = std::vector<std::string>{};
   for (const auto& s : e.get_state_history(g, on("t")))
@@ -74,9 +74,9 @@ ss::compiled_json_graph loop_at(int depth) {
 
 } // namespace
 
-// n: 0+1, then the input 1 and 1 more, then the input 3 and 1 more. Done again from anywhere it is
-// the same, because each subgraph has the state again that it had then.
-BOOST_DATA_TEST_CASE(does_again_what_subgraphs_did, boost::unit_test::data::make(depths), c) {
+// n is 0+1, then the input 1 plus 1, then the input 3 plus 1. A replay from any checkpoint gives
+// the same values because each subgraph starts from the state that it had then.
+BOOST_DATA_TEST_CASE(replay_repeats_subgraph_results, boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
   for (const auto nth : {1U, 2U, 3U}) {
     const auto graph = loop_at(c.depth);
@@ -86,9 +86,9 @@ BOOST_DATA_TEST_CASE(does_again_what_subgraphs_did, boost::unit_test::data::make
   }
 }
 
-// An edit is a branch of the checkpoint that was edited: what counts is the state before that one.
-BOOST_DATA_TEST_CASE(edits_continue_from_the_edited_checkpoint,
-                     boost::unit_test::data::make(depths), c) {
+// An update creates a branch of the updated checkpoint: the state before that checkpoint counts.
+BOOST_DATA_TEST_CASE(updated_checkpoint_continues_as_branch, boost::unit_test::data::make(depths),
+                     c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = loop_at(c.depth);
   (void)run(e, graph, json::object{{"n", 0}}, on("t"));
@@ -97,8 +97,8 @@ BOOST_DATA_TEST_CASE(edits_continue_from_the_edited_checkpoint,
   BOOST_TEST(log_text(run(e, graph, ss::resume(), at(id))) == c.log);
 }
 
-// An old checkpoint has other branches, which read what is known of its tasks.
-BOOST_AUTO_TEST_CASE(edits_of_passed_checkpoints_leave_no_result) {
+// An old checkpoint has other branches, which read the results of its tasks.
+BOOST_AUTO_TEST_CASE(update_of_old_checkpoint_stores_no_result) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   auto config = on("t");
@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(edits_of_passed_checkpoints_leave_no_result) {
   BOOST_TEST(has_result());
 }
 
-// The newest checkpoint, if it is named, is done again like any other.
-BOOST_AUTO_TEST_CASE(does_the_newest_checkpoint_again) {
+// The newest checkpoint is replayed like any other if it is named.
+BOOST_AUTO_TEST_CASE(newest_checkpoint_is_replayed_if_named) {
   auto e = ss::engine{{.workers = 1}};
   auto stopping = ss::compile_options{};
   stopping.interrupt_after = {"k"};
@@ -131,15 +131,15 @@ BOOST_AUTO_TEST_CASE(does_the_newest_checkpoint_again) {
     (void)run(e, graph, json::object{{"n", 0}}, on("t"));
     const auto newest = e.get_state(graph, on("t")).checkpoint->id;
     const auto again = run(e, graph, ss::resume(), at(newest));
-    BOOST_TEST((again.raw.status == ss::run_status::interrupted)); // it has stopped after k once more
+    BOOST_TEST((again.raw.status == ss::run_status::interrupted)); // stopped after k again
     const auto ended = run(e, graph, ss::resume(), on("t"));
     BOOST_TEST((ended.raw.status == ss::run_status::interrupted)); // in the second call of w
     BOOST_TEST(log_text(ended) == "[1]");
   }
 }
 
-// What a command writes there belongs to the new branch, not to the checkpoint that it goes back to.
-BOOST_AUTO_TEST_CASE(commands_write_to_the_branch_they_begin) {
+// A command's writes belong to the new branch, not to the checkpoint it returns to.
+BOOST_AUTO_TEST_CASE(command_writes_belong_to_new_branch) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed answers of typed graphs, and accessors that are asked for another type.
+// Typed results of typed graphs, and accessors that are used with the wrong type.
 #include "actors/engine_access.hpp"
 #include "graph_api/threads.hpp"
 
@@ -18,7 +18,7 @@ struct order {
 };
 BOOST_DESCRIBE_STRUCT(order, (), (item, price))
 
-struct parcel { // as order, for another graph
+struct parcel { // like order, but for another graph
   std::string label;
   int weight = 0;
 };
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(snapshots_and_history_are_typed) {
   BOOST_TEST((prices == std::vector<int>{30, 30, 0, 0}));
 }
 
-BOOST_AUTO_TEST_CASE(values_refuse_another_type) {
+BOOST_AUTO_TEST_CASE(values_reject_another_type) {
   const auto small = ss::value{7};
   const auto large = ss::value{std::string(100, 'x')};
   auto empty = ss::value{};
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(values_refuse_another_type) {
   BOOST_CHECK_THROW(static_cast<void>(empty.take<int>()), ss::wrong_type);
 }
 
-BOOST_AUTO_TEST_CASE(streamed_messages_refuse_another_type) {
+BOOST_AUTO_TEST_CASE(streamed_messages_reject_another_type) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<order>{};
   g.add(quote, [](const order&, const ss::runtime& rt) {
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(streamed_messages_refuse_another_type) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(contexts_refuse_another_type) {
+BOOST_AUTO_TEST_CASE(contexts_reject_another_type) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<order>{};
   g.add(quote, [](const order& o, const ss::runtime& rt) {
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(contexts_refuse_another_type) {
              ended.error->text);
 }
 
-BOOST_AUTO_TEST_CASE(channel_handles_refuse_states_of_other_graphs) {
+BOOST_AUTO_TEST_CASE(channel_handles_reject_states_of_other_graphs) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::channel_graph{};
   const auto n = g.last_value<int>("n", 5);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(channel_handles_refuse_states_of_other_graphs) {
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, *struct_state)), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(programs_refuse_another_state) {
+BOOST_AUTO_TEST_CASE(programs_reject_another_state) {
   const auto graph = weighing();
   BOOST_CHECK_NO_THROW((void)ss::detail::graph_access::make<parcel>(ss::detail::program_of(graph)));
   BOOST_CHECK_THROW((void)ss::detail::graph_access::make<order>(ss::detail::program_of(graph)),
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(programs_refuse_another_state) {
       ss::wrong_type);
 }
 
-BOOST_AUTO_TEST_CASE(cache_keys_refuse_another_input) {
+BOOST_AUTO_TEST_CASE(cache_keys_reject_another_input) {
   auto e = ss::engine{{.workers = 1}};
   auto thrown = std::string{};
   auto options = ss::node_options{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written to a channel that no checkpoint keeps is in nothing that is saved.
+// Values of untracked channels do not appear in anything that is saved.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
@@ -12,13 +12,13 @@
 
 using namespace graph_api;
 
-BOOST_AUTO_TEST_SUITE(unkept_channels)
+BOOST_AUTO_TEST_SUITE(untracked_channels)
 
 namespace {
 
 constexpr auto secret = std::string_view{"a-secret-of-27-characters-0"};
 
-/// a writes the secret to u and a number to n; q, beside it, asks.
+/// Node a writes the secret to u and a number to n; q, its sibling, interrupts.
 ss::compiled_json_graph secretive(ss::compile_options options) {
   auto g = logging({});
   g.channel("u", "untracked").channel("n", "add");
@@ -44,7 +44,7 @@ void use(ss::engine& e, const ss::compiled_json_graph& graph, ss::durability whe
   (void)e.update_state(graph, on("t"), {{"u", secret}, {"n", 1}}, "a");
 }
 
-/// Whether anything that a history shows holds the secret.
+/// Whether anything in the history contains the secret.
 bool shows_secret(ss::engine& e, const ss::compiled_json_graph& graph) {
   for (const auto& s : e.get_state_history(graph, on("t"))) {
     if (ss::to_text(ss::detail::adapter_of(graph).state(*s.state)).find(secret) != std::string::npos)
@@ -61,7 +61,7 @@ const auto durabilities = boost::unit_test::data::make({0, 1, 2});
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(are_not_in_files, durabilities, when) {
+BOOST_DATA_TEST_CASE(untracked_values_are_not_in_files, durabilities, when) {
   const auto folder = temporary_folder{};
   {
     auto e = ss::engine{{.workers = 1}};
@@ -82,7 +82,7 @@ BOOST_DATA_TEST_CASE(are_not_in_files, durabilities, when) {
     BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
 }
 
-BOOST_DATA_TEST_CASE(are_not_in_memory_checkpointers, durabilities, when) {
+BOOST_DATA_TEST_CASE(untracked_values_are_not_in_memory_checkpointers, durabilities, when) {
   auto e = ss::engine{{.workers = 1}};
   const auto options = kept();
   const auto graph = secretive(options);

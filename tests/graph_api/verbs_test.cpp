@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(verbs)
 
 using namespace graph_api;
 
-// The states are outside the unnamed namespace: g++ warns of coroutine frames that contain them.
+// Outside the unnamed namespace, because g++ warns about coroutine frames that contain such types.
 struct sum {
   int n = 0;
   int total = 0;
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(batch_returns_results_in_input_order) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(batch_keeps_to_its_number_of_runs) {
+BOOST_AUTO_TEST_CASE(batch_limits_concurrent_runs) {
   auto e = ss::engine{{.workers = 2}};
   auto running = std::atomic<int>{0};
   auto most = std::atomic<int>{0};
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(batch_waits_for_its_runs_before_it_throws) {
   auto g = logging({"a"});
   const auto graph = g.edge("__start__", "a").compile();
   auto inputs = std::vector<json::object>(20, json::object{{"log", json::array{"x"}}});
-  inputs.push_back({{"nothing", 1}}); // refused before it runs, on the caller's thread
+  inputs.push_back({{"nothing", 1}}); // rejected before it runs, on the caller's thread
   auto ended = std::atomic<int>{0};
   const auto count = [&](std::size_t, const ss::run_result<json::object>& r) {
     if (r.error)
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(text_and_messages_are_inputs) {
   static_assert(!ss::run_input_of<const char*, sum>);
 }
 
-BOOST_AUTO_TEST_CASE(text_needs_a_channel_of_messages) {
+BOOST_AUTO_TEST_CASE(text_input_needs_a_messages_channel) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::json_graph{};
   g.channel("messages", "append").add("a", [](const json::value&) {}).edge("__start__", "a");
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(text_needs_a_channel_of_messages) {
   BOOST_CHECK_THROW(e.invoke(other.compile(), "hi"), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(commands_write_and_choose_nodes) {
+BOOST_AUTO_TEST_CASE(command_inputs_write_and_select_nodes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = adding(kept());
   static_cast<void>(e.invoke(graph, sum{.n = 1, .total = 0}, on("t")));
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(commands_write_and_choose_nodes) {
   BOOST_TEST(e.try_invoke(graph, lost, on("t")).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nodes_must_not_resume) {
+BOOST_AUTO_TEST_CASE(command_of_a_node_must_not_resume) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<sum>{};
   g.add("a", [](const sum&) { return ss::command<sum>{.resume = ss::resume(1)}; });
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(nodes_must_not_resume) {
   BOOST_TEST(e.try_invoke(g.compile(), sum{}).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(threads_are_read_and_updated_in_one_way) {
+BOOST_AUTO_TEST_CASE(all_graphs_share_state_verbs) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = adding(kept());
   BOOST_TEST(!e.get_state(graph, on("t")).values.has_value());
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(graphs_over_one_state_are_nodes) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<talk>{};
   g.add("echo", echoing()).edge(ss::start, "echo");
-  BOOST_TEST(e.invoke(g.compile(), "hi").state.messages.size() == 2U); // merged by their ids
+  BOOST_TEST(e.invoke(g.compile(), "hi").state.messages.size() == 2U); // merged by id
 }
 
 BOOST_AUTO_TEST_SUITE_END()

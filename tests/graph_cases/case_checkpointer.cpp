@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checkpointers of recorded cases, which can simulate the death of a process.
 #include "graph_cases/case_checkpointer.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>

@@ -9,24 +9,24 @@
 
 namespace superstep::graph_cases {
 
-/// Where the threads of one case are kept: in memory, or with SUPERSTEP_CHECKPOINTER=sqlite in a
-/// database of its own that is closed and opened again between any two calls.
+/// The checkpointer of one case: in memory, or with SUPERSTEP_CHECKPOINTER=sqlite in a temporary
+/// database that is closed and opened again between any two calls.
 class case_checkpointer : public checkpointer {
 public:
   [[nodiscard]] static std::shared_ptr<case_checkpointer> make();
   virtual void reopen() = 0;
 
-  /// From now on the process dies with the n-th checkpoint of the outermost graph that is saved: it
-  /// and all before it are kept, nothing after it is. 0: it lives.
+  /// Makes the process die with the n-th checkpoint of the outermost graph from now on. That
+  /// checkpoint and all earlier ones are stored, later writes are not. 0: it does not die.
   void die_with(std::size_t n) noexcept { left_ = n; }
   [[nodiscard]] bool is_dead() const noexcept { return is_dead_; }
-  /// The next process begins.
+  /// Starts the next process.
   void revive() noexcept { is_dead_ = false; }
 
 protected:
-  /// A checkpoint was saved. Throws checkpoint_error: it was the last thing that this process did.
+  /// Counts a stored checkpoint. Throws checkpoint_error if the process dies with it.
   void note_saved(const thread_key&);
-  /// Throws checkpoint_error when the process is dead.
+  /// Throws checkpoint_error if the process is dead.
   void check_alive() const;
 
 private:

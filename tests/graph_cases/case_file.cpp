@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the files of recorded graph cases.
 #include "graph_cases/case_file.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace superstep::graph_cases {
 
 namespace {
 
-/// The lines of a file, compressed or not.
+/// Returns the lines of a file, compressed or not.
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   auto* const file = ::gzopen(path.c_str(), "rb");
   if (file == nullptr)

@@ -7,7 +7,8 @@
 
 namespace superstep::graph_cases {
 
-/// The copies of the recorded cases, in a fixed order: `id`, `case`, `expect`, `ordered`.
+/// Calls the function for each recorded case in a fixed order, with a copy of `id`, `case`,
+/// `expect` and `ordered`.
 void for_each_case(const std::function<void(const json::object& record)>&);
 
 } // namespace superstep::graph_cases

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the graphs of a recorded case with the JSON front end.
 #include "graph_cases/case_graph.hpp"
 
 #include "graph_cases/message_rule.hpp"
@@ -73,9 +74,9 @@ std::vector<std::string> texts(const json::value& list) {
   return out;
 }
 
-/// Which channels there are and who sees them.
+/// The channels of a graph and the nodes that see them.
 struct channel_views {
-  names existing; ///< private ones only where a node reads them
+  names existing; ///< private channels only where a node reads them
   std::vector<std::string> open;
   names managed;
 };
@@ -99,7 +100,7 @@ channel_views view_channels(const json::object& graph) {
   return out;
 }
 
-/// The classes that the cases know, each with what stands above it.
+/// Whether an exception class of the cases is, or derives from, another one.
 bool is_a(std::string type, const std::string& wanted) {
   static const auto above = std::map<std::string, std::string>{{"CaseChildError", "CaseError"}};
   while (type != wanted) {
@@ -111,10 +112,10 @@ bool is_a(std::string type, const std::string& wanted) {
   return true;
 }
 
-/// The class under which the cases know what superstep itself finds wrong.
+/// The exception class by which cases know an error of superstep itself.
 struct own_class {
   std::string name;
-  bool is_retried; ///< where no classes are named
+  bool is_retried; ///< by a policy that names no classes
 };
 
 own_class class_of(const std::error_code& code) {
@@ -162,7 +163,7 @@ std::vector<retry_policy> policies_of(const json::value& spec) {
   return out;
 }
 
-/// Builds the graphs of one case: a graph's subgraphs before itself.
+/// Builds the graphs of one case: subgraphs before the graphs that contain them.
 class builder {
 public:
   builder(const json::object& test_case, std::shared_ptr<execution_counts> counts)

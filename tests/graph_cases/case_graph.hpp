@@ -12,18 +12,18 @@
 
 namespace superstep::graph_cases {
 
-/// All graphs of a case, built with the JSON front end; `main` is the one that is called.
+/// All graphs of a case, built with the JSON front end; calls go to `main`.
 struct case_graphs {
   std::shared_ptr<graph_library> all;
-  std::shared_ptr<superstep::store> store; ///< null: the case has none
-  std::shared_ptr<case_checkpointer> checkpointer; ///< the same
+  std::shared_ptr<superstep::store> store; ///< null if the case has none
+  std::shared_ptr<case_checkpointer> checkpointer; ///< null if the case has none
 
   [[nodiscard]] const compiled_json_graph& main() const { return all->at("main"); }
-  /// The graph of an event or a snapshot.
+  /// Returns the graph of an event or a snapshot.
   [[nodiscard]] const compiled_json_graph& of(const detail::program* table) const;
 };
 
-/// Throws compile_error for a graph with faults, unsupported for what superstep lacks.
+/// Throws compile_error for a graph with faults, and `unsupported` for a missing feature.
 [[nodiscard]] case_graphs build(const json::object& test_case,
                                 std::shared_ptr<execution_counts> counts);
 

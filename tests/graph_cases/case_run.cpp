@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Executes the calls of a recorded case and returns their trace.
 #include "graph_cases/case_run.hpp"
 
 #include "actors/engine_access.hpp"
@@ -71,7 +72,8 @@ public:
     return out;
   }
 
-  /// From here on; see case_checkpointer. @pre the case has a checkpointer
+  /// Makes the process "die" at the n-th checkpoint from now on; see case_checkpointer. @pre the
+  /// case has a checkpointer
   void die_with(std::size_t nth) {
     has_died_ = false;
     graphs_.checkpointer->die_with(nth);
@@ -87,7 +89,8 @@ private:
     return what.contains("thread") ? text_member(what, "thread") : "t";
   }
 
-  /// The checkpoint that a call names by its place in the history; empty: none.
+  /// Returns the id of the checkpoint that a call names by its position in the history; empty if
+  /// none.
   [[nodiscard]] std::string checkpoint_of(const json::object& what) const {
     const auto* index = what.if_contains("checkpoint");
     if (index == nullptr || index->is_null())
@@ -136,7 +139,7 @@ private:
     return detail::adapter_of(graphs_.main()).input(given.get_object());
   }
 
-  /// Each pair answers the first open question that has this value and is not answered yet.
+  /// Assigns each answer to the first unanswered pending interrupt with the given value.
   [[nodiscard]] std::map<std::string, json::value> answers(const json::object& what) const {
     auto open = get_state(table(), {thread_of(what), {}, {}}).interrupts();
     auto out = std::map<std::string, json::value>{};
@@ -171,7 +174,7 @@ private:
   }
 
   json::object invoke(const json::object& what) {
-    // What a caller gets is what a stream of values would have shown last, if anything.
+    // The result of a call is the last event of a `values` stream, if there is one.
     auto last = json::value{};
     const auto result = follow(what, stream_mode::values, [&](const detail::run_event& event) {
       if (event.changes.empty() || detail::adapter_of(graphs_.main()).is_output(event.changes))
@@ -182,7 +185,7 @@ private:
         {"interrupts", describe_questions(result.interrupts.value_or(std::vector<interrupt>{}))}};
   }
 
-  /// Runs a call to its end. Where the process dies on the way, the next one goes on.
+  /// Runs a call to its end. If the process dies on the way, the next one resumes.
   template <class See>
   detail::raw_result follow(const json::object& what, stream_mode modes, See see) {
     auto was_told = false;
@@ -201,12 +204,12 @@ private:
     graphs_.checkpointer->reopen();
     has_died_ = true;
     auto rest = what;
-    rest.erase("checkpoint"); // it has been gone back to: the thread goes on from its newest
+    rest.erase("checkpoint"); // already applied: the thread resumes from its newest checkpoint
     auto run = detail::engine_access::open_stream(engine_, table(), detail::run_input::resume(),
                                                   modes, config_of(rest), 64);
     while (const auto event = run.next()) {
-      // Whoever goes on is first told where: the process that died has told that, or would not
-      // have, because it began with an input.
+      // A resumed run first emits its current values. The dead process has emitted them, or would
+      // not have, because its run started with an input.
       const auto is_greeting = (was_told || !member(what, "input").is_null()) &&
                                event->mode == stream_mode::values && event->changes.empty() &&
                                !event->interrupts && event->path == nullptr;

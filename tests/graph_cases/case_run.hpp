@@ -9,14 +9,14 @@
 
 namespace superstep::graph_cases {
 
-/// Builds the graph of a recorded case, makes its calls and returns the trace. A call for which
-/// superstep has no feature yet gets `{"unsupported": what}` as its entry, and ends the case.
-/// @param seed shuffles the order in which the tasks of a step end
+/// Builds the graph of a recorded case, executes its calls and returns the trace. A call that needs
+/// a missing feature of superstep gets the entry `{"unsupported": what}` and ends the case.
 [[nodiscard]] json::array run_case(const json::object& test_case, engine& e,
                                    std::optional<std::uint64_t> seed = {});
 
-/// The same, but the process dies in one call of the script, with the checkpoint that is saved
-/// n-th (from 1) in it, and another one goes on. Nothing: that call saves fewer.
+/// Runs a case like run_case(), but the process dies in one call of the script at the n-th
+/// checkpoint (from 1) saved in it, and another one resumes. Returns nullopt if that call saves
+/// fewer.
 /// @pre the case has a checkpointer
 [[nodiscard]] std::optional<json::array> run_killed(const json::object& test_case, engine&,
                                                     std::optional<std::uint64_t> seed,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Evaluates the expressions that recorded cases contain in place of code.
 #include "graph_cases/expression.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace superstep::graph_cases {
 
 namespace {
 
-using arguments = const json::array&; // the operator first
+using arguments = const json::array&; // the operator is the first argument
 
 const json::value nothing{};
 
@@ -27,7 +28,7 @@ json::array list(json::value v) {
   return v.is_array() ? std::move(v.get_array()) : json::array{};
 }
 
-/// Arguments 1 … n, evaluated.
+/// Evaluates the arguments 1 … n.
 std::vector<json::value> values(arguments a, scope& in) {
   auto out = std::vector<json::value>{};
   for (auto i = std::size_t{1}; i < a.size(); ++i)
@@ -111,7 +112,7 @@ json::value filter_items(arguments a, scope& in) {
   return out;
 }
 
-/// Half-open; negative places count from the end, null leaves that end open.
+/// Half-open range; negative positions count from the end, and null means no limit.
 json::value slice(arguments a, scope& in) {
   const auto v = values(a, in);
   const auto items = list(v.at(0));

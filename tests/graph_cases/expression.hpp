@@ -10,25 +10,25 @@
 
 namespace superstep::graph_cases {
 
-/// What the expressions of a recorded case may read.
+/// The variables that expressions of a recorded case can read.
 struct scope {
-  const json::value* input = nullptr;    ///< of the node, or the state that a branch sees
-  const json::object* context = nullptr; ///< of the call
+  const json::value* input = nullptr;    ///< input of the node, or the state that a branch sees
+  const json::object* context = nullptr; ///< context of the call
   std::uint32_t attempt = 1;
-  std::int64_t count = 0; ///< how often the program has been started
+  std::int64_t count = 0; ///< number of starts of the program so far
   std::map<std::string, json::value, std::less<>> locals;
 };
 
-/// The value of an expression. None can fail: what has the wrong type counts as 0 or as an empty
-/// list. The language is described with the recorded cases.
+/// Evaluates an expression. Never fails: a value of the wrong type counts as 0 or as an empty list.
+/// The language is described with the recorded cases.
 [[nodiscard]] json::value evaluate(const json::value& expression, scope& in);
 
-/// False are null, false, 0, "", [] and {}.
+/// Whether a value is true; null, false, 0, "", [] and {} are false.
 [[nodiscard]] bool is_true(const json::value&) noexcept;
-/// Text as it is, everything else as canonical JSON.
+/// Returns text unchanged, and every other value as canonical JSON.
 [[nodiscard]] std::string as_text(const json::value&);
 
-/// A member that a well-formed case has, or null.
+/// Returns a member of an object, or null if it is missing.
 [[nodiscard]] const json::value& member(const json::object&, std::string_view name);
 [[nodiscard]] std::string text_member(const json::object&, std::string_view name);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every recorded case of a graph gives the recorded trace: with one lane, with two, with the ends of
-// the tasks of a step shuffled and some of them held up, and in any order of the cases. All cases of
-// a test share one engine, so that a run which leaves something behind is noticed by those after it.
+// Every recorded graph case yields the recorded trace: with one lane, with two, with the ends of a
+// step's tasks shuffled and some of them delayed, and in any order of the cases. All cases of a
+// test share one engine, so that leftovers of one run disturb later ones and are noticed.
 #include "graph_cases/case_file.hpp"
 #include "graph_cases/case_run.hpp"
 #include "graph_cases/expression.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 using namespace superstep;
 
-/// How many cases agreed when this was last raised.
+/// Number of agreeing cases; only raised.
 constexpr auto agreeing_min = std::size_t{2'007};
 
 using records = std::vector<json::object>;
@@ -33,7 +33,7 @@ records all_cases() {
   return out;
 }
 
-/// Runs the cases in their order, through one engine.
+/// Runs the cases in order on one engine.
 void check_traces(const records& cases, engine& e, std::optional<std::uint64_t> shuffle) {
   auto agreeing = std::size_t{0};
   auto lacking = std::size_t{0};
@@ -48,7 +48,7 @@ void check_traces(const records& cases, engine& e, std::optional<std::uint64_t> 
     BOOST_TEST(difference.empty(), record.at("id") << ": " << difference);
     agreeing += difference.empty() ? 1 : 0;
   }
-  BOOST_TEST_MESSAGE(agreeing << " cases agree, " << lacking << " ask for what is not there yet");
+  BOOST_TEST_MESSAGE(agreeing << " cases agree, " << lacking << " need missing features");
   BOOST_TEST(agreeing >= agreeing_min);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded case ends as it does undisturbed when its process dies after any checkpoint and
-// another one goes on: same results, same states and histories, the same events in all.
+// A recorded case whose process dies after any checkpoint, and which another process resumes, ends
+// as if it was not disturbed: same results, states, histories and events.
 #include "graph_cases/case_file.hpp"
 #include "graph_cases/case_run.hpp"
 #include "graph_cases/trace_judge.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace superstep;
 
-/// Of the cases, every so many-th is killed; 1: all of them, which takes minutes.
+/// Returns the interval of the cases to kill; 1 kills all of them, which takes minutes.
 std::size_t stride() {
   const auto* text = std::getenv("SUPERSTEP_KILL_STRIDE");
   return text == nullptr ? 8 : std::stoul(text);
@@ -33,9 +33,9 @@ bool has_breakpoints(const json::value& v) {
   });
 }
 
-/// A subgraph that is to go on with what earlier calls left. In the first step of a process that
-/// goes on, it goes on as well and does not look at its input, whether or not it had been begun
-/// before (the recorded cases ask for that).
+/// Whether a subgraph keeps its state between calls. When a process resumes, such a subgraph also
+/// resumes in the first step and ignores its input, whether or not it had started before (the
+/// recorded cases require that).
 bool has_lasting_subgraph(const json::object& test_case) {
   return std::ranges::any_of(test_case.at("graphs").as_object(), [](const auto& graph) {
     const auto* keeps = graph.value().as_object().if_contains("checkpointer");
@@ -43,15 +43,15 @@ bool has_lasting_subgraph(const json::object& test_case) {
   });
 }
 
-/// The graph cannot be built, or asks for what is not there yet.
+/// Whether the graph cannot be built or needs a missing feature.
 bool has_no_runs(const json::array& trace) {
   return graph_cases::is_unsupported(trace) ||
          to_text(trace).find("\"build_error\"") != std::string::npos;
 }
 
-/// A stop at a breakpoint looks like a kill to whoever goes on. What is saved at the end alone is
-/// lost with the process. A limit of steps counts from where a process began. All of that is as it
-/// should be, and cannot be compared; neither can what is not kept.
+/// Whether the result after a kill can be compared. A stop at a breakpoint looks like a kill to the
+/// resumed run. With durability `exit` everything is lost with the process. The step limit counts
+/// from the start of a process. Untracked values are not stored.
 bool can_be_killed(const json::object& record) {
   const auto& test_case = record.at("case").as_object();
   const auto text = to_text(test_case);
@@ -66,7 +66,7 @@ bool is_run(const json::object& call) {
   return call.at("do") == "invoke" || call.at("do") == "stream";
 }
 
-/// Without what counts how often programs ran.
+/// Removes the counts of program starts.
 json::array plain(json::array trace) {
   for (auto& call : trace)
     if (auto* members = call.if_object())
@@ -76,7 +76,7 @@ json::array plain(json::array trace) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_case_that_dies_after_any_checkpoint_ends_as_it_does_undisturbed) {
+BOOST_AUTO_TEST_CASE(case_killed_after_any_checkpoint_ends_unchanged) {
   auto e = engine{{.workers = 1}};
   auto cases = std::size_t{0};
   auto kills = std::size_t{0};

@@ -5,8 +5,8 @@
 
 namespace superstep::graph_cases {
 
-/// add_messages over JSON: the list that a `messages` channel of a case holds, and what was written
-/// to it. Throws for what is no message.
+/// Applies add_messages to JSON: the list in a `messages` channel of a case, and the values written
+/// to it. Throws if a value is not a message.
 void add_json_messages(json::value& into, json::value&& more);
 
 } // namespace superstep::graph_cases

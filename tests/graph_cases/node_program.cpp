@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the programs that recorded cases contain in place of node bodies.
 #include "graph_cases/node_program.hpp"
 
 #include <superstep/base/await.hpp>
@@ -14,10 +15,10 @@ namespace superstep::graph_cases {
 
 namespace {
 
-/// More than the two ticks of the watcher after which a lane is taken from a body.
+/// Longer than the two watcher ticks after which a lane leaves a blocking body.
 constexpr auto stall = std::chrono::milliseconds{2};
 
-/// What the ops of one execution have built so far.
+/// The result that the ops of one execution have built so far.
 struct building {
   scope in;
   json::object update;
@@ -57,7 +58,7 @@ json_command several(const json::array& items, scope& in) {
   const auto is_command = [](const json::value& item) {
     return !item.as_object().contains("dict");
   };
-  if (std::ranges::none_of(items, is_command)) // a list without a command is no update
+  if (std::ranges::none_of(items, is_command)) // a list without a command is not an update
     throw_bad_return(items);
   for (const auto& item : items) {
     const auto& o = item.as_object();
@@ -71,7 +72,7 @@ json_command several(const json::array& items, scope& in) {
     if (const auto* to = o.if_contains("goto"))
       for (auto& t : targets_of(evaluate(*to, in)))
         into.go_to.push_back(std::move(t));
-    if (&into == &command) { // it ends the graph: nothing else of the list counts
+    if (&into == &command) { // the command ends the graph, so the rest of the list is ignored
       command.to_parent = true;
       return command;
     }
@@ -79,12 +80,12 @@ json_command several(const json::array& items, scope& in) {
   return out;
 }
 
-/// The class of an error that an op raises.
+/// Returns the class of the error that an op raises.
 std::string class_in(const json::object& op) {
   return op.contains("error") ? text_member(op, "error") : "CaseError";
 }
 
-/// An op that neither waits nor holds other ops. False: it is not known here.
+/// Runs an op that neither waits nor contains other ops. Returns false if the op is unknown here.
 bool run_plain(const json::object& op, building& b, const runtime& rt) {
   const auto what = text_member(op, "op");
   const auto value = [&](std::string_view name) { return evaluate(member(op, name), b.in); };
@@ -125,7 +126,7 @@ store_namespace namespace_of(const json::value& labels, scope& in) {
   return out;
 }
 
-/// An op on the long-term store. False: it is none.
+/// Runs an op on the long-term store. Returns false for all other ops.
 bool run_store(const json::object& op, building& b, const runtime& rt) {
   const auto what = text_member(op, "op");
   if (!what.starts_with("store_"))
@@ -199,7 +200,7 @@ task<void> run_ops(const json::array& ops, building& b, const runtime& rt,
   }
 }
 
-/// Case files have the keys of objects in sorted order, and that is the order of updates.
+/// Case files store the keys of objects in sorted order, which is also the order of updates.
 json::object sorted_by_key(const json::object& of) {
   auto ordered = std::map<std::string, json::value>{};
   for (const auto& [key, v] : of)
@@ -248,7 +249,7 @@ std::vector<json_target> targets_of(const json::value& v) {
   } else if (v.is_object() && v.get_object().contains("$send")) {
     out.emplace_back(text_member(v.get_object(), "$send"), member(v.get_object(), "arg"));
   } else {
-    // What is no name cannot be a destination; an empty one says so.
+    // A value that is not a name cannot be a destination; an empty name reports that.
     out.emplace_back(v.is_string() ? std::string{v.get_string()} : std::string{});
   }
   return out;
@@ -261,7 +262,7 @@ task<json_command> node_program::run(json::value input, runtime rt) const {
   b.in.context = rt.context<json::object>();
   b.in.attempt = rt.attempt();
   counts->random_stall();
-  // Completions are shuffled, starts are not: the program has run before its end is held back.
+  // Only completions are shuffled: the program has run before its end is delayed.
   auto running = run_ops(ops, b, rt, graphs.lock());
   auto failed = std::exception_ptr{};
   try {

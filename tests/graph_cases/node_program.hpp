@@ -16,7 +16,7 @@
 
 namespace superstep::graph_cases {
 
-/// What a program of a case raises.
+/// An error that a program of a case raises.
 class case_error : public std::runtime_error, public named_exception {
 public:
   case_error(std::string type, const std::string& message)
@@ -28,21 +28,21 @@ private:
   std::string type_;
 };
 
-/// A case asks for something that superstep does not do yet.
+/// A case needs a feature that superstep does not have yet.
 class unsupported : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// How often each program of a case has been started; shared by all its calls. Thread-safe.
+/// The number of starts of each program of a case, shared by all its calls. Thread-safe.
 class execution_counts {
 public:
-  /// With a seed the ends of programs are held back at random, and a few programs stand still for
-  /// so long that their lane goes on without them.
+  /// With a seed, the ends of programs are delayed at random, and a few programs block for so long
+  /// that their lane continues without them.
   explicit execution_counts(std::optional<std::uint64_t> seed = {}) {
     if (seed)
       shuffle_.emplace(*seed);
   }
-  /// For how many turns of its lane a program that has run is held back.
+  /// Returns the number of lane turns by which a finished program is delayed.
   unsigned random_turns();
   void random_stall();
   std::int64_t start(const std::string& node);
@@ -54,21 +54,21 @@ private:
   std::optional<std::mt19937_64> shuffle_;
 };
 
-/// The graphs of a case by name, as they are built.
+/// The graphs of a case by name.
 using graph_library = std::map<std::string, compiled_json_graph, std::less<>>;
 
-/// The program of one node: what the recorded cases have instead of code.
+/// The program of one node, which recorded cases contain in place of code.
 struct node_program {
   std::string name; ///< graph/node
   json::array ops;
   std::shared_ptr<execution_counts> counts;
-  std::weak_ptr<const graph_library> graphs; ///< that it may call; they hold the programs
+  std::weak_ptr<const graph_library> graphs; ///< graphs that it may call; they own the programs
 
-  /// Throws case_error and graph_error as a body does.
+  /// Throws case_error and graph_error like a node body.
   [[nodiscard]] task<json_command> run(json::value input, runtime rt) const;
 };
 
-/// Targets as a goto or a branch gives them: a name, a Send, or a list of these.
+/// Returns the targets of a goto or a branch: a name, a Send, or a list of these.
 [[nodiscard]] std::vector<json_target> targets_of(const json::value&);
 
 } // namespace superstep::graph_cases

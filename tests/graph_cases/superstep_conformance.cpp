@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep-conformance [FILE.jsonl]: runs recorded cases of graphs and prints their traces.
+// superstep-conformance [FILE.jsonl]: runs recorded graph cases and prints their traces.
 //
-// Reads one {"id", "case"} object, or a bare case, per line of the file or of standard input and
-// prints {"id", "trace"}, a line each, flushed. All of them run on one engine. SUPERSTEP_WORKERS
-// sets the number of lanes. SUPERSTEP_SHUFFLE sets a seed that shuffles the order in which the tasks
-// of a step end and the order of the cases of a file.
+// Reads one {"id", "case"} object, or a bare case, per line of the file or of standard input.
+// Prints one line {"id", "trace"} per case and flushes it. All cases run on one engine.
+// SUPERSTEP_WORKERS sets the number of lanes. SUPERSTEP_SHUFFLE sets a seed that shuffles the order
+// in which the tasks of a step end, and the order of the cases of a file.
 #include "graph_cases/case_run.hpp"
 #include "graph_cases/expression.hpp"
 
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   if (const auto* workers = std::getenv("SUPERSTEP_WORKERS"))
     options.workers = static_cast<std::uint32_t>(std::stoul(workers));
   auto e = engine{options};
-  if (argc == 1) { // a line is answered before the next one is read
+  if (argc == 1) { // each line is answered before the next is read
     const auto seed = shuffle_seed();
     for (auto line = std::string{}; std::getline(std::cin, line);)
       run_line(line, e, seed);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts results and events of superstep to the form of recorded traces.
 #include "graph_cases/trace.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace superstep::graph_cases {
 
 namespace {
 
-/// The kinds of the traces for what superstep calls by code.
+/// Returns the traces' name for an error code of superstep.
 json::object describe_code(const std::error_code& code, const std::string& text) {
   static const auto kinds =
       std::map<graph_errc, std::string>{{graph_errc::recursion_limit, "recursion_limit"},
@@ -37,7 +38,7 @@ json::object describe_code(const std::error_code& code, const std::string& text)
   return {{"kind", "node_error"}, {"class", code.category().name()}, {"message", text}};
 }
 
-/// Channel by channel; a list of all writes where there are several.
+/// Returns the writes by channel; a list if there are several.
 json::object written(const compiled_json_graph& graph, const write_list& writes) {
   auto all = std::map<std::string, json::array>{};
   for (const auto& w : writes) {
@@ -88,7 +89,7 @@ json::object describe_error(const std::exception_ptr& cause) {
     return describe_error(e.details());
   } catch (const std::system_error& e) {
     return describe_code(e.code(), e.what());
-  } catch (const restored_error& e) { // of an earlier process; C++ classes are all one here
+  } catch (const restored_error& e) { // of an earlier process, without its C++ class
     const auto type = e.error_class();
     const auto is_named = type.find("::") == std::string_view::npos;
     return {

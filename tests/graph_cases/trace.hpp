@@ -6,12 +6,12 @@
 #include <superstep/actors/detail/run_event.hpp>
 #include <superstep/runtime/snapshot.hpp>
 
-// How traces write what superstep gives.
+// Converts results of superstep to the form of the traces.
 namespace superstep::graph_cases {
 
 [[nodiscard]] json::object describe_error(const std::exception_ptr&);
 [[nodiscard]] json::object describe_error(const run_error&);
-/// Overwrites and ids that superstep made, as traces write them.
+/// Returns a value with overwrites and generated ids as traces write them.
 [[nodiscard]] json::value shown(json::value);
 [[nodiscard]] json::array describe_questions(const std::vector<interrupt>&);
 [[nodiscard]] json::object describe_event(const detail::run_event&, const case_graphs&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares a trace with the recorded one.
 #include "graph_cases/trace_judge.hpp"
 
 #include "graph_cases/expression.hpp"
@@ -39,7 +40,7 @@ json::array sorted_events(const json::array& events) {
   return out;
 }
 
-/// Sorts a member that is a list whose order says nothing.
+/// Sorts a list member whose order is not defined.
 void sort_member(json::object& of, std::string_view name) {
   if (auto* list = of.if_contains(name); list != nullptr && list->is_array())
     std::ranges::sort(list->get_array(), {},

@@ -80,7 +80,7 @@ message with_id(std::string id, std::string text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(an_update_is_merged_by_id, boost::unit_test::data::make(merges), c) {
+BOOST_DATA_TEST_CASE(updates_are_merged_by_id, boost::unit_test::data::make(merges), c) {
   auto ids = id_source{"r"};
   ids.begin_step(4);
   auto list = parse(c.left);
@@ -90,7 +90,7 @@ BOOST_DATA_TEST_CASE(an_update_is_merged_by_id, boost::unit_test::data::make(mer
   BOOST_TEST(print(before) == print(parse(c.left)));
 }
 
-BOOST_AUTO_TEST_CASE(removing_an_unknown_id_fails_without_changes) {
+BOOST_AUTO_TEST_CASE(removing_unknown_id_fails_without_changes) {
   auto ids = id_source{"r"};
   auto list = parse("1:a");
   const auto words = [](const std::invalid_argument& e) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(removing_an_unknown_id_fails_without_changes) {
   BOOST_TEST(print(list) == "1:a");
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_call_without_an_id_gets_one_from_its_message) {
+BOOST_AUTO_TEST_CASE(tool_call_without_id_gets_one_from_message) {
   auto ids = id_source{"r"};
   ids.begin_step(2);
   auto more = message_list{ai_message("", {{"", "f", {}}, {"given", "g", {}}, {"", "h", {}}})};
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(older_states_are_unchanged_and_can_be_continued) {
   auto states = std::vector<message_list>(1);
   auto expected = std::vector<std::vector<std::pair<std::string, std::string>>>(1);
   for (auto step = 0; step < 3000; ++step) {
-    // Usually the newest state is extended, sometimes an older one, which makes a fork.
+    // Usually the newest state is extended, sometimes an older one, which creates a fork.
     const auto from = random() % 10 == 0 ? random() % states.size() : states.size() - 1;
     auto state = states[from];
     auto model = expected[from];

@@ -98,12 +98,12 @@ BOOST_AUTO_TEST_CASE(adjacent_messages_merge_except_tool_results) {
   BOOST_TEST(texts_of(merge_message_runs(list, "+").value()) == "a+b c d ");
 }
 
-BOOST_AUTO_TEST_CASE(a_conversation_is_text_for_a_prompt) {
+BOOST_AUTO_TEST_CASE(buffer_string_renders_conversation_for_prompt) {
   BOOST_TEST(buffer_string({human_message("a"), ai_message("b")}) == "Human: a\nAI: b");
   BOOST_TEST(buffer_xml({human_message("a < b")}) == "<message type=\"human\">a &lt; b</message>");
 }
 
-BOOST_AUTO_TEST_CASE(an_estimate_counts_code_points) {
+BOOST_AUTO_TEST_CASE(token_estimate_counts_code_points) {
   const auto ascii = count_tokens_approximately({human_message(std::string(40, 'x'))});
   auto wide = std::string{};
   for (auto i = 0; i < 40; ++i)

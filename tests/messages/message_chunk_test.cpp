@@ -47,7 +47,7 @@ token_usage usage(std::string_view members) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(texts_concatenate) {
+BOOST_AUTO_TEST_CASE(texts_are_concatenated) {
   auto sum = ai_chunk("Hel");
   append(sum, ai_chunk("lo")).value();
   BOOST_TEST(to_message(sum).content == "Hello");
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(members_of_different_types_do_not_merge) {
   BOOST_TEST(added.error().text.find("\"n\"") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_chunk_is_written_and_read_back) {
+BOOST_AUTO_TEST_CASE(chunk_json_round_trips) {
   auto chunk = ai_chunk("x");
   chunk.call_chunks = {{"f", "{}", std::nullopt, 0}};
   chunk.is_last = true;

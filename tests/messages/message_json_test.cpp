@@ -148,7 +148,7 @@ BOOST_DATA_TEST_CASE(errors_name_the_path, boost::unit_test::data::make(faults),
   BOOST_TEST(read.error().text.starts_with(c.out));
 }
 
-BOOST_AUTO_TEST_CASE(a_list_is_written_and_read_back) {
+BOOST_AUTO_TEST_CASE(message_list_json_round_trips) {
   const auto list = message_list{human_message("a \"quoted\" \n text"),
                                  ai_message("b", {{"c", "f", {}}}), tool_message("t", "c", "f")};
   auto text = std::string{};

@@ -71,7 +71,7 @@ BOOST_DATA_TEST_CASE(messages_are_written_as_chat_completions, boost::unit_test:
   BOOST_TEST(to_text(to_openai(*m)) == c.out);
 }
 
-BOOST_DATA_TEST_CASE(an_answer_becomes_a_message, boost::unit_test::data::make(received), c) {
+BOOST_DATA_TEST_CASE(answers_become_messages, boost::unit_test::data::make(received), c) {
   const auto m = from_openai(parse_json(c.in)->get_object());
   BOOST_TEST_INFO((m.has_error() ? m.error().text : ""));
   BOOST_REQUIRE(m.has_value());

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(truncated_stream_is_an_error) {
   BOOST_TEST(!answer.is_whole());
 }
 
-BOOST_AUTO_TEST_CASE(a_streamed_refusal_is_kept) {
+BOOST_AUTO_TEST_CASE(streamed_refusal_is_kept) {
   auto answer = make_stream();
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"I will "}}]})")));
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"not."}}]})")));
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(malformed_event_is_an_error) {
   BOOST_TEST(make_stream().feed(event("\xff\xfe")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_with_too_many_calls_is_refused) {
+BOOST_AUTO_TEST_CASE(answer_with_too_many_calls_is_rejected) {
   auto answer = make_stream();
   auto wrong = std::optional<fault>{};
   for (auto i = 0; i < 200 && !wrong; ++i)
@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(missing_encrypted_content_adds_nothing) {
   BOOST_TEST(!m.blocks->at(0).as_object().contains("encrypted_content"));
 }
 
-BOOST_AUTO_TEST_CASE(a_streamed_text_keeps_its_phase) {
+BOOST_AUTO_TEST_CASE(streamed_text_keeps_its_phase) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m","phase":"commentary","content":[]}})",
@@ -390,7 +390,7 @@ BOOST_AUTO_TEST_CASE(a_streamed_text_keeps_its_phase) {
   BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
 }
 
-BOOST_AUTO_TEST_CASE(first_output_index_of_an_item_counts) {
+BOOST_AUTO_TEST_CASE(first_output_index_of_item_is_used) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"web_search_call","id":"w"}})",
@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(custom_tool_input_streams_as_arguments) {
   BOOST_TEST(m.tool_calls.front().args.at("__arg1").as_string() == "x");
 }
 
-BOOST_AUTO_TEST_CASE(a_streamed_compaction_is_kept) {
+BOOST_AUTO_TEST_CASE(streamed_compaction_is_kept) {
   const auto m = added_up(
       anthropic::event_reader{false},
       {R"({"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}})",

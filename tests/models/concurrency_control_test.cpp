@@ -180,7 +180,7 @@ BOOST_DATA_TEST_CASE(finds_capacity_within_ten_percent,
     BOOST_TEST_MESSAGE(c << ": rate " << rate / (c.capacity / c.answer_seconds) << ", refused "
                          << run.refused_share());
     BOOST_TEST(rate >= 0.9 * c.capacity / c.answer_seconds, "seed " << seed << ": " << rate);
-    // The limit is averaged over time, because an attempt to raise it may be in progress.
+    // The limit is averaged over time because an attempt to raise it may be in progress.
     auto sum = 0.0;
     for (auto i = 0; i < 50; ++i) {
       run.run(c.answer_seconds);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What concurrency_control_test.cpp does not show: how the limits apply its result.
+// The model limits: how the results of calls change the limit and pause calls. The algorithm itself
+// is tested in concurrency_control_test.cpp.
 #include <superstep/models/provider_model.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr auto start = model_limits::time_point{1h};
 
-/// Keeps the limiter full with calls of 10 ms, `taken` of which the server accepts at once.
+/// Keeps the limiter full with calls of 10 ms, of which the server accepts `taken` at a time.
 void run_calls(model_limits& limits, model_limits::time_point& now, std::size_t taken, int count) {
   struct call {
     limiter::permit permit;
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(refused_calls_lower_the_limit) {
   BOOST_TEST(limits.calls().limit() >= 14u);
 }
 
-BOOST_AUTO_TEST_CASE(a_fixed_number_stays_as_it_is) {
+BOOST_AUTO_TEST_CASE(fixed_limit_does_not_change) {
   auto options = model_limits_options{};
   options.model_calls = 64;
   options.is_adaptive = false;
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(one_refusal_does_not_pause_other_calls) {
   BOOST_TEST((limits.rate().paused_until() == model_limits::time_point{}));
 }
 
-BOOST_AUTO_TEST_CASE(refusals_alone_pause_all_calls) {
+BOOST_AUTO_TEST_CASE(many_refusals_pause_all_calls) {
   auto limits = model_limits{model_limits_options{}};
   for (auto i = 0; i < 100; ++i)
     limits.overloaded(start, start + 10ms, start + 5s);

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(answers_are_found_by_row_and_turn) {
   BOOST_TEST((*model)->fingerprint().starts_with("recorded "));
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_row_or_turn_is_an_error_that_names_it) {
+BOOST_AUTO_TEST_CASE(missing_row_or_turn_is_named_in_error) {
   const auto file = temporary_file{good};
   const auto model = load(file);
   BOOST_REQUIRE(model.has_value());

@@ -46,7 +46,7 @@ const auto status_cases = std::vector<status_case>{
 struct after_case {
   std::string_view name;
   http_headers headers;
-  long long expected; // -1: none expected
+  long long expected; // -1 if there is none
 };
 std::ostream& operator<<(std::ostream& out, const after_case& c) {
   return out << c.name;

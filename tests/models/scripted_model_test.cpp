@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(time_and_faults_are_reproducible) {
   BOOST_TEST(times.size() > 900u);
 }
 
-BOOST_AUTO_TEST_CASE(text_is_delayed_by_its_tokens) {
+BOOST_AUTO_TEST_CASE(answer_delay_depends_on_token_count) {
   const auto model = make("{latency_ms: 10, tokens_per_second: 100, default: {text: 'eight by'}}");
   BOOST_TEST((ask(*model, human_message("x")).time == std::chrono::milliseconds{30}));
 }
@@ -176,7 +176,7 @@ message sum_of(std::vector<message_chunk> pieces) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(streams_pieces_that_add_up) {
+BOOST_AUTO_TEST_CASE(streamed_pieces_add_up) {
   const auto model = make(rules);
   BOOST_REQUIRE(model.has_value());
   for (const auto* said : {"add 1 and 23 of Milk", "Grüße an alle 世界", ""}) {
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(streams_pieces_that_add_up) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(streams_at_the_pace_of_its_tokens) {
+BOOST_AUTO_TEST_CASE(stream_delays_each_token) {
   const auto model = make("{latency_ms: 100, tokens_per_second: 10, default: {text: 12345678}}");
   BOOST_REQUIRE(model.has_value());
   const auto told = stream(*model, human_message("x"));

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(events_are_read_from_the_whole_stream) {
   BOOST_TEST(events == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(any_split_of_the_bytes_gives_the_same_events) {
+BOOST_AUTO_TEST_CASE(events_do_not_depend_on_byte_splits) {
   for (auto first = std::size_t{0}; first <= stream.size(); ++first)
     for (auto second = first; second <= stream.size(); ++second) {
       auto parser = sse_parser{1000};

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(max_tokens_uses_the_servers_name) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(content_beside_calls_is_never_null_elsewhere) {
+BOOST_AUTO_TEST_CASE(content_with_calls_is_null_for_openai_only) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c", "f", {}}}));
   auto empty = ai_message("", {{"d", "f", {}}});
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(schemas_for_anthropic_exclude_other_members) {
   BOOST_TEST(!schema.at("default").as_object().contains("additionalProperties"));
 }
 
-BOOST_AUTO_TEST_CASE(the_members_of_a_request_keep_their_order) {
+BOOST_AUTO_TEST_CASE(members_of_request_keep_their_order) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c", "f", {{"a", 1}}}}));
   request.messages.push_back(tool_message("done", "c", "f"));
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(plain_text_document_without_text_is_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_file_in_openais_form_becomes_a_document) {
+BOOST_AUTO_TEST_CASE(openai_file_becomes_a_document) {
   const auto sent_file = [](std::string_view file) {
     auto m = message{};
     m.blocks = json::array{json::object{{"type", "file"}, {"file", parse_json(file).value()}}};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Proxy selection from the environment, proxy credentials, and decoding of gzip bodies.
 #include "net/gunzip.hpp"
 #include "net/proxy.hpp"
 
@@ -20,7 +21,7 @@ struct choice_case {
   std::string_view name;
   std::map<std::string, std::string> variables;
   std::string_view target;
-  std::string_view proxy; ///< host; empty: none
+  std::string_view proxy; ///< host; empty if no proxy is used
 };
 std::ostream& operator<<(std::ostream& out, const choice_case& c) {
   return out << c.name;
@@ -65,8 +66,7 @@ std::string packed(std::string text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(the_environment_chooses_a_proxy, boost::unit_test::data::make(choice_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(environment_selects_the_proxy, boost::unit_test::data::make(choice_cases), c) {
   const auto rules = proxy_rules::from([&](const char* name) {
     const auto found = c.variables.find(name);
     return found == c.variables.end() ? std::string{} : found->second;
@@ -76,7 +76,7 @@ BOOST_DATA_TEST_CASE(the_environment_chooses_a_proxy, boost::unit_test::data::ma
   BOOST_TEST((found ? found->host : std::string{}) == c.proxy);
 }
 
-BOOST_AUTO_TEST_CASE(name_and_password_of_a_proxy_become_a_header) {
+BOOST_AUTO_TEST_CASE(proxy_credentials_become_a_header) {
   const auto proxy = parse_proxy("http://user:p%40ss@proxy.org:3128");
   BOOST_REQUIRE(proxy.has_value());
   BOOST_TEST(proxy->host == "proxy.org");
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(name_and_password_of_a_proxy_become_a_header) {
     BOOST_TEST(parse_proxy(text).has_error(), text);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_packed_comes_out_whole_however_it_is_cut) {
+BOOST_AUTO_TEST_CASE(gzip_output_does_not_depend_on_splits) {
   auto text = std::string{};
   for (auto i = 0; i < 20'000; ++i)
     text += std::to_string(i * 7919) + ' ';
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(what_was_packed_comes_out_whole_however_it_is_cut) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_packed_text_that_is_cut_off_or_damaged_is_noticed) {
+BOOST_AUTO_TEST_CASE(truncated_or_damaged_gzip_is_an_error) {
   const auto bytes = packed("hello");
   auto buffer = std::string(100, '\0');
   auto cut = gunzip{};

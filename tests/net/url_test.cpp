@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of URLs and lookup of headers.
 #include "net/url.hpp"
 
 #include <superstep/net/http_client.hpp>
@@ -51,7 +52,7 @@ const auto bad_cases = std::vector<std::string_view>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_url_is_read_in_its_parts, boost::unit_test::data::make(good_cases), c) {
+BOOST_DATA_TEST_CASE(url_is_split_into_its_parts, boost::unit_test::data::make(good_cases), c) {
   const auto parsed = superstep::parse_url(c.text);
   BOOST_REQUIRE(parsed.has_value());
   BOOST_TEST(parsed->host == c.host);
@@ -60,14 +61,13 @@ BOOST_DATA_TEST_CASE(a_url_is_read_in_its_parts, boost::unit_test::data::make(go
   BOOST_TEST(parsed->authority() == c.authority);
 }
 
-BOOST_DATA_TEST_CASE(what_is_no_usable_url_is_refused, boost::unit_test::data::make(bad_cases),
-                     text) {
+BOOST_DATA_TEST_CASE(unusable_url_is_rejected, boost::unit_test::data::make(bad_cases), text) {
   const auto parsed = superstep::parse_url(text);
   BOOST_REQUIRE(parsed.has_error());
   BOOST_TEST(parsed.error().text.find("secret") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(headers_are_found_whatever_their_case) {
+BOOST_AUTO_TEST_CASE(header_lookup_ignores_case) {
   const auto headers = superstep::http_headers{{"Retry-After", "3"}, {"retry-after", "4"}};
   BOOST_TEST(*superstep::find_header(headers, "RETRY-AFTER") == "3");
   BOOST_TEST(superstep::find_header(headers, "Retry") == nullptr);

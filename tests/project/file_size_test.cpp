@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a source file without reading it: its size and its licence.
+// Formal rules for source files: maximum length and license line.
 #include "project/source_tree.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -24,13 +24,13 @@ std::vector<project::source_file> all_files() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(no_source_is_longer_than_600_lines) {
+BOOST_AUTO_TEST_CASE(sources_have_at_most_600_lines) {
   for (const auto& file : all_files())
     BOOST_TEST(file.lines.size() <= lines_max,
                file.path << " has " << file.lines.size() << " lines");
 }
 
-BOOST_AUTO_TEST_CASE(every_source_begins_with_its_licence) {
+BOOST_AUTO_TEST_CASE(sources_begin_with_their_licence) {
   for (const auto& file : all_files())
     BOOST_TEST((!file.lines.empty() && file.lines[0] == "// SPDX-License-Identifier: Apache-2.0"),
                file.path << " lacks the SPDX line");

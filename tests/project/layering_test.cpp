@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which component may include which, and where CAF and Asio stop. A new arrow is drawn here first.
+// Rules for includes: which component may include which, and where CAF and Asio may be used. A new
+// dependency must be added to this table first.
 #include "project/source_tree.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +17,7 @@ namespace {
 
 using project::source_file;
 
-// Direct arrows; what they lead to may be included as well.
+// Direct dependencies; indirect ones may be included as well.
 const auto arrows = std::map<std::string, std::set<std::string>>{
     {"base", {}},
     {"net", {"base"}},
@@ -47,7 +48,7 @@ bool starts_with_any(std::string_view text, const std::vector<std::string_view>&
   return false;
 }
 
-// The component that an include names: <superstep/base/…>, or "base/…" for private headers.
+// Returns the component that an include names: <superstep/base/…>, or "base/…" for private headers.
 std::string target_component(const std::string& include) {
   if (include.starts_with("superstep/"))
     return project::component_of("include/" + include);
@@ -57,7 +58,7 @@ std::string target_component(const std::string& include) {
 
 using rule = std::function<bool(const source_file&, const std::string& include)>;
 
-// Every include of the library's files that breaks the rule, as `file:line: include`.
+// Returns every include in the library that breaks the rule, as `file:line: include`.
 std::vector<std::string> breaking(const rule& is_allowed) {
   auto out = std::vector<std::string>{};
   auto folders = std::vector<std::string>{"include"};
@@ -83,24 +84,24 @@ const auto asio =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_tree_is_found) {
+BOOST_AUTO_TEST_CASE(source_tree_is_found) {
   BOOST_TEST(project::read_folder("include").size() > 10U);
   BOOST_TEST(!project::read_folder("base").empty());
 }
 
-BOOST_AUTO_TEST_CASE(arrows_are_transitive_and_point_one_way) {
+BOOST_AUTO_TEST_CASE(dependencies_are_transitive_and_acyclic) {
   BOOST_TEST(reachable("batch").contains("base"));
   BOOST_TEST(!reachable("models").contains("tools"));
   BOOST_TEST(!reachable("tools").contains("models"));
 }
 
-BOOST_AUTO_TEST_CASE(components_include_only_what_they_may) {
+BOOST_AUTO_TEST_CASE(components_include_only_their_dependencies) {
   check_none(breaking([](const source_file& file, const std::string& include) {
-    if (file.path == "include/superstep/superstep.hpp") // what users need of all components
+    if (file.path == "include/superstep/superstep.hpp") // includes all public headers
       return true;
     const auto from = project::component_of(file.path);
     const auto to = target_component(include);
-    BOOST_TEST_REQUIRE(arrows.contains(from), file.path << " is in a folder without arrows");
+    BOOST_TEST_REQUIRE(arrows.contains(from), file.path << " is in a folder without declared dependencies");
     return to.empty() || reachable(from).contains(to);
   }));
 }
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(only_actors_includes_caf) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(only_net_and_actors_include_asio_beast_and_process) {
+BOOST_AUTO_TEST_CASE(only_net_and_actors_include_asio) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     return !starts_with_any(include, asio) || file.path.starts_with("net/") ||
            file.path.starts_with("actors/");
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(simdjson_stays_in_sources) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(public_headers_include_no_private_ones) {
+BOOST_AUTO_TEST_CASE(public_headers_include_no_private_headers) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     return !file.path.starts_with("include/") || include.starts_with("superstep/") ||
            !arrows.contains(project::component_of(include));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the source files of the tree and their includes.
 #include "project/source_tree.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 namespace project {
 
-/// One C++ file of the project; the path is relative to the top of the tree.
+/// One C++ file of the project; the path is relative to the root of the tree.
 struct source_file {
   std::string path;
   std::vector<std::string> lines;
@@ -19,13 +19,13 @@ struct include_line {
   std::size_t line = 0;
 };
 
-/// All .hpp and .cpp files under the given top-level folder, in order of their paths.
+/// Returns all .hpp and .cpp files under a top-level folder, sorted by path.
 std::vector<source_file> read_folder(const std::string& folder);
 
-/// All includes of a file.
+/// Returns all includes of a file.
 std::vector<include_line> includes_of(const source_file&);
 
-/// The component that a path belongs to: `base` for `base/error.cpp` and
+/// Returns the component that a path belongs to: `base` for `base/error.cpp` and
 /// `include/superstep/base/…`.
 std::string component_of(const std::string& path);
 

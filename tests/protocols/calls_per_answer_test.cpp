@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(calls_per_answer)
 
 namespace {
 
-/// Answers with one message; a stream gets its text in pieces of seven bytes.
+/// Answers with one message; streams its text in pieces of seven bytes.
 class fixed_model final : public streaming_chat_model {
 public:
   explicit fixed_model(message answer) : answer_{std::move(answer)} {}
@@ -93,7 +93,7 @@ BOOST_DATA_TEST_CASE(accepts_as_many_calls_as_allowed,
   }
 }
 
-BOOST_DATA_TEST_CASE(refuses_one_call_above_the_limit,
+BOOST_DATA_TEST_CASE(rejects_one_call_above_the_limit,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
   for (const auto calls_max : {1U, 4U}) {
@@ -107,7 +107,7 @@ BOOST_DATA_TEST_CASE(refuses_one_call_above_the_limit,
   }
 }
 
-BOOST_DATA_TEST_CASE(refuses_thousands_of_calls_by_default,
+BOOST_DATA_TEST_CASE(rejects_thousands_of_calls_by_default,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
   const auto got =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that are made to be costly: every protocol reads or refuses 10 MB of them within a second
-// of CPU and 100 MB of memory, whole and as a stream, and four times the text costs at most ten
-// times the CPU time.
-// SUPERSTEP_HOSTILE_MB: their length in MB (otherwise short, so that all tests together are quick).
+// Texts designed to be expensive to parse. Every protocol parses or rejects 10 MB of them within a
+// second of CPU time and 100 MB of memory, whole and as a stream. Four times the text costs at most
+// ten times the CPU time. SUPERSTEP_HOSTILE_MB sets their length in MB; by default they are short,
+// so that the test is quick.
 #include "protocols/protocol_parts.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// What is allocated now, and the most it has been.
+// The bytes allocated now, and their maximum so far.
 std::atomic<std::size_t> live_bytes{0};
 std::atomic<std::size_t> peak_bytes{0};
 
@@ -65,7 +65,7 @@ namespace {
 
 using namespace superstep;
 
-// Builds for debuggers and sanitizers are slower, but not without bounds.
+// Debug builds and sanitizers are slower, but still have a limit.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr auto cpu_seconds_max = 1.0;
 constexpr auto length_unless_given = std::size_t{400'000};
@@ -75,10 +75,10 @@ constexpr auto length_unless_given = std::size_t{96'000};
 #endif
 constexpr auto memory_max = std::size_t{100} * 1024 * 1024;
 constexpr auto length_ratio = std::size_t{4};
-// Quadratic work would take 16 times as long. What is short is measured badly, and harmless.
+// Quadratic work would take 16 times as long. Short times cannot be measured and do not matter.
 constexpr auto cpu_ratio_max = 10.0;
 constexpr auto cpu_seconds_ignored = 0.05;
-constexpr auto measurements_max = 3; // other programs disturb them
+constexpr auto measurements_max = 3; // other processes disturb the measurement
 
 std::size_t length() {
   const auto* given = std::getenv("SUPERSTEP_HOSTILE_MB");
@@ -100,7 +100,7 @@ std::string repeated(const hostile_text& text, std::size_t size) {
   return out += text.after;
 }
 
-/// Returns YAML in which each alias contains ten of the one before.
+/// Returns YAML in which each alias contains ten of the previous one.
 std::string alias_bomb() {
   auto out = std::string{"<f>\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"};
   for (auto i = 1; i < 30; ++i) {
@@ -153,7 +153,7 @@ constexpr hostile_text hostile_texts[] = {
     {"\n", "<f>\n", "</f>"},
     {"&a ", "<f>\na: ", "\n</f>"},
     {"*a,", "<f>\na: &a x\nb: [", "]\n</f>"},
-    // Elements, comments and character data that begin, end or nest without end.
+    // Elements, comments and character data that open, close or nest endlessly.
     {"<![CDATA[", "<f><a>"},
     {"<![CDATA[", "<f><a>", "</a></f>"},
     {"<a><![CDATA[x</a>", "<f>", "</f>"},
@@ -197,7 +197,7 @@ std::vector<protocol_tool> tools() {
       "l":{"type":"array","items":{"type":"string"}},
       "e":{"type":"string","enum":["x y","z"]}}})");
   out[1] = out[0];
-  out[1].name = "g"; // a shell tool, of which repeated elements are read
+  out[1].name = "g"; // a shell tool, for which repeated elements are read
   out[1].schema.at("properties").as_object()["command"] =
       json::parse(R"({"type":"array","items":{"type":"string"}})");
   return out;
@@ -207,7 +207,7 @@ std::string begin_of(std::string_view text) {
   return std::string{text.substr(0, 40)};
 }
 
-/// Reads a text within the bounds. Returns the seconds of CPU that it took.
+/// Parses a text within the limits and returns the CPU seconds it took.
 template <class Read>
 double check_cost(const std::string& what, std::string_view text, const Read& read) {
   const auto bytes_before = live_bytes.load();
@@ -222,7 +222,7 @@ double check_cost(const std::string& what, std::string_view text, const Read& re
   return cpu;
 }
 
-/// Checks what a text costs, and that one four times as long costs not much more than that.
+/// Checks the cost of a text and of one four times as long.
 template <class Read>
 void check_growth(const std::string& what, std::string_view part, std::string_view whole,
                   const Read& read) {

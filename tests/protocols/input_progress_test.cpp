@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The deltas of a call's arguments while they are streamed.
 #include "protocols/stream_output.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The protocol middleware: calls as text in requests and answers, retries, tool choice, prompts and
+// repairs.
 #include <superstep/base/await.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
@@ -16,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(middleware)
 
 namespace {
 
-/// Answers with one text after the other and keeps what it was asked.
+/// Returns the given texts in order and records the requests.
 class text_model final : public chat_model {
 public:
   explicit text_model(std::vector<std::string> texts) : texts_{std::move(texts)} {}
@@ -37,7 +39,7 @@ private:
   std::vector<std::string> texts_;
 };
 
-/// Tells its text byte by byte.
+/// Streams its text byte by byte.
 class slow_model final : public streaming_chat_model {
 public:
   explicit slow_model(std::string text) : text_{std::move(text)} {}
@@ -89,7 +91,7 @@ std::string call_text(std::string_view protocol, std::string_view arguments) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(gives_tool_calls_to_models_without_them, protocol_names) {
+BOOST_DATA_TEST_CASE(adds_tool_calls_to_models_without_them, protocol_names) {
   const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul","days":3})");
   const auto model = std::make_shared<const text_model>(std::vector{said});
   const auto answer = sync_wait(in_protocol(model, sample)->complete(weather_request())).value();
@@ -147,7 +149,7 @@ BOOST_DATA_TEST_CASE(stream_events_add_up_to_the_answer, protocol_names) {
   BOOST_TEST(to_text(answer.tool_calls[0].args) == arguments);
 }
 
-BOOST_AUTO_TEST_CASE(asks_again_after_an_unreadable_call) {
+BOOST_AUTO_TEST_CASE(retries_after_an_unreadable_call) {
   const auto broken = std::string{"<tool_call>{\"name\": \"get_weather\", oops}</tool_call>"};
   const auto good = call_text("hermes", R"({"location":"Seoul"})");
   auto errors = std::vector<protocol_error>{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream parses most calls while they arrive and only the others as a whole. Both ways must
-// return the same call for any content.
+// A stream parses most calls while they arrive and only the rest at the end. Both paths must return
+// the same call for any content.
 #include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -27,14 +27,14 @@ std::vector<protocol_tool> tools() {
   return out;
 }
 
-/// Tags and texts of one protocol, of which calls are put together by chance.
+/// Tags and texts of one protocol, from which random calls are composed.
 struct language {
   std::string protocol;
   std::string open;
   std::string close;
-  std::vector<std::string> open_parameter; ///< up to the key
+  std::vector<std::string> open_parameter; ///< including the key
   std::string behind_key;
-  std::string before_close; ///< of a parameter, up to the key
+  std::string before_close; ///< of a parameter, including the key
   std::string behind_close;
   bool close_has_key;
 };

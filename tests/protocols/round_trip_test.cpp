@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a history are read again as they were, whatever their texts hold.
+// Calls of a history are read back unchanged, whatever their texts contain.
 #include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 
@@ -56,7 +56,7 @@ std::string odd_text(std::minstd_rand& luck) {
                                                       "<!--",
                                                       "5",
                                                       "true"};
-  // Ends that no protocol trims.
+  // An end that no protocol trims.
   auto out = std::string{"x"};
   for (auto n = luck() % 9; n > 0; --n)
     out += pieces[luck() % pieces.size()];
@@ -75,7 +75,7 @@ std::string calls_of(const std::vector<parsed_part>& parts) {
 
 } // namespace
 
-// Not yaml_xml: it escapes nothing, so that a text can hold its close tag.
+// Except yaml_xml, which escapes nothing, so its texts cannot contain the close tag.
 BOOST_DATA_TEST_CASE(texts_with_markup_survive_a_round_trip,
                      (std::vector<std::string>{"hermes", "morph_xml", "qwen3_coder"})) {
   const auto protocol = make_protocol(sample).value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream shows arguments only as far as nothing that follows can change them, so that each call
-// is one input.
+// A stream emits arguments only once nothing that follows can change them, so that each call is one
+// input.
 #include <superstep/base/json.hpp>
 #include <superstep/protocols/tool_protocol.hpp>
 
@@ -37,14 +37,14 @@ constexpr auto shell =
         "cwd":{"type":"string"}})";
 
 const auto shown_cases = std::vector<shown_case>{
-    // Choices that are written with other blanks or in quotes.
+    // Enum values written with other white space or in quotes.
     {"morph_xml", "<pace>very   slow</pace>", R"({"pace":"very slow"})", plain},
     {"morph_xml", "<pace> brisk </pace>", R"({"pace":"brisk"})", plain},
     {"morph_xml", "<pace>'very fast'</pace>", R"({"pace":"very fast"})", plain},
     {"morph_xml", "<pace>none of them</pace>", R"({"pace":"none of them"})", plain},
     {"qwen3_coder", "<parameter=pace>\nvery\n slow\n</parameter>", R"({"pace":"very slow"})",
      plain},
-    // The first of several elements that reads as a list by itself.
+    // The first of several elements that parses as a list by itself.
     {"morph_xml", "<words>[1]</words><words>b</words>", R"({"words":["[1]","b"]})", plain},
     {"morph_xml", "<words>a,b</words><words>c</words>", R"({"words":["a,b","c"]})", plain},
     {"morph_xml", "<words>a,b</words><title>t</title>", R"({"words":["a","b"],"title":"t"})",
@@ -53,13 +53,13 @@ const auto shown_cases = std::vector<shown_case>{
      R"({"rows":[[7,5],[8,9.25]]})", plain},
     {"qwen3_coder", "<parameter=words>a\nb</parameter>\n<parameter=words>c</parameter>",
      R"({"words":["a\nb","c"]})", plain},
-    // Close tags that close nothing, and texts where objects belong.
+    // Close tags without an open tag, and texts in place of objects.
     {"morph_xml", "<title>abc</pace>", R"({"title":"abc"})", plain},
     {"morph_xml", "<title>a <b>c</b> d</title>", R"({"title":"a <b>c</b> d"})", plain},
     {"morph_xml", "<jobs>soon</jobs>", R"({"jobs":[{}]})", plain},
     {"morph_xml", "<jobs>now</jobs><jobs><who>A</who></jobs>", R"({"jobs":[{},{"who":"A"}]})",
      plain},
-    // Sections in which no tag counts; nothing of them is lost.
+    // Sections in which tags are ignored; their content is kept.
     {"morph_xml", "<title><![CDATA[a</title>b]]></title>", R"({"title":"<![CDATA[a</title>b]]>"})",
      plain},
     {"morph_xml", "<title>1 <![CDATA[a > b</title> c</title> d]]> 2</title>",
@@ -124,7 +124,7 @@ BOOST_DATA_TEST_CASE(reports_one_input_per_call, boost::unit_test::data::make(sh
   }
 }
 
-BOOST_AUTO_TEST_CASE(repeated_texts_replace_only_beside_a_command) {
+BOOST_AUTO_TEST_CASE(repeated_texts_are_replaced_only_beside_command) {
   const auto tools = tools_with(R"({"command":{"type":"string"},"user":{"type":"string"}})");
   const auto text = "<job><command>a</command><user>x</user><user>y</user></job>";
   auto errors = std::vector<std::string>{};

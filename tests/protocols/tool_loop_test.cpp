@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The loop of a model with tools: calls, step limit, faults and model errors.
 #include "protocols/tool_loop.hpp"
 
 #include <superstep/base/await.hpp>
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(tool_loop)
 
 namespace {
 
-/// Answers by turn; the last answer for all turns behind it.
+/// Answers by turn; repeats the last answer for all later turns.
 class turns_model final : public chat_model {
 public:
   explicit turns_model(std::vector<message> answers) : answers_{std::move(answers)} {}
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(stops_at_the_step_limit_and_reports_it) {
   BOOST_TEST(run(endless, {.steps_max = 1}).value().steps == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(reports_faults_of_calls_to_the_model) {
+BOOST_AUTO_TEST_CASE(reports_invalid_calls_to_the_model) {
   auto broken = ai_message("");
   broken.invalid_tool_calls = {{"c2", "weather", "{", "no JSON"}};
   const auto got =

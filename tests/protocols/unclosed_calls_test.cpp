@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call whose end is missing is not run if the server cut the answer, or if the options refuse it.
-// A call of a stream that cannot be read becomes an invalid call.
+// A call without its end does not run if the server cut the answer or if the options refuse such
+// calls. An unreadable call of a stream becomes an invalid call.
 #include <superstep/base/await.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/protocols/tool_protocol.hpp>
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(unclosed_calls_of_protocols)
 
 namespace {
 
-/// Answers every request with one message; a stream gets its text byte by byte.
+/// Answers every request with one message; streams its text byte by byte.
 class fixed_model final : public streaming_chat_model {
 public:
   explicit fixed_model(message answer) : answer_{std::move(answer)} {}
@@ -65,7 +65,7 @@ message answer_of(std::string text, json::object metadata) {
   return answer;
 }
 
-/// Returns an answer as the protocol reads it.
+/// Returns an answer as the protocol parses it.
 message read(std::string_view protocol, message answer, bool is_streamed,
              unclosed_calls unclosed = unclosed_calls::complete) {
   auto options = protocol_options{};
@@ -86,7 +86,7 @@ message read(std::string_view protocol, message answer, bool is_streamed,
   return std::move(*out);
 }
 
-/// Behind the mark that ends the call in the text of a call.
+/// Returns the position after the end mark of the call.
 std::size_t end_of_call(std::string_view protocol, std::string_view text) {
   constexpr auto function_end = std::string_view{"</function>"};
   return protocol == "qwen3_coder" ? text.find(function_end) + function_end.size() : text.size();
@@ -94,7 +94,7 @@ std::size_t end_of_call(std::string_view protocol, std::string_view text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(cut_at_every_byte_runs_no_tool,
+BOOST_DATA_TEST_CASE(call_cut_at_any_byte_runs_no_tool,
                      boost::unit_test::data::make(protocol_names) *
                          boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
@@ -147,7 +147,7 @@ BOOST_DATA_TEST_CASE(recognises_every_finish_reason_of_a_cut, protocol_names) {
 }
 
 BOOST_AUTO_TEST_CASE(completes_unclosed_call_unless_refused) {
-  // What models forget, not what a server cut: all of the arguments are there.
+  // The model forgot the end mark, but all arguments are there: the server did not cut the answer.
   const auto texts = std::vector<std::pair<std::string, std::string>>{
       {"hermes", R"(<tool_call>{"name":"delete_path","arguments":{"path":"/a"}})"},
       {"morph_xml", "<delete_path><path>/a</path>"},
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(keeps_text_beside_a_cut_call) {
   const auto cut = "Before.\n<delete_path>\n<path>/data/tm";
   const auto answer = read("morph_xml", answer_of(cut, {{"finish_reason", "length"}}), false);
   BOOST_TEST(answer.content == "Before.\n");
-  // A call outside of any element has no end that could be seen.
+  // A call outside of any element has no detectable end.
   const auto line = "delete_path\n<path>/data/tmp/a</path>\n<rea";
   const auto unclosed = read("morph_xml", answer_of(line, {{"finish_reason", "length"}}), false);
   BOOST_TEST(unclosed.tool_calls.empty());
@@ -184,10 +184,10 @@ namespace {
 struct broken_call {
   const char* protocol;
   const char* text;
-  const char* name; // what of it is known
+  const char* name; // the part that can be read
 };
 
-// Closed, and yet no calls.
+// Closed elements that do not contain valid calls.
 const auto broken_calls = std::vector<broken_call>{
     {"hermes", R"(<tool_call>{"name":"delete_path","arguments":{"path" "/a" "/b"}}</tool_call>)",
      "delete_path"},

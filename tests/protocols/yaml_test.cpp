@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The YAML subset of the yaml_xml protocol, compared with a complete YAML parser.
 #include "protocols/yaml_xml/yaml.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -49,7 +50,7 @@ const auto refusals = std::vector<refusal>{
     {"they are nested too deeply", "a: [[[[[[[[[[[[[[[[[[[[[[[["},
 };
 
-/// Texts of what tends to be read as something else.
+/// Returns texts that YAML parsers tend to misread.
 std::string odd_text(std::minstd_rand& luck) {
   static const auto pieces = std::vector<std::string>{
       "a",  "word", " ",  "  ", "\n",  "\n\n", ":",  ": ",   "#",          " #",
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(fast_path_agrees_with_yaml_parser) {
       continue;
     ++plain;
     const auto full = read_any_yaml(text);
-    BOOST_TEST_REQUIRE(full.has_value(), text << " is refused: " << full.error().text);
+    BOOST_TEST_REQUIRE(full.has_value(), text << " was rejected: " << full.error().text);
     BOOST_TEST_REQUIRE(to_text(*full) == to_text(*fast), text);
   }
   BOOST_TEST(plain > 1'000U);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Graphs built with channel handles: bodies, routers, channel kinds and checks.
 #include "runtime/pure_run.hpp"
 
 #include <superstep/runtime/channel_graph.hpp>
@@ -24,7 +25,7 @@ task<int> later(int n) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(nodes_are_called_with_the_values_of_what_they_read) {
+BOOST_AUTO_TEST_CASE(bodies_receive_values_of_read_channels) {
   auto g = channel_graph{};
   const auto log = g.reduce<lines>("log", append{});
   const auto sum = g.reduce<int>("sum", std::plus<>{}, 100);
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_called_with_the_values_of_what_they_read) {
   BOOST_TEST(get(sum, result) == 103);
 }
 
-BOOST_AUTO_TEST_CASE(bodies_may_be_coroutines_and_return_nothing) {
+BOOST_AUTO_TEST_CASE(bodies_can_be_coroutines_and_return_nothing) {
   auto g = channel_graph{};
   const auto n = g.last_value<int>("n", 1);
   const auto a = g.add("a", reads{n}, [=](const int& v, runtime rt) -> task<step_result> {
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(bodies_may_be_coroutines_and_return_nothing) {
   BOOST_TEST(run.steps == (lines{"a", "b c"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(routers_read_channels_with_the_writes_of_their_node) {
+BOOST_AUTO_TEST_CASE(routers_see_writes_of_their_node) {
   auto g = channel_graph{};
   const auto n = g.reduce<int>("n", std::plus<>{});
   const auto a = g.add("a", reads{}, [=] { return step_result{{n <<= 1}}; });
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(routers_read_channels_with_the_writes_of_their_node) {
   BOOST_TEST(run.table->mermaid().find("a -.-> __end__") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(topics_ephemerals_joins_and_overwrites) {
+BOOST_AUTO_TEST_CASE(topics_ephemerals_joins_and_overwrites_work) {
   auto g = channel_graph{};
   const auto seen = g.reduce<lines>("seen", append{});
   const auto mail = g.topic<std::string>("mail");
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(topics_ephemerals_joins_and_overwrites) {
   BOOST_TEST(get(seen, *run.state.state()) == lines{"e"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_refused) {
+BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_rejected) {
   auto elsewhere = channel_graph{};
   const auto theirs = elsewhere.last_value<int>("n");
   auto g = channel_graph{};
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_refused) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish({})), graph_error, is_told);
 }
 
-BOOST_AUTO_TEST_CASE(the_program_outlives_the_builder_and_a_send_is_checked) {
+BOOST_AUTO_TEST_CASE(program_outlives_builder_and_checks_sends) {
   auto make = [] {
     auto g = channel_graph{};
     const auto a = g.add("a", reads{}, [] { return step_result{{}, {{node<int>{"a"}, 1}}}; });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// compile(): faults and their texts, error descriptions, and the text form of drawings.
 #include <superstep/runtime/graph.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -101,8 +102,7 @@ const auto wrong_graphs = std::vector<wrong_graph>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_fault_is_told_in_the_words_of_the_reference,
-                     boost::unit_test::data::make(wrong_graphs), w) {
+BOOST_DATA_TEST_CASE(fault_has_its_recorded_text, boost::unit_test::data::make(wrong_graphs), w) {
   auto g = graph<nothing>{};
   w.build(g);
   const auto faults = faults_of(g);
@@ -110,28 +110,28 @@ BOOST_DATA_TEST_CASE(a_fault_is_told_in_the_words_of_the_reference,
   BOOST_TEST(faults.front().text == w.text);
 }
 
-BOOST_AUTO_TEST_CASE(all_faults_are_told_at_once) {
+BOOST_AUTO_TEST_CASE(all_faults_are_reported_together) {
   auto g = graph<nothing>{};
   g.add(a, idle).add(a, idle).add(node<nothing>{"x:y"}, idle).edge(a, b).edge(end, a);
   try {
     static_cast<void>(g.compile());
-    BOOST_ERROR("compiled");
+    BOOST_ERROR("no exception");
   } catch (const compile_error& e) {
     BOOST_TEST(e.faults().size() ==
-               5u); // twice a, the colon, unknown b, the end as a start, no entry
+               5u); // duplicate a, the colon, unknown b, the end as a source, no entry
     BOOST_TEST(e.code() == make_error_code(graph_errc::invalid_graph));
     for (const auto& f : e.faults())
       BOOST_TEST(std::string_view{e.what()}.find(f.text) != std::string_view::npos);
   }
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_nobody_reaches_are_no_fault) {
+BOOST_AUTO_TEST_CASE(unreachable_nodes_are_accepted_by_default) {
   auto g = graph<nothing>{};
   g.add(a, idle).add(b, idle).edge(start, a);
   BOOST_TEST(faults_of(g).empty());
 }
 
-BOOST_AUTO_TEST_CASE(every_graph_error_has_a_message_of_its_own) {
+BOOST_AUTO_TEST_CASE(every_graph_error_has_its_own_message) {
   auto texts = std::set<std::string>{};
   for (auto code = 1; code <= static_cast<int>(graph_errc::invalid_graph); ++code) {
     const auto error = make_error_code(static_cast<graph_errc>(code));
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(every_graph_error_has_a_message_of_its_own) {
   BOOST_TEST(make_error_code(static_cast<graph_errc>(99)).message() == "unknown graph error");
 }
 
-BOOST_AUTO_TEST_CASE(nested_exceptions_are_described_from_the_outside_in) {
+BOOST_AUTO_TEST_CASE(nested_exceptions_are_described_outermost_first) {
   auto failure = std::exception_ptr{};
   try {
     try {
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(nested_exceptions_are_described_from_the_outside_in) {
              "an exception that is not derived from std::exception");
 }
 
-BOOST_AUTO_TEST_CASE(the_drawing_is_the_text_of_the_reference) {
+BOOST_AUTO_TEST_CASE(drawing_has_langgraphs_text_form) {
   auto g = graph<nothing>{};
   auto options = node_options{};
   options.destinations = {"worker"};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Generator of random graphs for the seeded scheduler.
 #include "runtime/generated_graph.hpp"
 
 #include <superstep/runtime/channel_graph.hpp>
@@ -33,14 +34,14 @@ public:
   digest& operator<<(std::int64_t n) { return *this << std::to_string(n); }
   digest& operator<<(const lines& l) {
     for (auto i = l.size() > 3 ? l.size() - 3 : 0; i < l.size();
-         ++i) // long lists: the last will do
+         ++i) // the last three elements suffice
       *this << l[i];
     return *this << static_cast<std::int64_t>(l.size());
   }
   digest& operator<<(const std::optional<std::string>& o) {
     return *this << std::string_view{o ? *o : "nothing"};
   }
-  [[nodiscard]] std::uint64_t value() const { return hash_ >> 8; } // low bits of FNV are weak
+  [[nodiscard]] std::uint64_t value() const { return hash_ >> 8; } // the low bits of FNV are weak
 
 private:
   std::uint64_t hash_ = 0xcbf29ce484222325;
@@ -75,22 +76,22 @@ struct channels {
   }
 };
 
-/// What one node does, drawn from the seed once and then fixed.
+/// The behaviour of one node, drawn from the seed once and then fixed.
 struct plan {
   std::string name;
   bool writes_sum = false;
   bool writes_last = false;
   bool writes_mark = false;
   bool writes_topics = false;
-  std::size_t sends_max = 0;      ///< Sends of its Commands
-  std::string goes_to;            ///< of its Commands, now and then
+  std::size_t sends_max = 0;      ///< maximum number of Sends of its commands
+  std::string goes_to;            ///< target of its commands, chosen sometimes
   std::uint64_t fails_one_in = 0; ///< 0: never
 };
 
 struct workers {
   node<std::string> first;
   node<int> second;
-  /// Sends to both of them, as many as the digest says.
+  /// Adds Sends to both workers; the digest determines their number.
   void add(destinations& to, std::uint64_t seen, std::size_t count_max) const {
     const auto count = count_max == 0 ? 0 : seen % (count_max + 1);
     for (auto i = std::uint64_t{0}; i < count; ++i) {
@@ -159,9 +160,9 @@ private:
       p.fails_one_in = is_broken && random_.one_in(3) ? 5 : 0;
       plans_.push_back(std::move(p));
     }
-    random_.shuffle(plans_); // declared in another order than that of the names
+    random_.shuffle(plans_); // the declaration order differs from the order of the names
     plans_[random_.below(count)].writes_last = true;
-    if (random_.one_in(20)) // two writers: refused as soon as both run in one step
+    if (random_.one_in(20)) // two writers, rejected as soon as both run in one step
       plans_[random_.below(count)].writes_last = true;
     for (auto& p : plans_) {
       if (random_.one_in(3))
@@ -213,7 +214,7 @@ private:
     for (auto i = std::size_t{0}; i < at_once; ++i)
       g_.edge(start, std::string_view{plans_[i].name});
     for (auto i = std::size_t{0}; i + 1 < count; ++i) {
-      if (random_.one_in(2)) // forwards: no loop
+      if (random_.one_in(2)) // forward edges only, so there is no loop
         g_.edge(std::string_view{plans_[i].name},
                 std::string_view{plans_[i + 1 + random_.below(count - i - 1)].name});
     }
@@ -229,7 +230,7 @@ private:
     }
   }
 
-  /// Routers: back into the graph while a bound lasts, or on by Sends.
+  /// Routers that loop back while a limit lasts, or continue with Sends.
   void add_branches(const workers& to) {
     for (auto branches = 1 + random_.below(3); branches > 0; --branches) {
       const auto bound = 12 + random_.below(30);

@@ -5,10 +5,10 @@
 
 namespace superstep::test {
 
-/// A graph made from a seed: five to nine nodes at once from the entry, plain edges, joins, bounded
-/// loops, branches, Sends from routers and from Commands, bodies that fail (some with a handler,
-/// some without), and a channel of every kind. What a body writes depends on all it can see, so
-/// that any difference of order goes on to the end.
+/// Generates a graph from a seed: five to nine nodes that start from the entry, plain edges, joins,
+/// bounded loops, branches, Sends from routers and commands, bodies that fail (some with a handler,
+/// some without), and a channel of every kind. The writes of a body depend on everything it can
+/// see, so any difference in order reaches the final state.
 [[nodiscard]] scenario generate_graph(std::uint64_t seed);
 
 } // namespace superstep::test

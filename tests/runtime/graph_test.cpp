@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Graphs over structs: parameters, results and exceptions of node bodies.
 #include "runtime/pure_run.hpp"
 
 #include <superstep/base/await.hpp>
@@ -9,7 +10,7 @@
 using namespace superstep;
 using superstep::test::pure_run;
 
-// Named: g++ 12 warns of coroutines over types without linkage.
+// A named namespace: g++ 12 warns about coroutines over types without linkage.
 namespace graph_test {
 
 struct tally {
@@ -25,7 +26,7 @@ constexpr auto b = node<tally>{"b"};
 const tally& state_of(const pure_run& r) {
   return static_cast<const struct_block<tally>&>(*r.state.state()).state;
 }
-/// Runs a graph of this one body, from n = 1.
+/// Runs a graph with this single body, starting with n = 1.
 template <class F>
 tally run_alone(F body) {
   auto g = graph<tally>{};
@@ -62,7 +63,7 @@ using namespace graph_test;
 
 BOOST_AUTO_TEST_SUITE(graph_of_a_struct)
 
-BOOST_AUTO_TEST_CASE(a_body_takes_config_and_runtime_in_any_combination) {
+BOOST_AUTO_TEST_CASE(body_accepts_config_and_runtime_in_any_combination) {
   BOOST_TEST(run_alone([](const tally& s) { return add(s.n); }).n == 2);
   BOOST_TEST(run_alone([](const tally&, const run_config& c) { return add(member_calls(c)); }).n ==
              26);
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_body_takes_config_and_runtime_in_any_combination) {
              }).n == 27);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_returns_an_update_a_command_or_nothing) {
+BOOST_AUTO_TEST_CASE(body_returns_update_command_or_nothing) {
   BOOST_TEST(run_alone([](const tally&) {}).n == 1);
   BOOST_TEST(run_alone([](const tally&) { return update<tally>{}; }).n == 1);
   BOOST_TEST(run_alone([](const tally&) {
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_body_returns_an_update_a_command_or_nothing) {
              }).n == 4);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_may_be_a_coroutine) {
+BOOST_AUTO_TEST_CASE(body_can_be_a_coroutine) {
   BOOST_TEST(run_alone(coroutine_body).n == 12);
   BOOST_TEST(run_alone(coroutine_command).n == 6);
   BOOST_TEST(run_alone(coroutine_of_nothing).n == 1);
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_body_may_be_a_coroutine) {
                  .n == 5);
 }
 
-BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
+BOOST_AUTO_TEST_CASE(command_updates_and_selects_next_node) {
   auto g = graph<tally>{};
   g.add(a, [](const tally&) { return command<tally>{add(1), {b}}; });
   g.add(b, [](const tally& s) { return add(s.n * 10); });
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_command_updates_and_goes_on) {
   BOOST_TEST(state_of(run).n == 11);
 }
 
-BOOST_AUTO_TEST_CASE(a_runtime_says_where_it_is) {
+BOOST_AUTO_TEST_CASE(runtime_reports_node_task_and_step) {
   auto seen = std::make_shared<std::string>();
   auto g = graph<tally>{};
   static constexpr auto w = node<int>{"w"};
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_runtime_says_where_it_is) {
   BOOST_TEST(*seen == "w0=1 w1=9 ");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_body_throws_reaches_whoever_runs_it) {
+BOOST_AUTO_TEST_CASE(body_exception_reaches_the_caller) {
   BOOST_CHECK_THROW(run_alone([](const tally&) { throw std::domain_error{"no"}; }),
                     std::domain_error);
   BOOST_CHECK_THROW(run_alone([](const tally&) -> task<void> {

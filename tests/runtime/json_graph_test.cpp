@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Graphs over JSON objects: reducers, reads, Sends, branches, faults and updates.
 #include "runtime/pure_run.hpp"
 
 #include <superstep/runtime/json_graph.hpp>
@@ -12,13 +13,13 @@ BOOST_AUTO_TEST_SUITE(graph_of_json)
 
 namespace {
 
-/// Runs the graph and writes down its final state.
+/// Runs the graph and returns its final state as text.
 std::string end_of(const compiled_json_graph& g, const json::object& input) {
   auto run = pure_run{detail::program_of(g)};
   BOOST_CHECK(run.finish(detail::adapter_of(g).input(input)) == next_step::done);
   return to_text(detail::adapter_of(g).state(*run.state.state()));
 }
-/// A graph of one node that gives this update, on a channel `c` of this rule.
+/// Runs a graph whose single node writes this update to a channel `c` with the given reducer.
 std::string after(std::string_view rule, const json::value& first, const json::value& second) {
   auto g = json_graph{};
   g.channel("c", rule);
@@ -36,7 +37,7 @@ bool tells(const std::exception& e, std::string_view text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(channels_combine_by_their_rule) {
+BOOST_AUTO_TEST_CASE(channels_combine_values_by_their_reducer) {
   BOOST_TEST(after("last", 1, 2) == R"({"c":2})");
   BOOST_TEST(after("add", 1, 2) == R"({"c":3})");
   BOOST_TEST(after("add", 1, 0.5) == R"({"c":1.5})");
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(channels_combine_by_their_rule) {
              R"({"c":{"__overwrite__":9}})");
 }
 
-BOOST_AUTO_TEST_CASE(a_value_that_a_rule_cannot_combine_is_an_error) {
+BOOST_AUTO_TEST_CASE(uncombinable_value_is_an_error) {
   const auto refused = [](std::string_view rule, const json::value& v, std::string_view text) {
     BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error,
                           [&](const auto& e) { return tells(e, text); });
@@ -67,16 +68,16 @@ BOOST_AUTO_TEST_CASE(a_value_that_a_rule_cannot_combine_is_an_error) {
   refused("add", std::numeric_limits<std::int64_t>::max(), "the sum exceeds 64 bits");
 }
 
-BOOST_AUTO_TEST_CASE(any_function_is_a_reducer) {
+BOOST_AUTO_TEST_CASE(any_function_can_be_a_reducer) {
   auto g = json_graph{};
   g.channel(
       "c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });
   g.add("a", [](const json::value& s) { return json::object{{"c", s.at("c").as_int64() * 10}}; });
   g.edge("__start__", "a");
-  BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})"); // the first write is kept as it is
+  BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})"); // the first write is stored as is
 }
 
-BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
+BOOST_AUTO_TEST_CASE(bodies_see_set_channels_config_and_runtime) {
   auto g = json_graph{};
   g.channel("log", "append").channel("n").channel("unset");
   g.add("a", [](const json::value& s, const run_config& c, runtime rt) {
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(bodies_see_what_is_there_and_take_config_and_runtime) {
              R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
 }
 
-BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_joins_and_branches_work) {
+BOOST_AUTO_TEST_CASE(sends_joins_and_branches_carry_any_json) {
   auto g = json_graph{};
   g.channel("log", "append");
   g.add("w", [](const json::value& in) { return json::object{{"log", {in}}}; });
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_joins_and_branches_work) {
   BOOST_TEST(graph.mermaid().find("z -. &nbsp;again&nbsp; .-> z;") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_ignored) {
+BOOST_AUTO_TEST_CASE(unknown_names_are_errors_unless_ignored) {
   const auto make = [](bool lenient) {
     auto g = json_graph{{.ignore_unknown_channels = lenient}};
     g.channel("c");
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(names_that_are_no_channel_are_errors_unless_they_are_to_be_
   BOOST_TEST(end_of(make(true), {{"cc", 1}, {"c", 2}}) == R"({"c":2})");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference) {
+BOOST_AUTO_TEST_CASE(invalid_update_is_an_error) {
   auto g = json_graph{};
   g.channel("c");
   g.add("a", [](const json::value&) { return json::value(7); });
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_update_is_an_error_in_the_words_of_the_reference
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_branch_must_choose_what_its_path_map_has) {
+BOOST_AUTO_TEST_CASE(branch_result_must_be_in_path_map) {
   auto g = json_graph{};
   g.add("a", [](const json::value&) {}).edge("__start__", "a");
   g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; },
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_branch_must_choose_what_its_path_map_has) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
+BOOST_AUTO_TEST_CASE(name_and_reducer_faults_are_reported_together) {
   auto g = json_graph{};
   g.channel("c", "sum").channel("d");
   auto options = json_node_options{};
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
       .edge("a", "b");
   try {
     static_cast<void>(g.compile());
-    BOOST_ERROR("compiled");
+    BOOST_ERROR("no exception");
   } catch (const compile_error& e) {
     BOOST_TEST(e.faults().size() == 4u);
     BOOST_TEST(tells(e, "channel 'c' has the rule 'sum'; rules are last, "));
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(all_faults_of_names_and_rules_are_told_at_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(updates_are_shown_as_the_reference_shows_them) {
+BOOST_AUTO_TEST_CASE(updates_are_shown_as_in_langgraph) {
   auto g = json_graph{};
   g.channel("a").channel("log", "append");
   g.add("n", [](const json::value&) {}).edge("__start__", "n");

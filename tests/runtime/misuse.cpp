@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that the compiler refuses. MISUSE=0 compiles; every other number must not.
+// Mistakes that must not compile. MISUSE=0 compiles; every other number must be rejected.
 #include <superstep/actors/stream.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 #include <superstep/runtime/graph.hpp>
@@ -104,11 +104,11 @@ void use(ss::graph<chat>& g) {
   g.add(tools, [](const chat&) { return ss::update{ss::set<&chat::calls>(1)}; });
 #elif MISUSE == 8  // a router whose result names no destination
   g.branch(agent, [](const chat&) { return 1; });
-#elif MISUSE == 9  // a rule for a field that is no reducer
+#elif MISUSE == 9  // a reducer for a field that is not one
   static_cast<void>(ss::graph<bent>{});
-#elif MISUSE == 10 // a map of labels that are not what the router says
+#elif MISUSE == 10 // a path map whose labels are not the router's results
   g.branch(agent, [](const chat&) { return true; }, {{std::string{"yes"}, agent}});
-#elif MISUSE == 11 // an object that is not a checkpointer
+#elif MISUSE == 11 // a checkpointer of another type
   static_cast<void>(g.compile({.checkpointer = std::make_shared<int>(1)}));
 #elif MISUSE == 12 // an input with a field that the state does not have
   static_assert(ss::run_input_of<stranger, chat>);
@@ -116,7 +116,7 @@ void use(ss::graph<chat>& g) {
   static_cast<void>(ss::project<bent_calls>(chat{}));
 #elif MISUSE == 14 // a fraction for an integer
   static_cast<void>(ss::set<&numbers::n>(12.7));
-#elif MISUSE == 15 // an integer that may be too large
+#elif MISUSE == 15 // a fraction for an optional integer
   static_cast<void>(ss::set<&numbers::n>(make_name().size()));
 #elif MISUSE == 16 // a constant that the field cannot hold
   static_cast<void>(ss::set<&numbers::count>(-1));
@@ -133,12 +133,12 @@ void use(ss::graph<chat>& g) {
   static_cast<void>(ss::destination{make_name()});
 #elif MISUSE == 22 // a node that views a temporary
   static_cast<void>(ss::node<chat>{make_name() + "!"});
-#elif MISUSE == 23 // a whole state as an edit of a thread
+#elif MISUSE == 23 // a whole state as a state update
   static_assert(ss::edit_of<chat, chat>);
 #elif MISUSE == 24 // a context without a type
   auto config = ss::run_config{};
   config.context = std::shared_ptr<const void>{};
-#elif MISUSE == 25 // a part of another graph's state as the input of a subgraph
+#elif MISUSE == 25 // a projection of another graph's state as the input of a subgraph
   const auto child = ss::graph<numbers>{}.compile();
   g.add(agent, child, [](const chat&) { return stranger{}; },
              [](const numbers&) { return ss::update<chat>{}; });

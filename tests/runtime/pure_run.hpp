@@ -11,8 +11,9 @@
 
 namespace superstep::test {
 
-/// One run on the pure step, in path order or (reversed) in the opposite one. Coroutine bodies must
-/// not wait. Throws what a body throws and, for a step that is refused, std::system_error.
+/// One run of the pure step function without threads, in path order or (reversed) in the opposite
+/// order. Coroutine bodies must not suspend. Throws what a body throws, and std::system_error if a
+/// step is rejected.
 struct pure_run {
   explicit pure_run(detail::program_ptr t, std::uint32_t recursion_limit = 25)
       : table{std::move(t)} {
@@ -32,7 +33,7 @@ struct pure_run {
     last = prepare(state, step);
     note_tasks();
   }
-  /// Runs the bodies of the step and what follows. @pre last == next_step::run
+  /// Runs the bodies of the step and applies the results. @pre last == next_step::run
   void advance() {
     run_tasks();
     apply(state, step).value();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Retry policies: which errors are retried, backoff, jitter and choice of the policy.
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/node_options.hpp>
 
@@ -28,7 +29,7 @@ retry_policy policy_for(std::uint32_t attempts, bool fits) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_the_same_input_must_give_again_is_not_retried) {
+BOOST_AUTO_TEST_CASE(deterministic_failures_are_not_retried) {
   using std::make_error_code;
   BOOST_TEST(is_worth_a_retry(thrown(std::runtime_error{"once"})));
   BOOST_TEST(is_worth_a_retry(thrown(7)));
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(what_the_same_input_must_give_again_is_not_retried) {
       !is_worth_a_retry(thrown(std::system_error{make_error_code(std::errc::no_space_on_device)})));
 }
 
-BOOST_AUTO_TEST_CASE(waits_grow_up_to_their_bound) {
+BOOST_AUTO_TEST_CASE(backoff_grows_up_to_its_maximum) {
   auto p = retry_policy{};
   p.initial_interval = std::chrono::milliseconds{100};
   p.max_interval = std::chrono::milliseconds{350};
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(jitter_adds_less_than_a_second) {
   BOOST_TEST(most.count() < 1'100);
 }
 
-BOOST_AUTO_TEST_CASE(the_first_policy_that_fits_decides_and_attempts_count_across) {
+BOOST_AUTO_TEST_CASE(first_matching_policy_decides_and_attempts_accumulate) {
   const auto policies =
       std::vector<retry_policy>{policy_for(9, false), policy_for(2, true), policy_for(9, true)};
   const auto cause = thrown(std::runtime_error{"x"});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a graph without threads in a random order that a seed determines.
 #include "runtime/seeded_scheduler.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ seeded_end seeded_scheduler::run(std::uint64_t seed) {
   auto end = seeded_end{};
   if (random.one_in(2)) {
     auto lost = seeded_end{};
-    const auto stop_after = random.below(40); // may lie behind the end: then nothing is lost
+    const auto stop_after = random.below(40); // may be after the end; then nothing is lost
     static_cast<void>(attempt(random, stop_after, random.one_in(2), lost));
     end.snapshots_changed = lost.snapshots_changed;
   }
@@ -68,7 +69,7 @@ seeded_scheduler::fate seeded_scheduler::attempt(dice& random, std::size_t stop_
   return happened;
 }
 
-/// Bodies, barrier and what comes next. Sets ending_ when the run has ended.
+/// Runs the bodies and the barrier of a step. Sets ending_ when the run has ended.
 seeded_scheduler::fate seeded_scheduler::run_step(dice& random, std::size_t& stop_after,
                                                   bool fails_there, seeded_end& end) {
   answers_.clear();
@@ -89,7 +90,7 @@ seeded_scheduler::fate seeded_scheduler::run_step(dice& random, std::size_t& sto
     if (stop_after != never)
       --stop_after;
   }
-  // Only steps that were completed count: how far a failing one got is a matter of order.
+  // Only completed steps count, because the progress of a failing one depends on the order.
   end.trace.insert(end.trace.end(), answers_.begin(), answers_.end());
   const auto applied = apply(state_, step_);
   if (!applied) {
@@ -115,7 +116,7 @@ seeded_scheduler::fate seeded_scheduler::run_step(dice& random, std::size_t& sto
   return fate::ended;
 }
 
-/// All bodies of the step run before any of them is recorded: none may see another's output.
+/// Runs all bodies of the step before any is recorded, so none can see another's output.
 void seeded_scheduler::start_bodies(dice& random) {
   bodies_.clear();
   bodies_.resize(step_.tasks.size());
@@ -142,7 +143,7 @@ void seeded_scheduler::start_bodies(dice& random) {
   }
 }
 
-/// Records a task. False when it failed and nothing made an output of the failure.
+/// Records a task. Returns false if it failed and no handler produced an output.
 bool seeded_scheduler::finish(std::uint32_t task) {
   auto& body = bodies_[task];
   const auto& t = step_.tasks[task];

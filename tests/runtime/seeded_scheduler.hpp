@@ -14,7 +14,7 @@
 
 namespace superstep::test {
 
-/// Random numbers that are the same everywhere (the library's distributions are not).
+/// Random numbers that are identical on all platforms, unlike the standard distributions.
 class dice {
 public:
   explicit dice(std::uint64_t seed) : engine_{seed} {}
@@ -30,7 +30,7 @@ private:
   std::mt19937_64 engine_;
 };
 
-/// What a graph is run on, and how its state is written down.
+/// A graph with its input, and a function that prints its state.
 struct scenario {
   detail::program_ptr table;
   std::function<write_list()> input;
@@ -38,21 +38,21 @@ struct scenario {
   std::uint32_t recursion_limit = 25;
 };
 
-/// How a run ended, and what happened in it.
+/// The end of a run and its trace.
 struct seeded_end {
-  std::string ending;             ///< done, out of steps, failed in step n, refused: text
-  std::string state;              ///< of the last barrier, as text
-  std::vector<std::string> trace; ///< per step: who was activated; per task: what it gave. Sorted
+  std::string ending;             ///< done, out of steps, failed in step n, or rejected: text
+  std::string state;              ///< state of the last barrier, as text
+  std::vector<std::string> trace; ///< activated tasks per step, and the output of each task; sorted
   std::uint64_t order = 0;        ///< hash of the order in which tasks ended
   std::size_t snapshots_changed = 0;
 
-  /// Everything that must not depend on the order.
+  /// Returns everything that must not depend on the order.
   [[nodiscard]] std::string text() const;
 };
 
-/// Drives the pure step without threads: the bodies of a super-step start in one random order and
-/// end in another. On the way the run may be killed, or a body may fail that does not fail in
-/// itself; then everything in flight is dropped and the run starts again, in the same buffers.
+/// Drives the pure step function without threads: the bodies of a super-step start in one random
+/// order and end in another. The run may be killed on the way, or a body may be made to fail. Then
+/// everything in flight is dropped, and the run starts again in the same buffers.
 class seeded_scheduler {
 public:
   explicit seeded_scheduler(const scenario& s);
@@ -82,7 +82,7 @@ private:
   super_step step_;
   std::vector<started> bodies_;
   std::vector<snapshot> snapshots_;
-  std::vector<std::string> answers_; ///< of this step's tasks, for the trace
+  std::vector<std::string> answers_; ///< results of this step's tasks, for the trace
   std::string ending_;
 };
 

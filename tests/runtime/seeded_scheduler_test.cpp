@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Determinism of runs under random schedules of generated graphs.
 #include "runtime/generated_graph.hpp"
 #include "runtime/seeded_scheduler.hpp"
 
@@ -12,9 +13,9 @@ using namespace superstep::test;
 
 BOOST_AUTO_TEST_SUITE(seeded_scheduler)
 
-/// The property that determinism is: whatever the order in which tasks end, and whether the run was
-/// killed or failed before and started again, the same state, ending and trace come out, byte for
-/// byte.
+/// The definition of determinism: the state, the ending and the trace are equal byte by byte,
+/// whatever the order in which tasks end, and whether or not the run was killed or failed before
+/// and started again.
 BOOST_AUTO_TEST_CASE(every_schedule_of_a_graph_ends_the_same) {
   constexpr auto graphs = std::uint64_t{320};
   constexpr auto orders_wanted = std::size_t{32};
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(every_schedule_of_a_graph_ends_the_same) {
   for (const auto& [ending, count] : endings)
     std::cout << ' ' << ending << '=' << count;
   std::cout << std::endl;
-  // The graphs are of no use when they all fail or all run for ever.
+  // The test would be useless if all graphs failed or never ended.
   BOOST_TEST(endings["done"] >= graphs / 4);
   BOOST_TEST(endings["out of steps"] >= graphs / 20);
   BOOST_TEST(endings["failed in step "] > 0u);

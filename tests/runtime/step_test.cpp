@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The pure step function: order of writes, activation, joins, routers, snapshots and errors.
 #include "runtime/pure_run.hpp"
 
 #include <superstep/runtime/graph.hpp>
@@ -38,7 +39,7 @@ update<journal> say(std::string what) {
   return update{set<&journal::log>({std::move(what)})};
 }
 
-/// A node that writes its name.
+/// Adds a node that writes its name.
 void add_echo(graph<journal>& g, std::string_view name) {
   g.add(node<journal>{name}, [name](const journal&) { return say(std::string{name}); });
 }
@@ -67,7 +68,7 @@ superstep::write_list no_input() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(writes_are_applied_by_node_name_and_then_by_send_whatever_ended_first) {
+BOOST_AUTO_TEST_CASE(writes_apply_by_node_name_then_by_send) {
   auto g = echoes({"zed", "b", "a"});
   g.add(worker, [](const int& n) { return say("w" + std::to_string(n)); });
   g.add(node<journal>{"first"}, [](const journal&) {
@@ -80,13 +81,13 @@ BOOST_AUTO_TEST_CASE(writes_are_applied_by_node_name_and_then_by_send_whatever_e
     run.reversed = reversed;
     BOOST_CHECK(run.finish(no_input()) == next_step::done);
     BOOST_TEST(joined(state_of(run).log) == "a b zed w2 w1 w3");
-    // Tasks are made in another order: Sends first, as the reference does.
+    // Tasks are created in another order: Sends first, as in LangGraph.
     BOOST_TEST(run.steps == (lines{"first", "worker#0 worker#1 worker#2 a b zed"}),
                boost::test_tools::per_element());
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_node_is_activated_once_however_many_edges_fire) {
+BOOST_AUTO_TEST_CASE(node_is_activated_once_by_many_edges) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge(at("a"), at("c")).edge(at("b"), at("c"));
   auto run = pure_run{detail::program_of(g.compile())};
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_activated_once_however_many_edges_fire) {
   BOOST_TEST(joined(state_of(run).log) == "a b c");
 }
 
-BOOST_AUTO_TEST_CASE(the_edges_of_a_node_fire_once_for_all_its_sends) {
+BOOST_AUTO_TEST_CASE(edges_of_node_fire_once_for_its_sends) {
   auto g = echoes({"after"});
   g.add(worker, [](const int& n) { return say(std::to_string(n)); });
   g.branch(start, [](const journal&) { return destinations{{worker, 1}, {worker, 2}}; });
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(the_edges_of_a_node_fire_once_for_all_its_sends) {
   BOOST_TEST(run.steps == (lines{"worker#0 worker#1", "after"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_join_waits_for_all_sources_in_whatever_steps_and_works_again_in_a_loop) {
+BOOST_AUTO_TEST_CASE(join_waits_for_all_sources_and_resets) {
   auto g = echoes({"a", "b", "b2", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge(at("b"), at("b2"));
   g.edge({at("a"), at("b2")}, at("c"));
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_join_waits_for_all_sources_in_whatever_steps_and_works_ag
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_join_consumed_by_another_edge_starts_anew) {
+BOOST_AUTO_TEST_CASE(join_consumed_by_another_edge_starts_over) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b"));
   g.edge({at("a"), at("b")}, at("c")).edge(at("b"), at("c"));
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_join_consumed_by_another_edge_starts_anew) {
   BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_chain_of_n_nodes_needs_a_limit_of_n_plus_one) {
+BOOST_AUTO_TEST_CASE(chain_of_n_nodes_needs_limit_above_n) {
   auto make = [] {
     auto g = echoes({"a", "b", "c"});
     g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_chain_of_n_nodes_needs_a_limit_of_n_plus_one) {
   BOOST_CHECK(enough.finish(no_input()) == next_step::done);
   auto too_few = pure_run{make(), 3};
   BOOST_CHECK(too_few.finish(no_input()) == next_step::out_of_steps);
-  BOOST_TEST(joined(state_of(too_few).log) == "a b c"); // what was done stays
+  BOOST_TEST(joined(state_of(too_few).log) == "a b c"); // the state of the last step is kept
 }
 
 BOOST_AUTO_TEST_CASE(branches_of_the_entry_see_the_input) {
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(branches_of_the_entry_see_the_input) {
   BOOST_TEST(joined(state_of(run).log) == "odd");
 }
 
-BOOST_AUTO_TEST_CASE(a_router_sees_its_own_nodes_writes_and_no_siblings) {
+BOOST_AUTO_TEST_CASE(router_sees_writes_of_own_node_only) {
   auto seen = std::make_shared<std::string>();
   auto g = echoes({"a", "b"});
   g.branch(at("b"), [seen](const journal& s) {
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_router_sees_its_own_nodes_writes_and_no_siblings) {
   BOOST_TEST(joined(state_of(run).log) == "in a b");
 }
 
-BOOST_AUTO_TEST_CASE(the_state_made_for_the_routers_of_a_sole_task_becomes_the_next_one) {
+BOOST_AUTO_TEST_CASE(state_made_for_routers_becomes_next_state) {
   for (const auto keep_writes : {false, true}) {
     auto seen = std::make_shared<const journal*>();
     auto g = echoes({"a"});
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(the_state_made_for_the_routers_of_a_sole_task_becomes_the_n
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_snapshot_that_is_held_never_changes) {
+BOOST_AUTO_TEST_CASE(snapshot_never_changes_while_held) {
   auto g = echoes({"a", "b"});
   g.edge(start, at("a")).edge(at("a"), at("b"));
   auto run = pure_run{detail::program_of(g.compile())};
@@ -190,11 +191,11 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_is_held_never_changes) {
   BOOST_TEST(before.get() != run.state.state().get());
   BOOST_TEST((static_cast<const struct_block<journal>&>(*before).state.log.empty()));
   const auto* const alone = run.state.state().get();
-  run.advance(); // nobody holds it: changed in place
+  run.advance(); // not held any more: changed in place
   BOOST_TEST(alone == run.state.state().get());
 }
 
-BOOST_AUTO_TEST_CASE(what_lives_for_one_step_is_gone_after_the_next) {
+BOOST_AUTO_TEST_CASE(one_step_values_are_gone_after_next_step) {
   auto g = graph<journal>{};
   auto seen = std::make_shared<lines>();
   const auto look = [seen](const journal& s) { seen->push_back(s.mark + '/' + joined(s.latest)); };
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(what_lives_for_one_step_is_gone_after_the_next) {
   BOOST_TEST(*seen == (lines{"in/", "m/x y", "/"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_refused_at_the_barrier) {
+BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_rejected) {
   auto g = graph<journal>{};
   for (const auto* name : {"a", "b"})
     g.add(node<journal>{name}, [](const journal&) { return update{set<&journal::last>(1)}; });
@@ -224,11 +225,11 @@ BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_refused_at_the_barrier) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_run_state_can_be_used_for_one_run_after_another) {
+BOOST_AUTO_TEST_CASE(run_state_can_be_reused_for_another_run) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge({at("a"), at("b")}, at("c"));
   auto run = pure_run{detail::program_of(g.compile())};
-  run.start(no_input()); // and left in the middle
+  run.start(no_input()); // left unfinished
   for (auto i = 0; i < 2; ++i) {
     run.state.reset(run.table, "run", 25);
     run.steps.clear();
@@ -253,7 +254,7 @@ const auto bad_targets = std::vector<bad_target>{
      "the input of a Send to node 'worker' is not of the type that the node takes"},
 };
 
-BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_reached_is_an_error) {
+BOOST_AUTO_TEST_CASE(unreachable_target_is_an_error) {
   for (const auto& sample : bad_targets) {
     auto g = graph<journal>{};
     g.add(worker, [](const int&) {});
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_reached_is_an_error) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(unknown_targets_may_be_ignored_as_the_reference_does) {
+BOOST_AUTO_TEST_CASE(unknown_targets_can_be_ignored) {
   auto g = echoes({"a"});
   g.edge(start, at("a")).branch(at("a"), [](const journal&) {
     return destinations{at("nobody"), at(end)};

@@ -10,24 +10,24 @@
 
 namespace superstep::test {
 
-/// Misbehaviour of the chat server towards one request.
+/// Faults of the chat server in the answer to one request.
 enum class fault : std::uint8_t {
   none,
   too_many_requests,
   server_error,
   dropped,
   half_sent,
-  second_answer,  ///< the answer and a second one without a request
+  second_answer,  ///< the answer, followed by another one that was not requested
   large,          ///< the answer, with 15 MB in a member that clients ignore
   many_calls,     ///< 100,000 tool calls
-  not_a_number,   ///< NaN and infinities, which JSON does not have
-  lone_surrogate, ///< half of a character, escaped or as bytes
-  garbage,        ///< no answer of a model, or no HTTP at all
+  not_a_number,   ///< NaN and infinities, which are not valid JSON
+  lone_surrogate, ///< half of a surrogate pair, escaped or as bytes
+  garbage,        ///< not an answer of a model, or not HTTP
   slow,           ///< the answer, in small pieces for a second
-  stalled         ///< silence until the client goes away
+  stalled         ///< silence until the client disconnects
 };
 
-/// Names of a fault: in options ("--fault-NAME") and in statistics.
+/// Name of a fault in options ("--fault-NAME") and in statistics.
 struct fault_name {
   std::string_view option;
   std::string_view count;
@@ -48,19 +48,19 @@ inline constexpr auto fault_names = std::array<fault_name, 13>{{{"none", "untouc
                                                                 {"stall", "stalled"}}};
 inline constexpr auto fault_count = fault_names.size();
 
-/// Chances of each fault, in percent of the requests.
+/// Probability of each fault, in percent of the requests.
 struct fault_rates {
-  std::array<double, fault_count> percent{}; ///< by fault; that of `none` is not used
+  std::array<double, fault_count> percent{}; ///< by fault; the entry of `none` is unused
   std::uint64_t seed = 1;
   std::uint32_t in_a_row_max = 3;
 };
 
-/// Draws the faults: the same for the same seed, request text and number of its repetition.
+/// Draws faults that depend only on the seed, the request text and how often it was sent.
 class fault_source {
 public:
   explicit fault_source(fault_rates rates) : rates_{rates} {}
 
-  /// The request with this text has come again, or for the first time.
+  /// Draws the fault for a request that was received, again or for the first time.
   [[nodiscard]] fault draw(const std::string& request) {
     auto& seen = seen_[hash(request)];
     last_ = unit(hash(request) ^ rates_.seed ^ (++seen.times * 0x9e3779b97f4a7c15));
@@ -72,7 +72,7 @@ public:
     ++seen.in_a_row;
     return chosen;
   }
-  /// A second number in [0, 1) for the same draw: how a fault looks.
+  /// Returns a second number in [0, 1) for the same draw, which selects the variant of a fault.
   [[nodiscard]] double detail() const noexcept {
     return unit(static_cast<std::uint64_t>(last_ * 1e15));
   }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model server on loopback for tests, in a process of its own. The path of a request says whose
-// shape it is in: /chat/completions, /responses, /v1/messages or /api/chat.
+// A model server on loopback for tests, run as a separate process. The path of a request selects
+// the provider API: /chat/completions, /responses, /v1/messages or /api/chat.
 //
 //     chat_server --input in.jsonl --recorded turns.jsonl [--latency-ms N] [--port N]
 //                 [--cert PEM --key PEM] [faults]
-//     chat_server --scripted …: by the rule of the benchmarks, two rounds of two calls
-//     chat_server --fixed …: one call and one text, made once; no request is parsed
+//     chat_server --scripted …: answers by the rule of the benchmarks, two rounds of two calls
+//     chat_server --fixed …: one call and one text, prepared once; requests are not parsed
 //
-// It prints its port and serves until it is killed or its standard input ends; then it prints what
-// it has seen, which GET /stats tells as well. A request is answered with the turn whose number is
-// the count of the request's assistant messages, of the row whose first user message it has.
+// The server prints its port and serves until it is killed or its standard input ends. Then it
+// prints its statistics, which GET /stats also returns. A request is answered from the row with the
+// same first user message, by the turn whose number is the count of assistant messages in the
+// request.
 #include "support/chat_faults.hpp"
 #include "support/hostile_answers.hpp"
 #include "support/provider_shapes.hpp"
@@ -52,14 +53,14 @@ struct server_options {
   std::string input;
   unsigned latency_ms = 0;
   unsigned short port = 0;
-  std::int64_t capacity = 0;       ///< more requests at once are refused with a 429; 0 = no limit
-  unsigned refusal_ms = 0;         ///< time of such a refusal
-  std::int64_t retry_after_ms = -1; ///< of every 429; -1: between 50 ms and a second
-  unsigned outage_every_ms = 0;    ///< from one outage to the next, in which all is refused
-  unsigned outage_ms = 0;          ///< length of an outage
+  std::int64_t capacity = 0;       ///< more concurrent requests are rejected with 429; 0 = no limit
+  unsigned refusal_ms = 0;         ///< duration of such a rejection
+  std::int64_t retry_after_ms = -1; ///< Retry-After of every 429; -1: between 50 ms and a second
+  unsigned outage_every_ms = 0;    ///< interval between outages, in which every request is rejected
+  unsigned outage_ms = 0;          ///< duration of an outage
   bool is_scripted = false;
   bool is_fixed = false;
-  std::string cert; ///< PEM files; empty: no TLS
+  std::string cert; ///< PEM files; empty disables TLS
   std::string key;
   superstep::test::fault_rates faults;
 };
@@ -72,12 +73,12 @@ struct statistics {
   std::int64_t connections = 0;
   std::array<std::int64_t, superstep::test::fault_count> faults{};
   std::int64_t over_capacity = 0;
-  std::int64_t early = 0;          ///< came again before the time that their 429 named
-  std::int64_t outages = 0;        ///< in which something was refused
-  std::int64_t in_outages = 0;     ///< requests
+  std::int64_t early = 0;          ///< sent again before the time that their 429 named
+  std::int64_t outages = 0;        ///< outages in which a request was rejected
+  std::int64_t in_outages = 0;     ///< requests during outages
 };
 
-/// The scripted model of the benchmarks, with T = 2 and C = 2.
+/// Returns the answer of the benchmarks' scripted model with T = 2 and C = 2.
 json::object scripted_answer(const json::object& request) {
   constexpr auto rounds = 2;
   constexpr auto calls = 2;
@@ -102,7 +103,7 @@ json::object scripted_answer(const json::object& request) {
   return {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", std::move(list)}};
 }
 
-/// The answers, by the text of the first user message.
+/// The recorded answers, by the text of the first user message.
 class recording {
 public:
   void load(const server_options& options) {
@@ -122,7 +123,7 @@ public:
   [[nodiscard]] const json::object* find(const json::object& request) const {
     auto question = std::string{};
     auto turn = std::size_t{0};
-    auto is_answer = false; // an answer in the shape of Responses is several items
+    auto is_answer = false; // an answer in the Responses format consists of several items
     const auto* input = request.if_contains("input");
     for (const auto& item : (input ? *input : request.at("messages")).as_array()) {
       const auto& m = item.as_object();
@@ -178,8 +179,8 @@ public:
       auto socket = co_await acceptor_.async_accept(asio::use_awaitable);
       ++seen_.connections;
       socket.set_option(tcp::no_delay{true});
-      // On loopback both ends share the system's memory for TCP: large answers that wait for their
-      // reader would use it up at 4 MB each, and then every connection loses segments.
+      // On loopback both ends share the system's memory for TCP. Large answers waiting for their
+      // reader would exhaust it at 4 MB each, and then every connection would lose segments.
       socket.set_option(tcp::socket::send_buffer_size{128 * 1024});
       auto plain = beast::tcp_stream{std::move(socket)};
       if (options_.cert.empty())
@@ -255,7 +256,7 @@ private:
     const auto what = faults_.draw(request.body());
     const auto detail = faults_.detail();
     ++seen_.faults[static_cast<std::size_t>(what)];
-    // Written out before the wait: an answer comes as late as it was told to, and no later.
+    // Serialized before the delay, so that an answer is sent exactly when it is due.
     auto response = response_type{};
     if (needs_answer(what))
       response = complete(request);
@@ -290,7 +291,8 @@ private:
            what == fault::large || what == fault::slow;
   }
 
-  /// Sends what no client should have to read. Returns whether the connection stays open.
+  /// Sends a response that no client should have to read. Returns whether the connection stays
+  /// open.
   template <class Stream>
   asio::awaitable<bool> misbehave(Stream& stream, fault what, double detail,
                                   const response_type& answer) {
@@ -337,7 +339,7 @@ private:
     co_return true;
   }
 
-  /// Clients that wait for an answer send nothing: they can only go away.
+  /// Waits for the client to disconnect; clients that wait for an answer send nothing.
   template <class Stream>
   static asio::awaitable<void> wait_for_client(Stream& stream) {
     auto failed = beast::error_code{};
@@ -345,7 +347,7 @@ private:
         tcp::socket::wait_read, asio::redirect_error(asio::use_awaitable, failed));
   }
 
-  /// When a request that must not be taken may come again; zero: it is taken.
+  /// Returns when a rejected request may be sent again, or zero if it is accepted.
   steady::time_point refused_until(steady::time_point now) {
     if (options_.outage_ms > 0) {
       const auto every = milliseconds{options_.outage_every_ms};
@@ -377,7 +379,7 @@ private:
     co_return co_await write(stream, to_text(out)) && out.keep_alive();
   }
 
-  /// Each 429 concerns the request that it answers.
+  /// Counts a request that is repeated before the time that its 429 named.
   void look_for_early_request(const std::string& body) {
     const auto told = pauses_.find(std::hash<std::string>{}(body));
     if (told == pauses_.end())
@@ -472,7 +474,7 @@ private:
     return head(body.size()) + std::string{body};
   }
 
-  /// `middle` stays where it is until the end.
+  /// Writes the three parts. `middle` must outlive the operation.
   template <class Stream>
   static asio::awaitable<bool> write(Stream& stream, std::string text, std::string_view middle = {},
                                      std::string rest = {}) {
@@ -492,13 +494,13 @@ private:
   superstep::test::fixed_answers fixed_;
   superstep::test::hostile_answers hostile_;
   statistics seen_;
-  std::unordered_map<std::size_t, steady::time_point> pauses_; // by request; until it comes again
+  std::unordered_map<std::size_t, steady::time_point> pauses_; // request → when it may be sent again
   steady::time_point begun_ = steady::now();
   std::int64_t accepted_ = 0;
   std::int64_t last_outage_ = 0;
 };
 
-/// The server goes away with the test that started it, however that ends.
+/// Ends the server when its standard input ends, so that it does not outlive its test.
 asio::awaitable<void> wait_for_end_of_input(asio::io_context& io) {
   auto input = asio::posix::stream_descriptor{io, ::dup(STDIN_FILENO)};
   auto byte = char{};
@@ -534,7 +536,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.faults.seed, "of the faults");
   app.add_flag("--daemon", is_daemon, "do not end with standard input");
   CLI11_PARSE(app, argc, argv);
-  ::prctl(PR_SET_TIMERSLACK, 1UL); // the kernel may be 50 us late otherwise, at every answer
+  ::prctl(PR_SET_TIMERSLACK, 1UL); // otherwise the kernel may be 50 us late with every answer
   try {
     auto io = asio::io_context{1};
     auto one = server{io, options};

@@ -3,8 +3,8 @@
 
 #include <sys/resource.h>
 
-/// No file may become longer while it stands: what a full disk is to a process. The signal that
-/// comes with it is up to whom it hits.
+/// Limits the size of files written by this process (RLIMIT_FSIZE) during its lifetime, to simulate
+/// a full disk. The process must handle or ignore SIGXFSZ.
 class file_size_limit {
 public:
   explicit file_size_limit(rlim_t bytes) {

@@ -8,10 +8,11 @@
 #include <string>
 #include <string_view>
 
-/// Answers of a chat-completions server that are made once and cost next to nothing to send.
+/// Prepared answers of a chat-completions server that are cheap to send.
 namespace superstep::test {
 
-/// Every conversation of a row "row-1234567" is one call of `calculator` and then "done row-1234567".
+/// Answers every conversation of a row "row-1234567" with one call of `calculator`, then "done
+/// row-1234567".
 class fixed_answers {
 public:
   static constexpr auto key_length = std::string_view{"row-1234567"}.size();
@@ -46,10 +47,11 @@ private:
   std::size_t place_ = text_.find("row-0000000");
 };
 
-/// Bodies and whole responses that no server should send. Which of several: a number in [0, 1).
+/// Bodies and whole responses that no server should send. A number in [0, 1) selects one of
+/// several.
 class hostile_answers {
 public:
-  /// For a member that clients ignore.
+  /// Padding for a member that clients ignore.
   [[nodiscard]] std::string_view padding() const noexcept { return padding_; }
   [[nodiscard]] std::string_view many_calls() const noexcept { return many_calls_; }
 
@@ -68,7 +70,7 @@ public:
         "\"content\":\"half \xED\xA0\xBD of it\"}}]}"};
     return choose(all, which);
   }
-  /// Whole responses, after which the connection is closed.
+  /// Returns a whole response, after which the connection is closed.
   static std::string_view garbage(double which) {
     static constexpr auto all = std::array<std::string_view, 5>{
         "\x16\x03\x01\x02 this is no HTTP\r\n\r\n",

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model server that misbehaves, in a process of its own: the model's name says how. It prints its
-// port and serves until its standard input ends.
+// A model server that misbehaves, run as a separate process. The model's name selects how. The
+// server prints its port and serves until its standard input ends.
 //
 //     stall        head and half a line, then silence      slow_head     silence
 //     half_chunk   a chunk that is cut off                 close_early   half an answer
 //     long_line    a line of 10 MB                         endless       a line without an end
-//     bad_utf8     bytes that are no text                  wrong_type    a page, called HTML
-//     wrong_label  a good stream, called a page            packed        a good stream in gzip
-//     cut_packed   the same, cut off                       echo_key      refuses, with the key
-//     echo_all     answers with the head of the request
+//     bad_utf8     bytes that are not UTF-8                wrong_type    a page, labelled as HTML
+//     wrong_label  a valid stream, labelled as a page      packed        a valid stream in gzip
+//     cut_packed   the same, truncated                     echo_key      a rejection with the key
+//     echo_all     an answer with the request's header
 #include "support/provider_shapes.hpp"
 
 #include <boost/asio.hpp>
@@ -94,7 +94,7 @@ std::string head_of(std::string_view type, std::size_t size, std::string_view mo
          "Content-Length: " + std::to_string(size) + "\r\n\r\n";
 }
 
-/// What is sent; true: and then nothing, for ever.
+/// Returns the bytes to send, and whether to stay silent after them.
 std::pair<std::string, bool> answer_to(const request& asked) {
   const auto type = std::string{is_lines(asked) ? "application/x-ndjson" : "text/event-stream"};
   const auto good = good_stream(asked);
@@ -153,13 +153,13 @@ asio::awaitable<void> talk(tcp::socket socket) {
       const auto is_cut = asked.model == "half_chunk" || asked.model == "close_early";
       if (is_silent || is_cut) {
         auto byte = char{};
-        if (is_silent) // until the client has had enough
+        if (is_silent) // until the client disconnects
           co_await socket.async_read_some(asio::buffer(&byte, 1), asio::use_awaitable);
         co_return;
       }
     }
   } catch (const boost::system::system_error&) {
-    // The client has gone.
+    // The client has disconnected.
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace superstep::test {
 
-/// Runs coroutines on the thread of the test, with a time that moves only when the test says so.
+/// Runs coroutines on the test's thread with virtual time, which moves only by advance().
 class manual_executor final : public executor {
 public:
   manual_executor() { add_ref_for_the_stack(); }
@@ -35,7 +35,7 @@ public:
     report_forks();
   }
 
-  /// Starts a coroutine; it goes as far as it can without anybody else.
+  /// Starts a coroutine and runs it until it waits for something external.
   template <class T>
   void start(task<T>& body) {
     body.start_in(at_);
@@ -57,7 +57,7 @@ public:
       report_forks();
     }
   }
-  /// Lets time pass, alarm by alarm.
+  /// Advances the time, alarm by alarm.
   void advance(std::chrono::nanoseconds by) {
     const auto end = now_ + by;
     while (!alarms_.empty() && alarms_.begin()->first <= end) {
@@ -69,7 +69,7 @@ public:
     }
     now_ = end;
   }
-  /// Runs the coroutine to its end, jumping over all waiting; returns the time it took.
+  /// Runs the coroutine to its end, skipping all delays. Returns the virtual time it took.
   template <class T>
   std::chrono::nanoseconds finish(task<T>& body) {
     const auto began = now_;
@@ -95,7 +95,7 @@ private:
         f.join->one_done();
       }
   }
-  // Lives on the stack of a test: the waits' references must never reach zero.
+  // The object is on a test's stack, so the references of waits must never reach zero.
   void add_ref_for_the_stack() noexcept { intrusive_ptr_add_ref(static_cast<executor*>(this)); }
 
   std::mutex mutex_;

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
-/// One answer in the shapes of the providers, whole and streamed. What is said is the message of a
-/// chat completion; texts and arguments come seven bytes at a time, never within a character.
+/// Converts one answer to the formats of the providers, whole and streamed. The input is the
+/// message of a chat completion. Texts and arguments are streamed in pieces of seven bytes, which
+/// never split a character.
 namespace superstep::test {
 
 namespace json = boost::json;
@@ -26,7 +27,7 @@ inline std::vector<std::string> pieces(const std::string& text) {
   return out;
 }
 
-/// The parts of a message that all shapes are made of.
+/// The parts of a message that all formats consist of.
 struct said_parts {
   struct call {
     std::string id;
@@ -35,7 +36,7 @@ struct said_parts {
   };
   std::string text;
   std::vector<call> calls;
-  std::string key; ///< ends the ids of the answer: two answers that differ are two messages
+  std::string key; ///< suffix of the answer's ids, so that different answers are different messages
 
   explicit said_parts(const json::object& said)
       : key{std::to_string(std::hash<std::string>{}(json::serialize(said)))} {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP proxy on loopback for tests, in a process of its own: whatever host is asked for, it
-// connects to one port of this machine.
+// An HTTP proxy on loopback for tests, run as a separate process. It connects to one local port,
+// whatever host is requested.
 //
 //     proxy_server PORT [AUTHORIZATION]
 //
-// Requests without the authorization are answered with 407. It prints its port, then a line for
-// each connection: `tunnel <host:port>` or `request <address>`; ends with its standard input.
+// Requests without the authorization are answered with 407. The proxy prints its port, then one
+// line per connection: `tunnel <host:port>` or `request <address>`. It ends when its standard input
+// ends.
 #include <boost/asio.hpp>
 
 #include <iostream>

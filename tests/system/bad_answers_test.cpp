@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that answer nonsense and models that never come to an end, in a batch with good rows.
+// Servers with invalid answers and models that never stop calling tools, in a batch with good rows.
 #include "models/loopback_server.hpp"
 #include "process.hpp"
 
@@ -15,10 +15,11 @@ namespace {
 using namespace superstep::testing;
 using superstep::test::loopback_server;
 
-/// What a server says to a row, and what becomes of the row. Each key is a row and its question.
+/// The server's answer to a row, and the expected outcome of the row. Each key is a row and its
+/// question.
 struct nonsense {
   std::string body;
-  std::string_view error; ///< part of the row's error; empty: the row is ok
+  std::string_view error; ///< part of the row's error; empty if the row succeeds
   std::string_view type = "application/json";
 };
 const auto answers = std::map<std::string, nonsense>{
@@ -78,7 +79,7 @@ std::string openai_agent(const std::string& url, bool stream) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(nonsense_of_a_server_is_that_rows_error_alone,
+BOOST_DATA_TEST_CASE(invalid_answer_of_server_fails_only_its_row,
                      boost::unit_test::data::make({false, true}), stream) {
   auto server = loopback_server{answer_nonsense};
   auto job = cli_job{};
@@ -101,7 +102,7 @@ BOOST_DATA_TEST_CASE(nonsense_of_a_server_is_that_rows_error_alone,
       BOOST_TEST(text_at(why, "kind") == "model_error");
       const auto text = text_at(why, "message");
       BOOST_TEST(text.find(said.error) != std::string::npos, text.substr(0, 1000));
-      // Whoever reads it knows which server, and is not buried in what it said.
+      // The error names the server and quotes only a part of the answer.
       BOOST_TEST(text.find(server.address()) != std::string::npos, text.substr(0, 1000));
       BOOST_TEST(text.size() < 2000U);
     }
@@ -109,9 +110,9 @@ BOOST_DATA_TEST_CASE(nonsense_of_a_server_is_that_rows_error_alone,
   BOOST_TEST(read_rows(job.read("out.dead.jsonl")).size() == answers.size() - 1);
 }
 
-// As in the reference: with an even limit the last step is the model's, who is made to stop; with
-// an odd one it is the tools', and the run ends with an error.
-BOOST_DATA_TEST_CASE(a_model_that_calls_for_ever_is_stopped_and_the_rest_goes_on,
+// As in LangGraph: with an even limit the last step is the model's, which is then made to stop;
+// with an odd limit it is the tools', and the run fails.
+BOOST_DATA_TEST_CASE(endless_tool_calls_are_stopped,
                      boost::unit_test::data::make(std::vector<int>{6, 7, 24, 25}) *
                          boost::unit_test::data::make(std::vector<std::string>{"v1", "v2"}),
                      limit, version) {
@@ -148,7 +149,7 @@ BOOST_DATA_TEST_CASE(a_model_that_calls_for_ever_is_stopped_and_the_rest_goes_on
   BOOST_TEST(text_at(why, "kind") == "recursion_limit");
   BOOST_TEST(text_at(why, "message").find(std::to_string(limit)) != std::string::npos,
              text_at(why, "message"));
-  BOOST_TEST(messages_of(loops).size() > 2U); // what was there when it ended is not lost
+  BOOST_TEST(messages_of(loops).size() > 2U); // the messages so far are kept
 }
 
 BOOST_AUTO_TEST_SUITE_END()

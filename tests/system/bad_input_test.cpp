@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user can get wrong, and what models, tools and disks can: a clear error, the rest goes on.
+// Mistakes of users and failures of models, tools and disks: the error is clear, and other rows
+// continue.
 #include "process.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -19,7 +20,7 @@ std::string chat_line(const std::string& key, const std::string& text) {
   return json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
 }
 
-/// Answers any row at once.
+/// Answers any row immediately.
 constexpr auto ready_agent = "name: ready\nmodel: {provider: scripted, path: rules.yaml}\n";
 constexpr auto ready_rules = "default: {text: Ready.}\n";
 
@@ -66,7 +67,7 @@ const auto bad_files = std::vector<bad_file>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_bad_input_is_refused_by_line_or_set_aside,
+BOOST_DATA_TEST_CASE(invalid_input_is_rejected_or_set_aside,
                      boost::unit_test::data::make(bad_files), c) {
   auto job = cli_job{};
   prepare(job).write("in.jsonl", c.input);
@@ -79,7 +80,7 @@ BOOST_DATA_TEST_CASE(a_bad_input_is_refused_by_line_or_set_aside,
   BOOST_TEST(rows.at("ok").as_int64() + 1 == rows.at("total").as_int64());
 }
 
-BOOST_AUTO_TEST_CASE(files_that_are_missing_or_cannot_be_written_are_named) {
+BOOST_AUTO_TEST_CASE(missing_or_unwritable_files_are_named) {
   auto job = cli_job{};
   prepare(job);
   const auto output = job.output;
@@ -96,25 +97,25 @@ BOOST_AUTO_TEST_CASE(files_that_are_missing_or_cannot_be_written_are_named) {
   expect_refused(job.run(), "missing.yaml");
 }
 
-BOOST_AUTO_TEST_CASE(an_event_log_that_cannot_be_written_is_named) {
+BOOST_AUTO_TEST_CASE(unwritable_event_log_is_named) {
   auto job = cli_job{};
   prepare(job);
   for (const auto& path : {job.folder / "no-folder/events.jsonl", job.folder / "."}) {
     expect_refused(job.run({"--events", path}), "--events: '" + path + "' cannot be written");
     BOOST_TEST(!std::filesystem::exists(job.output));
   }
-  // It is the log alone that is not complete: the rows are.
+  // Only the log is incomplete; all rows are there.
   expect_refused(job.run({"--events", "/dev/full"}), "--events: '/dev/full' is not complete");
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_key_of_the_agent_file_is_refused_with_its_line) {
+BOOST_AUTO_TEST_CASE(unknown_key_of_agent_file_has_its_line) {
   auto job = cli_job{};
   prepare(job).write("agent.yaml", std::string{ready_agent} + "promt: hello\n");
   expect_refused(job.run(), "agent.yaml:3");
 }
 
-BOOST_AUTO_TEST_CASE(a_file_size_limit_ends_the_job_and_nothing_is_lost) {
+BOOST_AUTO_TEST_CASE(file_size_limit_stops_job_without_loss) {
   auto job = cli_job{};
   auto input = std::string{};
   for (auto i = 0; i < 400; ++i)
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_file_size_limit_ends_the_job_and_nothing_is_lost) {
     BOOST_TEST((after.at(key) == row), key);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_device_behind_a_companion_file_is_an_error) {
+BOOST_AUTO_TEST_CASE(full_device_for_companion_file_is_an_error) {
   auto job = cli_job{};
   prepare(job);
   BOOST_TEST(::symlink("/dev/full", (job.folder / "out.journal").c_str()) == 0);
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_full_device_behind_a_companion_file_is_an_error) {
 
 namespace {
 
-/// The answers of a recorded model to row `key`: one call of `name`, then a closing text.
+/// The answers of a recorded model to row `key`: one call of `name`, then a final text.
 std::string turns_with_call(const std::string& key, const std::string& name,
                             const std::string& arguments) {
   auto function = json::object{{"name", name}, {"arguments", arguments}};
@@ -161,7 +162,7 @@ std::string turns_with_call(const std::string& key, const std::string& name,
 struct failing_call {
   std::string tool;
   std::string arguments;
-  std::string_view told; ///< part of what the model reads
+  std::string_view told; ///< part of the text that the model receives
 };
 
 constexpr auto tools_agent = R"(name: tools
@@ -178,8 +179,8 @@ tools:
 
 } // namespace
 
-// A failed call is told to the model as an error result; the row ends well.
-BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
+// The model receives a failed call as an error result; the row succeeds.
+BOOST_AUTO_TEST_CASE(failing_tool_call_is_reported_to_model_only) {
   auto job = cli_job{};
   job.write("agent.yaml", tools_agent);
   const auto calls = std::map<std::string, failing_call>{
@@ -220,8 +221,8 @@ BOOST_AUTO_TEST_CASE(a_failing_tool_call_is_that_calls_error_alone) {
   BOOST_TEST(text_at(messages_of(rows.at("fine")).at(2).as_object(), "content") == "42");
 }
 
-// superstep raises its limit of open files and ignores signals for itself alone.
-BOOST_AUTO_TEST_CASE(tools_keep_limits_and_signals_of_the_start) {
+// superstep raises its limit of open files and ignores signals for its own process only.
+BOOST_AUTO_TEST_CASE(tools_inherit_original_limits_and_signals) {
   auto job = cli_job{};
   job.write("agent.yaml", R"(model: {provider: recorded, path: turns.jsonl}
 tools:
@@ -243,7 +244,7 @@ tools:
              "300\nSigIgn:\t0000000000000000");
 }
 
-BOOST_AUTO_TEST_CASE(missing_program_is_refused_before_rows_run) {
+BOOST_AUTO_TEST_CASE(missing_program_is_rejected_before_rows_run) {
   for (const auto* program : {"/no/such/program", "no-such-program", "./no-such-program", "/etc/hostname"}) {
     auto job = cli_job{};
     prepare(job).write("agent.yaml", std::string{ready_agent} +
@@ -253,7 +254,7 @@ BOOST_AUTO_TEST_CASE(missing_program_is_refused_before_rows_run) {
   }
 }
 
-// Found missing only when it is called: no row can end, and none of them is to blame.
+// The program is missing only when it is called: no row can succeed, and none is at fault.
 BOOST_AUTO_TEST_CASE(program_lost_while_running_stops_the_job) {
   auto job = cli_job{};
   auto input = std::string{};
@@ -282,7 +283,7 @@ BOOST_AUTO_TEST_CASE(program_lost_while_running_stops_the_job) {
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 5U);
 }
 
-BOOST_AUTO_TEST_CASE(a_row_whose_model_fails_or_never_ends_is_dead_and_the_rest_goes_on) {
+BOOST_AUTO_TEST_CASE(failing_or_endless_model_kills_only_its_row) {
   auto job = cli_job{};
   job.write("agent.yaml", R"(name: loops
 model: {provider: scripted, path: rules.yaml}
@@ -305,7 +306,7 @@ recursion_limit: 7
   BOOST_TEST(read_rows(job.read("out.dead.jsonl")).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_row_that_the_recording_lacks_is_dead_and_the_rest_goes_on) {
+BOOST_AUTO_TEST_CASE(row_missing_in_recording_becomes_dead_letter) {
   auto job = cli_job{};
   job.write("agent.yaml", tools_agent);
   job.write("in.jsonl", chat_line("here", "x") + chat_line("absent", "y"));

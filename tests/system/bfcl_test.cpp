@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions with several calls per answer: all calls of a message run at once.
+// Questions with several calls per answer (BFCL): all calls of a message run concurrently.
 #include "process.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -28,7 +28,7 @@ std::string call_id(const std::string& key, std::size_t i) {
   return "call_" + key + '_' + std::to_string(i);
 }
 
-/// One message with all expected calls, then a closing text.
+/// Returns one message with all expected calls, then a final text.
 json::object recorded_turns(const json::object& question) {
   const auto key = text_at(question, "id");
   auto calls = json::array{};
@@ -45,7 +45,7 @@ json::object recorded_turns(const json::object& question) {
   return {{"id", key}, {"turns", json::array{std::move(asks), std::move(closes)}}};
 }
 
-/// An agent whose tools echo their arguments after 20 ms. JSON is YAML.
+/// Returns an agent file whose tools echo their arguments after 20 ms. JSON is valid YAML.
 std::string agent_of(const std::vector<json::object>& rows, const std::string& version) {
   auto names = std::set<std::string>{};
   for (const auto& row : rows)
@@ -63,7 +63,7 @@ std::string agent_of(const std::vector<json::object>& rows, const std::string& v
                                       {"tools", std::move(tools)}});
 }
 
-/// The row's tool messages answer the calls one by one, in their order, with their arguments.
+/// Checks that the row's tool messages answer the calls in order and with their arguments.
 std::size_t check_row(const json::object& row, const json::object& question) {
   const auto& calls = question.at("expected_calls").as_array();
   const auto& messages = messages_of(row);
@@ -104,8 +104,8 @@ const auto versions = std::vector<std::string>{"v1", "v2"};
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(all_calls_of_a_message_start_before_the_first_has_ended,
-                     boost::unit_test::data::make(versions), version) {
+BOOST_DATA_TEST_CASE(calls_start_before_first_call_ends, boost::unit_test::data::make(versions),
+                     version) {
   const auto rows = questions();
   auto job = cli_job{};
   auto input = std::string{};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks rows of the GSM8K data against their recordings.
 #include "gsm8k.hpp"
 
 #include "numbers.hpp"
@@ -11,7 +12,7 @@ namespace superstep::testing {
 
 namespace {
 
-/// What the assistant said: the text and the calls, in one shape for recordings and output rows.
+/// Returns the assistant's text and calls in a common form of recordings and output rows.
 json::value said_in(const json::object& message, bool is_recorded) {
   auto calls = json::array{};
   if (const auto* all = message.if_contains("tool_calls"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Word problems with recorded answers and a real calculator.
+// Word problems (GSM8K) with recorded answers and a real calculator.
 #include "gsm8k.hpp"
 #include "numbers.hpp"
 
@@ -9,7 +9,7 @@ using namespace superstep::testing;
 
 BOOST_AUTO_TEST_SUITE(gsm8k)
 
-BOOST_AUTO_TEST_CASE(numbers_are_read_as_people_write_them) {
+BOOST_AUTO_TEST_CASE(numbers_are_parsed_as_people_write_them) {
   BOOST_TEST(
       (numbers_in("$1,234.50 and 20% of -.5, or 3.") == std::vector{1234.5, 0.2, -0.5, 3.0}));
   BOOST_TEST(agree("18", "18.1"));
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_read_as_people_write_them) {
   BOOST_TEST(!agree("Error: 18", "no number"));
 }
 
-BOOST_AUTO_TEST_CASE(every_tool_result_and_every_answer_is_right) {
+BOOST_AUTO_TEST_CASE(tool_results_and_answers_are_correct) {
   const auto data = shared_data("gsm8k");
   auto job = cli_job{};
   job.write("agent.yaml", "name: math\nmodel: {provider: recorded, path: " + data +

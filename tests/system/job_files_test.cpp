@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a job and a conversation write: none of them destroys another one.
+// The files that jobs and conversations write: none of them overwrites another.
 #include "process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -19,7 +19,8 @@ std::string chat_line(const std::string& key, const std::string& text) {
   return json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
 }
 
-/// A job whose agent and output have one stem, so that chat and batch files stand side by side.
+/// A job whose agent and output have the same stem, so that chat and batch files have related
+/// names.
 struct trip : cli_job {
   trip() {
     agent = folder / "trip.yaml";
@@ -47,7 +48,7 @@ bool has(const std::string& text, std::string_view part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(checkpoints_spare_threads_of_chat) {
+BOOST_AUTO_TEST_CASE(checkpoints_keep_threads_of_chat) {
   const auto job = trip{};
   BOOST_TEST(job.chat("--thread honeymoon").exit_code == 0);
   const auto before = job.threads("trip.threads.db");
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_spare_threads_of_chat) {
   BOOST_TEST(!fs::exists(job.folder / "trip.job.db"));
 }
 
-BOOST_AUTO_TEST_CASE(checkpoints_refuse_foreign_threads) {
+BOOST_AUTO_TEST_CASE(checkpoints_reject_foreign_threads) {
   const auto job = trip{};
   BOOST_TEST(job.chat("--thread honeymoon --database trip.job.db").exit_code == 0);
   const auto before = job.threads("trip.job.db");
@@ -71,12 +72,12 @@ BOOST_AUTO_TEST_CASE(checkpoints_refuse_foreign_threads) {
     BOOST_TEST(has(end.err, "trip.job.db"), end.err);
     BOOST_TEST(job.threads("trip.job.db") == before);
   }
-  // Without checkpoints the file is not the job's concern.
+  // Without checkpoints the job does not use the file.
   BOOST_TEST(job.run().exit_code == 0);
   BOOST_TEST(job.threads("trip.job.db") == before);
 }
 
-BOOST_AUTO_TEST_CASE(checkpoints_of_another_job_are_refused) {
+BOOST_AUTO_TEST_CASE(checkpoints_of_another_job_are_rejected) {
   auto job = trip{};
   BOOST_TEST(job.run({"--checkpoints", "--limit", "1"}).exit_code == 0);
   BOOST_TEST(fs::exists(job.folder / "trip.job.db"));
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_another_job_are_refused) {
   BOOST_TEST(end.exit_code == 1);
   BOOST_TEST(has(end.err, "belongs to the batch job run-"), end.err);
   BOOST_TEST(job.read("other.job.db") == bytes);
-  // The job that the file belongs to starts over: its checkpoints are moved aside.
+  // The job that owns the file starts over: its checkpoints are moved aside.
   job.output = job.folder / "trip.jsonl";
   BOOST_TEST(job.run({"--checkpoints", "--fresh", "--limit", "1"}).exit_code == 0);
   BOOST_TEST(fs::exists(job.folder / "trip.job.db.old-1"));
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_another_job_are_refused) {
   BOOST_TEST(fs::exists(job.folder / "trip.job.db.old-1"));
 }
 
-BOOST_AUTO_TEST_CASE(chat_refuses_checkpoints_of_a_job) {
+BOOST_AUTO_TEST_CASE(chat_rejects_checkpoints_of_a_job) {
   const auto job = trip{};
   BOOST_TEST(job.run({"--checkpoints", "--limit", "1"}).exit_code == 0);
   const auto end = job.chat("--database trip.job.db");
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(chat_refuses_checkpoints_of_a_job) {
   BOOST_TEST(has(end.err, "belongs to the batch job"), end.err);
 }
 
-BOOST_AUTO_TEST_CASE(one_file_is_not_used_twice) {
+BOOST_AUTO_TEST_CASE(one_file_cannot_be_used_twice) {
   const auto job = trip{};
   const auto input = job.read("in.jsonl");
   fs::create_symlink("in.jsonl", job.folder / "input-link");
@@ -163,12 +164,12 @@ BOOST_AUTO_TEST_CASE(closed_standard_output_is_an_error) {
     BOOST_TEST(job.shell(run + "--fresh " + closed).exit_code == 1, closed);
     BOOST_TEST(job.shell(program + "check trip.yaml " + closed).exit_code == 1, closed);
     BOOST_TEST(job.shell(program + "graph trip.yaml " + closed).exit_code == 1, closed);
-    const auto rows = read_rows(job.read("o.jsonl")); // and nothing else was written to it
+    const auto rows = read_rows(job.read("o.jsonl")); // nothing else was written to it
     BOOST_TEST(rows.size() == 2U, closed);
   }
 }
 
-BOOST_AUTO_TEST_CASE(refused_job_keeps_event_log) {
+BOOST_AUTO_TEST_CASE(rejected_job_keeps_event_log) {
   const auto job = trip{};
   const auto run = "'" + superstep_program() + "' run trip.yaml -i in.jsonl -o trip.jsonl ";
   BOOST_TEST(job.run({"--limit", "1", "--events", job.folder / "events.jsonl"}).exit_code == 0);
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(refused_job_keeps_event_log) {
   job.write("in.jsonl", input);
   BOOST_TEST(job.chat("--thread honeymoon --database trip.job.db").exit_code == 0);
   refuse(run + "--checkpoints", "trip.job.db");
-  // A job that is accepted replaces the log. One that has no row left to run keeps it.
+  // An accepted job replaces the log. A job without remaining rows keeps it.
   for (auto i = 0; i < 2; ++i) {
     BOOST_TEST(job.run({"--events", job.folder / "events.jsonl"}).exit_code == 0);
     BOOST_TEST(has(job.read("events.jsonl"), "\"row\":\"b\""));
@@ -203,7 +204,7 @@ BOOST_AUTO_TEST_CASE(refused_job_keeps_event_log) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(event_log_beyond_a_file_size_is_an_error) {
+BOOST_AUTO_TEST_CASE(event_log_above_size_limit_is_an_error) {
   const auto job = trip{};
   auto input = std::string{};
   for (auto i = 0; i < 400; ++i)
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(new_files_are_private) {
                name);
 }
 
-BOOST_AUTO_TEST_CASE(refused_recording_is_not_created) {
+BOOST_AUTO_TEST_CASE(rejected_recording_is_not_created) {
   const auto job = trip{};
   fs::create_symlink("not-there-yet", job.folder / "trip.dead.jsonl");
   for (const auto* name : {"trip.jsonl", "./trip.jsonl", "trip.journal", "not-there-yet",
@@ -255,7 +256,7 @@ BOOST_AUTO_TEST_CASE(only_answers_create_a_recording) {
   const auto quoted = "'" + superstep_program() + "' ";
   BOOST_TEST(job.shell(quoted + "check trip.yaml").exit_code == 0);
   BOOST_TEST(job.shell(quoted + "graph trip.yaml").exit_code == 0);
-  BOOST_TEST(job.run().exit_code == 1); // a store is for chat alone
+  BOOST_TEST(job.run().exit_code == 1); // only chat supports a store
   BOOST_TEST(!fs::exists(job.folder / "r.jsonl"));
   BOOST_TEST(!fs::exists(job.folder / "s.db"));
 }

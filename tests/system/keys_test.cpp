@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key of a model server, planted in the environment, and a server that repeats it wherever it
-// can: nothing that a job writes holds it.
+// An API key in the environment and a server that repeats it wherever it can: no file that a job
+// writes may contain the key.
 #include "models/loopback_server.hpp"
 #include "process.hpp"
 
@@ -22,8 +22,8 @@ std::string with_length(const std::string& head, const std::string& body) {
   return head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-/// Answers by turns: a good answer, a refusal, a failure, a stream that breaks off; with the key in
-/// each, and in a header.
+/// Answers in turn with a good answer, a rejection, a failure and a truncated stream. Each contains
+/// the key, also in a header.
 void repeat_the_key(loopback_server::socket& socket, int number) {
   if (loopback_server::read_head(socket).find(secret) == std::string::npos)
     return;
@@ -51,7 +51,7 @@ void repeat_the_key(loopback_server::socket& socket, int number) {
   }
 }
 
-/// The files below a folder that hold the text.
+/// Returns the files below a folder that contain the text.
 std::string files_with(const std::string& folder, std::string_view text) {
   auto out = std::string{};
   for (const auto& entry : std::filesystem::recursive_directory_iterator{folder})
@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(keys_reach_no_error_log_or_recording) {
   const auto end = job.run();
   ::unsetenv("SUPERSTEP_PLANTED_KEY");
   BOOST_TEST(end.exit_code == 2, end.err); // some rows failed
-  // The test can fail: what stands beside the key is there.
+  // Proves that the test can fail: the text next to the key was written.
   BOOST_TEST(job.read("answers.jsonl").find("your key is ***") != std::string::npos);
   BOOST_TEST(job.read("out.jsonl").find("your key is ***") != std::string::npos);
   const auto folder = std::filesystem::path{job.output}.parent_path().string();
-  // What a model answers is never changed.
+  // The content of answers is never changed.
   BOOST_TEST(files_with(folder, secret) == "out.jsonl ");
   for (const auto& [key, row] : read_rows(job.read("out.jsonl")))
     BOOST_TEST((text_at(row, "status") == "ok" ||

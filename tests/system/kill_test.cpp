@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that are killed or stopped, and gone on with.
+// Jobs that are killed or stopped, and then resumed.
 #include "process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -19,7 +19,7 @@ using monotonic = std::chrono::steady_clock;
 
 constexpr auto kills = 20;
 
-/// Rows with two turns that call a tool, and a closing text.
+/// Writes rows with two turns that call a tool, and a final text.
 void write_own_job(const cli_job& job, int rows) {
   auto input = std::string{};
   auto turns = std::string{};
@@ -43,8 +43,8 @@ void write_own_job(const cli_job& job, int rows) {
   job.write("turns.jsonl", turns);
 }
 
-/// The tool appends the key of its row, its call and the process that made it to a file: every
-/// effect of every attempt is seen.
+/// Returns an agent whose tool appends the key of its row, its call and the parent process to a
+/// file, which records every effect of every attempt.
 std::string noting_agent(const cli_job& job, std::string_view effects = {}) {
   auto script = "echo \"$SUPERSTEP_RUN_KEY $SUPERSTEP_TOOL_CALL_ID $PPID\" >> " +
                 job.folder / "effects" + "; echo noted";
@@ -62,7 +62,7 @@ std::string noting_agent(const cli_job& job, std::string_view effects = {}) {
 struct effect {
   std::string row;
   std::string call;
-  pid_t process = 0; ///< 1: it was dead already when the tool could have asked
+  pid_t process = 0; ///< 1 if it was already dead when the tool asked for its parent
 };
 
 std::vector<effect> all_effects(const cli_job& job) {
@@ -73,7 +73,7 @@ std::vector<effect> all_effects(const cli_job& job) {
   return out;
 }
 
-/// How many effects each row has had.
+/// Returns the number of effects of each row.
 std::map<std::string, int> effects_of(const cli_job& job) {
   auto out = std::map<std::string, int>{};
   for (const auto& e : all_effects(job))
@@ -81,8 +81,8 @@ std::map<std::string, int> effects_of(const cli_job& job) {
   return out;
 }
 
-/// Starts the job and kills it after a random time, `kills` times; `after_kill` looks each time,
-/// and is told which process it was.
+/// Starts the job and kills it after a random time, `kills` times. Calls `after_kill` with the id
+/// of the process each time.
 template <class Function>
 void kill_again_and_again(const cli_job& job, const std::vector<std::string>& more,
                           milliseconds uninterrupted, Function after_kill) {
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(no_call_of_a_finished_row_runs_again) {
   BOOST_TEST(reference.size() == 150U);
   std::filesystem::remove(job.folder / "effects");
 
-  auto finished = std::map<std::string, int>{}; // the effects of each row when it was seen finished
+  auto finished = std::map<std::string, int>{}; // effects of each row when first seen finished
   auto check_effects = [&](pid_t) {
     const auto effects = effects_of(job);
     for (const auto& [key, row] : read_rows(job.read("out.jsonl"))) {
@@ -142,9 +142,9 @@ BOOST_AUTO_TEST_CASE(no_call_of_a_finished_row_runs_again) {
   check_equal_rows(read_rows(job.read("out.jsonl")), reference);
 }
 
-/// The second call of a row is made when the first has led to a checkpoint: no process that comes
-/// after the one that made it makes the first again.
-BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
+/// The second call of a row is made after the first has led to a checkpoint, so no later process
+/// may repeat the first call.
+BOOST_AUTO_TEST_CASE(started_row_resumes_at_its_last_super_step) {
   auto job = cli_job{};
   write_own_job(job, 100);
   job.write("agent.yaml", noting_agent(job));
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
   check_equal_rows(read_rows(job.read("out.jsonl")), reference);
   const auto place_of = [&](const effect& e) {
     const auto found = order.find(e.process);
-    return found != order.end() ? found->second : kills; // the last one was not killed
+    return found != order.end() ? found->second : kills; // the last process was not killed
   };
   auto second = std::map<std::string, int>{}; // the first process that made the second call
   for (const auto& e : all_effects(job))
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
       const auto [found, is_new] = second.try_emplace(e.row, place_of(e));
       found->second = std::min(found->second, place_of(e));
     }
-  BOOST_TEST(second.size() >= 90U); // of the few others the process was dead when its tool asked
+  BOOST_TEST(second.size() >= 90U); // in the few others the process was dead when its tool asked
   for (const auto& e : all_effects(job))
     if (e.call == "c0" && e.process != 1 && second.contains(e.row))
       BOOST_TEST(place_of(e) <= second.at(e.row), e.row);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_begun_row_goes_on_at_its_last_super_step) {
     BOOST_TEST(!std::filesystem::exists(job.folder / "out.job.db" + ending));
 }
 
-BOOST_AUTO_TEST_CASE(a_begun_row_whose_input_has_changed_starts_over) {
+BOOST_AUTO_TEST_CASE(started_row_with_changed_input_starts_over) {
   auto job = cli_job{};
   write_own_job(job, 1);
   job.write("agent.yaml", noting_agent(job));
@@ -198,10 +198,10 @@ BOOST_AUTO_TEST_CASE(a_begun_row_whose_input_has_changed_starts_over) {
   const auto out = job.read("out.jsonl");
   BOOST_TEST(out.find("note other") != std::string::npos, out);
   BOOST_TEST(out.find("note row-0") == std::string::npos, out);
-  BOOST_TEST(effects_of(job).at("row-0") == 3); // one of the row as it was
+  BOOST_TEST(effects_of(job).at("row-0") == 3); // one effect of the row as it was before
 }
 
-BOOST_AUTO_TEST_CASE(a_journaled_command_is_not_run_twice) {
+BOOST_AUTO_TEST_CASE(journaled_command_does_not_run_twice) {
   auto job = cli_job{};
   write_own_job(job, 60);
   job.write("agent.yaml", noting_agent(job, "journaled"));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_journaled_command_is_not_run_twice) {
     BOOST_TEST(count <= 2, key);
 }
 
-BOOST_AUTO_TEST_CASE(the_first_interrupt_drains_and_the_same_command_goes_on) {
+BOOST_AUTO_TEST_CASE(first_interrupt_drains_and_job_can_resume) {
   auto job = cli_job{};
   write_own_job(job, 150);
   job.write("agent.yaml", noting_agent(job));
@@ -237,9 +237,9 @@ BOOST_AUTO_TEST_CASE(the_first_interrupt_drains_and_the_same_command_goes_on) {
   BOOST_TEST(drained.size() < 150U);
   for (const auto& [key, row] : drained)
     BOOST_TEST(text_at(row, "status") == "ok", key);
-  // What was in flight has ended as usual: every row that had an effect has its line.
+  // Rows in flight have ended as usual: every row with an effect has its line.
   for (const auto& [key, count] : effects_of(job))
-    BOOST_TEST(drained.contains(key), key << " was begun and is not there");
+    BOOST_TEST(drained.contains(key), key << " was started but has no output");
   BOOST_TEST(job.run(more).exit_code == 0);
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 150U);
   for (const auto& [key, count] : effects_of(job))
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(the_first_interrupt_drains_and_the_same_command_goes_on) {
   BOOST_TEST(again.out.find("nothing to do") != std::string::npos, again.out);
 }
 
-BOOST_AUTO_TEST_CASE(the_second_interrupt_aborts_and_leaves_rows_undone) {
+BOOST_AUTO_TEST_CASE(second_interrupt_aborts_and_leaves_rows_undone) {
   auto job = cli_job{};
   write_own_job(job, 20);
   job.write("agent.yaml", noting_agent(job));
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(killed_gsm8k)
 
-BOOST_AUTO_TEST_CASE(killed_at_twenty_moments_it_ends_like_the_uninterrupted_job) {
+BOOST_AUTO_TEST_CASE(job_killed_twenty_times_ends_like_uninterrupted) {
   const auto data = shared_data("gsm8k");
   auto job = cli_job{};
   job.write("agent.yaml", "name: math\nmodel: {provider: recorded, path: " + data +
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(killed_at_twenty_moments_it_ends_like_the_uninterrupted_job
   job.output = result_path;
   auto before = std::size_t{0};
   kill_again_and_again(job, {}, time, [&](pid_t) {
-    // Complete lines are never taken back.
+    // Complete lines are never removed.
     const auto now = read_rows(job.read("out.jsonl")).size();
     BOOST_TEST(now >= before);
     before = now;

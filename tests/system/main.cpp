@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the whole `superstep` program. Exit code 77: skipped, because reference data that the
-// chosen suite needs is not there. Usage: run_system_test [--needs NAME] [Boost.Test arguments]
+// Runs the tests of the whole `superstep` program. Exits with 77 (skipped) if reference data that
+// the selected suite needs is missing. Usage: run_system_test [--needs NAME] [Boost.Test arguments]
 #define BOOST_TEST_NO_MAIN
 #define BOOST_TEST_MODULE superstep_run
 #include "process.hpp"

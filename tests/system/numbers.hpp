@@ -10,7 +10,7 @@
 
 namespace superstep::testing {
 
-/// The numbers in a text as people write them: `$1,234.5`, `20%` (0.2), `-.5`.
+/// Returns the numbers in a text as people write them: `$1,234.5`, `20%` (0.2), `-.5`.
 inline std::vector<double> numbers_in(std::string_view text) {
   auto out = std::vector<double>{};
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -48,7 +48,7 @@ inline bool agree(double a, double b) {
   return std::abs(a - b) <= 0.01 * std::max(std::abs(a), std::abs(b)) + 1e-9;
 }
 
-/// The one number that a text is: as above, or a fraction like `3/4`.
+/// Parses a text that is a single number, as above or a fraction like `3/4`.
 inline std::optional<double> number_of(std::string_view text) {
   const auto all = numbers_in(text);
   if (all.size() == 2 && text.find('/') != std::string_view::npos)
@@ -56,7 +56,7 @@ inline std::optional<double> number_of(std::string_view text) {
   return all.size() == 1 ? std::optional{all[0]} : std::nullopt;
 }
 
-/// Whether two texts are one number each, within 1 %.
+/// Whether two texts are single numbers that agree within 1 %.
 inline bool agree(std::string_view a, std::string_view b) {
   const auto left = number_of(a);
   const auto right = number_of(b);

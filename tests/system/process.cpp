@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Child processes, jobs and JSONL rows for tests of the whole program.
 #include "process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -35,7 +36,8 @@ process::process(const std::vector<std::string>& arguments, child_input input) {
   const auto create = O_WRONLY | O_CREAT | O_TRUNC;
   auto ends = std::array{-1, -1};
   if (input == child_input::held_open) {
-    // Closed in every child: while one of them held our end, the reader would never see its end.
+    // Closed in every child: if a child kept this end open, the reader would never see the end of
+    // file.
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
       throw std::system_error{errno, std::generic_category(), "cannot make a pipe"};
     posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
@@ -79,7 +81,7 @@ std::string process::read_line(std::chrono::milliseconds time) {
     if (const auto end = text.find('\n'); end != std::string::npos)
       return text.substr(0, end);
     if (is_last_look)
-      throw std::runtime_error{"no line came: " + read_file(folder_ / "err")};
+      throw std::runtime_error{"the process printed no line: " + read_file(folder_ / "err")};
   }
 }
 
@@ -157,7 +159,7 @@ rows_by_key read_rows(std::string_view jsonl) {
     for (const auto* name : {"wall_ms", "attempt", "job_id"})
       row.erase(name);
     if (!out.emplace(key, std::move(row)).second)
-      throw std::runtime_error{"row twice: " + key};
+      throw std::runtime_error{"repeated row: " + key};
   }
   return out;
 }

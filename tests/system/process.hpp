@@ -18,18 +18,18 @@ namespace superstep::testing {
 
 namespace json = boost::json;
 
-/// How a process ended and what it wrote.
+/// Exit status of a process and its output.
 struct ended_process {
-  int exit_code = -1; ///< -1: ended by `signal`
+  int exit_code = -1; ///< -1 if it was ended by `signal`
   int signal = 0;
   std::string out;
   std::string err;
 };
 
-/// What a child reads: nothing, or nothing until its parent is gone or calls close_input().
+/// Standard input of a child: none, or a pipe without data until close_input() or the parent's end.
 enum class child_input : std::uint8_t { none, held_open };
 
-/// A child process whose outputs go to files. Killed when the object goes away.
+/// A child process with its output in files. Killed by the destructor.
 class process {
 public:
   explicit process(const std::vector<std::string>& arguments,
@@ -41,32 +41,33 @@ public:
   [[nodiscard]] pid_t id() const noexcept { return pid_; }
   void send(int signal) const;
   void close_input();
-  /// The first line it writes, without its end. Throws when it ends, or `time` does, without one.
+  /// Returns the first line of output without its line end. Throws if the process ends or `time`
+  /// passes without one.
   [[nodiscard]] std::string read_line(std::chrono::milliseconds time = std::chrono::seconds{30});
-  /// Whether it has ended within the time.
+  /// Whether the process ends within the time.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds time);
-  /// Waits for its end; after `time` it is killed.
+  /// Waits for the process to end; kills it after `time`.
   [[nodiscard]] ended_process wait(std::chrono::milliseconds time = std::chrono::minutes{5});
 
 private:
   temporary_folder folder_;
   pid_t pid_ = -1;
-  int input_ = -1; ///< our end of the pipe; -1: none
+  int input_ = -1; ///< write end of the pipe; -1 if there is none
   int status_ = 0;
   bool has_ended_ = false;
 };
 
-/// A program of this build.
+/// Returns the path of a program of this build.
 [[nodiscard]] std::string program(std::string_view name);
 /// Returns the path of a helper program of the tests.
 [[nodiscard]] std::string helper_program(std::string_view name);
 [[nodiscard]] std::string superstep_program();
-/// A folder or file of the reference data; empty when it is not there.
+/// Returns the path of a folder or file of the shared test data; empty if it is missing.
 [[nodiscard]] std::string shared_data(std::string_view name);
 
-/// One job of the command line: agent, input and output in a folder of its own.
+/// A command-line job with agent, input and output in a temporary folder.
 struct cli_job {
-  /// `more` are further arguments of `superstep run`.
+  /// Returns the command line. `more` are additional arguments of `superstep run`.
   [[nodiscard]] std::vector<std::string> arguments(const std::vector<std::string>& more = {}) const;
   [[nodiscard]] ended_process run(const std::vector<std::string>& more = {}) const;
   void write(std::string_view name, std::string_view bytes) const {
@@ -82,14 +83,14 @@ struct cli_job {
 
 using rows_by_key = std::map<std::string, json::object>;
 
-/// The complete lines of a JSONL text by `custom_id` or `id`, without what differs from run to run
-/// (wall_ms, attempt, job_id). Throws when a key comes twice.
+/// Returns the complete lines of a JSONL text by `custom_id` or `id`, without members that differ
+/// between runs (wall_ms, attempt, job_id). Throws if a key occurs twice.
 [[nodiscard]] rows_by_key read_rows(std::string_view jsonl);
 [[nodiscard]] std::vector<json::object> read_objects(std::string_view jsonl);
 [[nodiscard]] std::string text_at(const json::object& object, std::string_view name);
-/// The messages of an output row.
+/// Returns the messages of an output row.
 [[nodiscard]] const json::array& messages_of(const json::object& row);
-/// Fails the test with a line per difference, at most ten.
+/// Fails the test with one line per difference, at most ten.
 void check_equal_rows(const rows_by_key& found, const rows_by_key& expected);
 
 } // namespace superstep::testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs whose model writes its calls as text end like those whose model has calls of its own: the
-// same words, calls and results in every row, for each protocol and both versions of the agent.
-// Builds that are slow take a sample of the rows.
+// Jobs whose model writes calls as text end like those whose model has native calls: every row has
+// the same texts, calls and results, for each protocol and both versions of the agent. Slow builds
+// test a sample of the rows.
 #include "conformance/written_call.hpp"
 #include "process.hpp"
 
@@ -32,7 +32,7 @@ const auto versions = std::vector<std::string>{"v1", "v2"};
 struct job_data {
   std::vector<json::object> input;
   std::vector<json::object> turns;
-  std::map<std::string, json::object> schemas; ///< of simulated tools; none: the calculator
+  std::map<std::string, json::object> schemas; ///< of simulated tools; if empty, calculator
 };
 
 std::string lines(const std::vector<json::object>& rows) {
@@ -42,7 +42,7 @@ std::string lines(const std::vector<json::object>& rows) {
   return out;
 }
 
-/// What a model without calls of its own would have written in place of these turns.
+/// Rewrites turns as a model without native calls would have written them.
 json::object as_text(const json::object& row, const superstep::tool_protocol& protocol) {
   auto turns = json::array{};
   for (const auto& t : row.at("turns").as_array()) {
@@ -63,7 +63,7 @@ json::object as_text(const json::object& row, const superstep::tool_protocol& pr
   return out;
 }
 
-/// @param protocol empty: the model has calls of its own
+/// @param protocol empty if the model has native calls
 rows_by_key run_job(const job_data& data, const std::string& version, const std::string& protocol) {
   auto turns = data.turns;
   auto model = json::object{{"provider", "recorded"}, {"path", "turns.jsonl"}};
@@ -92,7 +92,7 @@ rows_by_key run_job(const job_data& data, const std::string& version, const std:
   return read_rows(job.read("out.jsonl"));
 }
 
-/// One text for one value: a protocol in which 2.0 is written 2 says the same number.
+/// Returns a common text for equal values: 2.0 and 2 are the same number in some protocols.
 std::string plain(const json::value& v) {
   if (const auto* number = v.if_double(); number != nullptr && *number == std::trunc(*number))
     return std::to_string(static_cast<std::int64_t>(*number));
@@ -113,8 +113,8 @@ std::string plain_text(const std::string& text) {
   return failed ? text : plain(value);
 }
 
-/// The conversation without ids, which are fresh in text; each result answers the call in its
-/// place. White space at the end of a text stood between it and the calls.
+/// Returns the conversation without ids, which are generated for calls in text; results answer
+/// calls by position. White space at the end of a text separated it from the calls.
 std::vector<std::string> conversation(const json::object& row) {
   auto out = std::vector<std::string>{text_at(row, "status")};
   auto ids = std::vector<std::string>{};
@@ -139,8 +139,8 @@ std::vector<std::string> conversation(const json::object& row) {
   return out;
 }
 
-/// A call that its own schema forbids: it was refused, or has a null where nothing may be null
-/// (which is overlooked in a call that is not text). No protocol need carry it.
+/// Whether a call violates its own schema: it was rejected, or has a null where null is not allowed
+/// (which native calls accept). A protocol need not represent such a call.
 bool breaks_schema(const json::object& row) {
   const auto is_null = [](const auto& argument) { return argument.value().is_null(); };
   return std::ranges::any_of(messages_of(row), [&](const auto& m) {
@@ -155,7 +155,7 @@ bool breaks_schema(const json::object& row) {
   });
 }
 
-/// @returns how many rows were compared
+/// @returns the number of compared rows
 std::size_t check_jobs(const job_data& data, const std::string& version,
                        const std::string& protocol, const rows_by_key& native) {
   const auto rows = run_job(data, version, protocol);
@@ -185,7 +185,7 @@ job_data gsm8k_job() {
   return out;
 }
 
-/// One message with all expected calls, then a closing text.
+/// Returns one message with all expected calls, then a final text.
 json::object recorded_turns(const json::object& question) {
   auto calls = json::array{};
   for (const auto& call : question.at("expected_calls").as_array()) {
@@ -201,7 +201,7 @@ json::object recorded_turns(const json::object& question) {
   return {{"id", question.at("id")}, {"turns", json::array{std::move(asks), std::move(closes)}}};
 }
 
-/// Takes the question unless it has a tool of the same name with another schema.
+/// Adds the question unless the job has a tool of the same name with another schema.
 bool add_question(job_data& job, const json::object& question) {
   auto schemas = job.schemas;
   for (const auto& tool : question.at("tools").as_array()) {
@@ -217,7 +217,8 @@ bool add_question(job_data& job, const json::object& question) {
   return true;
 }
 
-/// An agent has each tool once, and the questions differ in what they say of tools of one name.
+/// Groups the questions into jobs: an agent has each tool once, and questions define different
+/// tools with the same name.
 std::vector<job_data> bfcl_jobs() {
   auto out = std::vector<job_data>{};
   auto number = std::size_t{0};
@@ -234,7 +235,7 @@ std::vector<job_data> bfcl_jobs() {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(word_problems_end_as_with_native_calls, boost::unit_test::data::make(versions),
+BOOST_DATA_TEST_CASE(word_problems_end_like_native_calls, boost::unit_test::data::make(versions),
                      version) {
   const auto data = gsm8k_job();
   const auto native = run_job(data, version, "");
@@ -242,7 +243,7 @@ BOOST_DATA_TEST_CASE(word_problems_end_as_with_native_calls, boost::unit_test::d
     BOOST_TEST(check_jobs(data, version, protocol, native) == data.input.size());
 }
 
-BOOST_DATA_TEST_CASE(real_schemas_end_as_with_native_calls, boost::unit_test::data::make(versions),
+BOOST_DATA_TEST_CASE(real_schemas_end_like_native_calls, boost::unit_test::data::make(versions),
                      version) {
   auto broken = std::size_t{0};
   auto rows = std::size_t{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole job against a chat-completions server in a process of its own, well and badly behaved.
+// A whole job against a separate chat-completions server, with and without faults.
 #include "gsm8k.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -15,7 +15,7 @@ using namespace superstep::testing;
 
 constexpr auto calls_in_flight = 32;
 
-/// The server, and what it has seen when it is told to end.
+/// The server, which returns its statistics when it is stopped.
 class chat_server {
 public:
   explicit chat_server(const std::vector<std::string>& more)
@@ -47,9 +47,9 @@ private:
   std::string port_;
 };
 
-/// Runs the job; all rows, or `limit` of them, are checked. Returns what the server has seen.
+/// Runs the job and checks all rows, or `limit` of them. Returns the server's statistics.
 json::object run_against(chat_server& server, bool stream, std::size_t limit) {
-  // The tests' own key, so that the server can tell whom it asked to wait.
+  // A key of its own, so that the server can identify clients it asked to wait.
   ::setenv("SUPERSTEP_SYSTEM_TEST_KEY", "sk-test", 1); // NOLINT(concurrency-mt-unsafe)
   auto job = cli_job{};
   job.input = shared_data("gsm8k") + "/input.jsonl";
@@ -77,40 +77,39 @@ json::object run_against(chat_server& server, bool stream, std::size_t limit) {
   }
   auto seen = server.end();
   BOOST_TEST_MESSAGE("stream=" << stream << ": " << json::serialize(seen) << ' ' << end.out);
-  BOOST_TEST(seen.at("answered").as_int64() >= turns); // a half-sent answer may be asked for again
+  BOOST_TEST(seen.at("answered").as_int64() >= turns); // a cut answer may be requested again
   BOOST_TEST(seen.at("in_flight_max").as_int64() <= calls_in_flight);
   return seen;
 }
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(every_row_ends_as_recorded, boost::unit_test::data::make({false, true}),
-                     stream) {
+BOOST_DATA_TEST_CASE(rows_end_as_recorded, boost::unit_test::data::make({false, true}), stream) {
   auto one = chat_server{{}};
   const auto seen = run_against(one, stream, 0);
   BOOST_TEST(seen.at("requests") == seen.at("answered"));
-  // Kept-alive: as many connections as calls in flight, and no more.
+  // Connections are kept alive: there are at most as many as calls in flight.
   BOOST_TEST(seen.at("connections").as_int64() <= calls_in_flight);
 }
 
-/// The faults of a bad day. Which requests they hit is seeded: the same in every run.
+/// Fault rates of an unreliable server. The seed determines the requests they affect.
 const auto faults = std::vector<std::string>{"--fault-429",  "5", "--fault-500",  "2",
                                              "--fault-drop", "1", "--fault-half", "1"};
 
-BOOST_DATA_TEST_CASE(every_row_ends_as_recorded_in_spite_of_faults,
+BOOST_DATA_TEST_CASE(rows_end_as_recorded_despite_faults,
                      boost::unit_test::data::make({false, true}), stream) {
   auto one = chat_server{faults};
   const auto seen = run_against(one, stream, 250);
   for (const auto* kind : {"too_many_requests", "server_errors", "dropped", "half_sent"})
-    BOOST_TEST(seen.at(kind).as_int64() > 0, kind << " was never tried");
+    BOOST_TEST(seen.at(kind).as_int64() > 0, kind << " never occurred");
   BOOST_TEST(seen.at("early").as_int64() == 0, "requests came again before their Retry-After");
 }
 
-BOOST_AUTO_TEST_CASE(all_calls_wait_while_everything_is_refused) {
+BOOST_AUTO_TEST_CASE(all_calls_wait_during_an_outage) {
   auto one = chat_server{{"--outage-every-ms", "300", "--outage-ms", "150"}};
   const auto seen = run_against(one, false, 250);
   BOOST_TEST(seen.at("outages").as_int64() > 0);
-  // The calls in flight, and the refusals needed to distinguish an outage from single refusals.
+  // The calls in flight, and the rejections needed to distinguish an outage from single rejections.
   BOOST_TEST(seen.at("in_outages").as_int64() <=
              seen.at("outages").as_int64() * (calls_in_flight + 16));
 }

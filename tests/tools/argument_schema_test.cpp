@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Argument schemas: checks, patterns, formats, limits on time and stack, and rejected schemas.
 #include <superstep/tools/detail/argument_schema.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_SUITE(argument_schemas)
 namespace {
 
 struct check_case {
-  std::string_view name, schema, args, faults; ///< faults as `path: text; …`, a part of it
+  std::string_view name, schema, args, faults; ///< faults as `path: text; …`, or a part of that
 };
 std::ostream& operator<<(std::ostream& out, const check_case& c) {
   return out << c.name;
@@ -77,7 +78,7 @@ BOOST_DATA_TEST_CASE(arguments_are_checked, boost::unit_test::data::make(checks)
   BOOST_TEST(print(faults).find(c.faults) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_schema_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_schema_is_rejected) {
   for (const auto* text :
        {R"({"type":7})", R"({"properties":[]})", R"({"$ref":"http://example.org/s"})"})
     BOOST_TEST(argument_schema::compile(parse_json(text)->get_object()).has_error());
@@ -99,7 +100,7 @@ json::object with_text(std::size_t size, char c = 'a') {
   return {{"s", std::string(size, c)}};
 }
 
-/// `[[[…1…]]]`
+/// Returns nested brackets: `[[[…1…]]]`.
 std::string nested(std::size_t depth, std::string_view open = "[", std::string_view close = "]") {
   auto out = std::string{};
   for (auto i = std::size_t{0}; i < depth; ++i)
@@ -137,7 +138,7 @@ BOOST_DATA_TEST_CASE(patterns_match_as_in_json_schema, boost::unit_test::data::m
   BOOST_TEST(schema.check({{"s", c.refuses}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_take_linear_time_and_no_stack) {
+BOOST_AUTO_TEST_CASE(patterns_take_linear_time_and_bounded_stack) {
   for (const auto* pattern : {"^[a-z]*$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$",
                               "^(a|a?)+$", "(x+x+)+y", "^.*a.*a.*a.*a.*a.*a.*!$"}) {
     const auto began = std::chrono::steady_clock::now();
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(formats_are_checked_in_linear_time) {
     BOOST_TEST(schema->check(with_text(1'000'000, '1')).size() == 1u);
     BOOST_TEST(schema->check({{"s", "16:52:45." + std::string(1'000'000, '1') + "Z"}}).empty() ==
                (std::string_view{format} == "time"));
-    BOOST_TEST(schema->check({{"s", 7}}).empty()); // of texts alone
+    BOOST_TEST(schema->check({{"s", 7}}).empty()); // formats apply to texts only
   }
   const auto date = schema_of(R"({"properties":{"s":{"format":"date"}}})");
   BOOST_TEST(date.check({{"s", "2024-02-29"}}).empty());
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(formats_are_checked_in_linear_time) {
     BOOST_TEST(date.check({{"s", wrong}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_that_cannot_be_compiled_are_refused) {
+BOOST_AUTO_TEST_CASE(uncompilable_patterns_are_rejected) {
   for (const auto* pattern : {"^(?=a).*$", "(?!x)", "(?<=a)b", "(?<!a)b", "(a)\\1", "(?<n>a)\\k<n>",
                               "[", "(", "a{1001}", "*"})
     for (const auto& [schema, place] : std::vector<std::pair<json::object, std::string>>{
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(patterns_that_cannot_be_compiled_are_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(values_named_pattern_are_no_patterns) {
+BOOST_AUTO_TEST_CASE(values_named_pattern_are_not_patterns) {
   for (const auto* text : {R"j({"properties":{"pattern":{"type":"string"}}})j",
                            R"j({"properties":{"p":{"default":{"pattern":"(?=x)"}}}})j",
                            R"j({"properties":{"p":{"enum":[{"pattern":"(?=x)"}]}}})j",
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(values_named_pattern_are_no_patterns) {
     BOOST_TEST(!argument_schema::find_fault(object_of(text)));
 }
 
-BOOST_AUTO_TEST_CASE(schemas_that_never_end_are_refused) {
+BOOST_AUTO_TEST_CASE(endless_schemas_are_rejected) {
   const auto refused = [](const json::object& schema) {
     BOOST_TEST(argument_schema::compile(schema).has_error());
   };
@@ -221,10 +222,10 @@ BOOST_AUTO_TEST_CASE(chains_of_references_do_not_overflow_the_stack) {
   definitions["d" + std::to_string(count)] = json::object{};
   const auto schema = argument_schema::compile(
       {{"definitions", std::move(definitions)}, {"items", {{"$ref", "#/definitions/d0"}}}});
-  BOOST_TEST(schema.has_error()); // it ended
+  BOOST_TEST(schema.has_error()); // the check ended
 }
 
-BOOST_AUTO_TEST_CASE(schemas_that_apply_to_themselves_end) {
+BOOST_AUTO_TEST_CASE(self_referencing_schemas_end) {
   for (const auto* text :
        {R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"$ref":"#"}]})", R"({"not":{"$ref":"#"}})",
         R"({"if":{"$ref":"#"},"then":true})",
@@ -234,14 +235,14 @@ BOOST_AUTO_TEST_CASE(schemas_that_apply_to_themselves_end) {
       BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_schema_may_describe_trees) {
+BOOST_AUTO_TEST_CASE(schema_can_describe_trees) {
   const auto schema = schema_of(
       R"({"properties":{"a":{"$ref":"#"}},"additionalProperties":false,"type":["object","integer"]})");
   BOOST_TEST(schema.check(object_of(nested(150, R"({"a":)", "}"))).empty());
   BOOST_TEST(schema.check(object_of(nested(150, R"({"b":)", "}"))).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(alternatives_inside_alternatives_end) {
+BOOST_AUTO_TEST_CASE(nested_alternatives_end) {
   auto definitions = json::object{};
   for (auto i = 0; i < 40; ++i) {
     const auto next = json::object{{"$ref", "#/definitions/d" + std::to_string(i + 1)}};
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(alternatives_inside_alternatives_end) {
   BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{4}));
 }
 
-BOOST_AUTO_TEST_CASE(large_arguments_are_checked_or_refused_in_time) {
+BOOST_AUTO_TEST_CASE(large_arguments_are_checked_or_rejected_in_time) {
   const auto schema = schema_of(
       R"({"properties":{"a":{"uniqueItems":true},"b":{"items":{"type":"string"}},
           "c":{"additionalProperties":{"type":"string"}},"s":{"maxLength":5}}})");
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(large_arguments_are_checked_or_refused_in_time) {
   BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{30}));
 }
 
-BOOST_AUTO_TEST_CASE(many_faults_of_one_alternative_do_not_refuse_another) {
+BOOST_AUTO_TEST_CASE(faults_of_one_alternative_do_not_reject_another) {
   for (const auto* alternatives : {"anyOf", "oneOf"}) {
     const auto schema = argument_schema::compile(
         {{"properties",
@@ -288,7 +289,7 @@ BOOST_AUTO_TEST_CASE(many_faults_of_one_alternative_do_not_refuse_another) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(items_are_unique_by_value) {
+BOOST_AUTO_TEST_CASE(unique_items_are_compared_by_value) {
   const auto schema = schema_of(R"({"properties":{"a":{"uniqueItems":true}}})");
   for (const auto* same : {R"({"a":[1,2,1]})", R"({"a":[1,1.0]})", R"({"a":["x","x"]})",
                            R"({"a":[{"x":1,"y":[2]},{"y":[2],"x":1}]})", R"({"a":[null,null]})"})
@@ -298,7 +299,7 @@ BOOST_AUTO_TEST_CASE(items_are_unique_by_value) {
     BOOST_TEST(schema.check(object_of(distinct)).empty(), distinct);
 }
 
-BOOST_AUTO_TEST_CASE(a_check_ends_with_its_call) {
+BOOST_AUTO_TEST_CASE(cancelled_call_stops_its_check) {
   const auto schema = schema_of(R"({"properties":{"a":{"items":{"type":"integer"}}}})");
   const auto arguments = json::object{{"a", json::array(100'000, json::value(1))}};
   auto limits = schema_check_limits{};
@@ -313,13 +314,13 @@ BOOST_AUTO_TEST_CASE(a_check_ends_with_its_call) {
   BOOST_TEST(schema.check(arguments, limits).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_text_for_the_model_names_tool_arguments_and_faults) {
+BOOST_AUTO_TEST_CASE(model_text_names_tool_arguments_and_faults) {
   BOOST_TEST(describe_faults("f", json::object{{"a", 1}}, {{"a", "is bad"}, {"", "is worse"}}) ==
              "Error invoking tool 'f' with kwargs {'a': 1} with error:\n a: is bad\narguments: is "
              "worse\n Please fix the error and try again.");
 }
 
-BOOST_AUTO_TEST_CASE(refuses_divisors_that_stop_the_process) {
+BOOST_AUTO_TEST_CASE(rejects_divisors_that_crash_the_process) {
   for (const auto* divisor : {"0", "-1", "0.0", "-0.5", "18446744073709551615", "\"0\"", "null"}) {
     const auto text =
         R"({"type":"object","properties":{"n":{"anyOf":[{"multipleOf":)" + std::string{divisor} +
@@ -337,7 +338,7 @@ BOOST_AUTO_TEST_CASE(refuses_divisors_that_stop_the_process) {
   BOOST_TEST(schema->check({{"multipleOf", 5}}).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(real_schemas_compile_and_take_the_calls_that_are_expected) {
+BOOST_AUTO_TEST_CASE(real_schemas_compile_and_accept_expected_calls) {
   const auto* shared = std::getenv("SUPERSTEP_SHARED");
   auto rows = std::size_t{0};
   auto calls = std::size_t{0};
@@ -362,7 +363,7 @@ BOOST_AUTO_TEST_CASE(real_schemas_compile_and_take_the_calls_that_are_expected) 
       }
     }
   BOOST_TEST_MESSAGE(rows << " rows, " << calls << " calls, " << refused << " refused");
-  BOOST_TEST(refused * 100 <= calls); // a few calls of the data do not fit their own schemas
+  BOOST_TEST(refused * 100 <= calls); // a few calls of the data do not match their own schemas
 }
 
 BOOST_AUTO_TEST_SUITE_END()

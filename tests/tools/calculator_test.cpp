@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The calculator: values, errors with positions, limits, and expressions of real data.
 #include "run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -21,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(calculator)
 namespace {
 
 struct sum_case {
-  std::string_view expression, answer; ///< of a good one all of it, of a bad one a part
+  std::string_view expression, answer; ///< the whole answer if it succeeds, part of it if it fails
 };
 std::ostream& operator<<(std::ostream& out, const sum_case& c) {
   return out << c.expression;
@@ -143,7 +144,7 @@ const auto bad = std::vector<sum_case>{
     {",5", "a number is missing"},
 };
 
-/// A value as people wrote it: 1,234.5, $5, 50%, 3/4.
+/// Parses a value as people write it: 1,234.5, $5, 50%, 3/4.
 double written_value(std::string text) {
   std::erase_if(text, [](char c) { return c == ',' || c == '$'; });
   auto scale = 1.0;
@@ -158,13 +159,13 @@ double written_value(std::string text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(an_expression_gives_its_value, boost::unit_test::data::make(good), c) {
+BOOST_DATA_TEST_CASE(expression_returns_its_value, boost::unit_test::data::make(good), c) {
   const auto out = testing::run_tool(*make_calculator(), {{"expression", c.expression}});
   BOOST_TEST(out.content == c.answer);
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE(what_is_wrong_is_said_with_its_place, boost::unit_test::data::make(bad), c) {
+BOOST_DATA_TEST_CASE(error_states_its_position, boost::unit_test::data::make(bad), c) {
   const auto out = testing::run_tool(*make_calculator(), {{"expression", c.expression}});
   BOOST_TEST_INFO(out.content);
   BOOST_TEST(out.is_error);
@@ -172,7 +173,7 @@ BOOST_DATA_TEST_CASE(what_is_wrong_is_said_with_its_place, boost::unit_test::dat
   BOOST_TEST(out.content.find(c.answer) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(depth_and_length_are_bounded) {
+BOOST_AUTO_TEST_CASE(depth_and_length_are_limited) {
   const auto deep = std::string(300, '(') + "1" + std::string(300, ')');
   BOOST_TEST(calculate(deep).error().text.starts_with("the expression is nested too deeply"));
   auto tower = std::string{"1"};
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(depth_and_length_are_bounded) {
   BOOST_TEST(calculate("((1))", {.length_max = 9, .depth_max = 1}).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(real_expressions_agree_with_what_their_authors_wrote) {
+BOOST_AUTO_TEST_CASE(real_expressions_give_expected_values) {
   const auto* shared = std::getenv("SUPERSTEP_SHARED");
   auto calls = 0;
   auto file = std::ifstream{std::string{shared ? shared : ""} + "/data/gsm8k/recorded_turns.jsonl"};
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(real_expressions_agree_with_what_their_authors_wrote) {
       }
     }
   }
-  BOOST_TEST_MESSAGE(calls << " recorded calls were calculated");
+  BOOST_TEST_MESSAGE(calls << " recorded calls");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The current_time tool: clock, time zones and daylight saving time.
 #include "run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -52,15 +53,15 @@ tool_output ask(json::object args, std::chrono::system_clock::time_point at = no
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(without_arguments_it_is_utc_by_the_clock_of_the_call) {
+BOOST_AUTO_TEST_CASE(default_is_utc_by_clock_of_call) {
   BOOST_TEST(ask({}).content == "2026-07-01T12:03:04+00:00");
 }
 
-BOOST_DATA_TEST_CASE(a_zone_may_be_given, boost::unit_test::data::make(zones), c) {
+BOOST_DATA_TEST_CASE(time_zone_can_be_selected, boost::unit_test::data::make(zones), c) {
   BOOST_TEST(ask({{"timezone", c.zone}}).content == c.text);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_zone_is_an_error) {
+BOOST_AUTO_TEST_CASE(unknown_time_zone_is_an_error) {
   for (const auto* zone :
        {"", "Mars", "../../etc/passwd", "/etc/passwd", "+5", "+25:00", "America"}) {
     const auto out = ask({{"timezone", zone}});
@@ -69,9 +70,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_zone_is_an_error) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(named_zones_know_summer_and_winter) {
+BOOST_AUTO_TEST_CASE(named_zones_follow_daylight_saving_time) {
   if (!std::filesystem::exists("/usr/share/zoneinfo/Europe/Berlin"))
-    return; // a machine without time zones
+    return; // the machine has no time zone data
   BOOST_TEST(ask({{"timezone", "Europe/Berlin"}}).content == "2026-07-01T14:03:04+02:00");
   BOOST_TEST(ask({{"timezone", "Europe/Berlin"}}, noon + 24h * 180).content ==
              "2026-12-28T13:03:04+01:00");

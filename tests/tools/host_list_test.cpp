@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of allowed hosts of http_get, and redirects.
 #include "tools/host_list.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -13,7 +14,7 @@ using superstep::detail::host_list;
 using superstep::detail::redirect_target;
 using superstep::parse_url;
 
-BOOST_AUTO_TEST_SUITE(hosts_that_may_be_asked)
+BOOST_AUTO_TEST_SUITE(host_lists)
 
 namespace {
 
@@ -62,7 +63,7 @@ const auto redirects = std::vector<redirect_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(an_address_is_held_against_the_list, boost::unit_test::data::make(hosts), c) {
+BOOST_DATA_TEST_CASE(url_is_checked_against_host_list, boost::unit_test::data::make(hosts), c) {
   const auto list = host_list::make({c.pattern});
   BOOST_REQUIRE(list.has_value());
   const auto address = parse_url(c.address);
@@ -70,14 +71,14 @@ BOOST_DATA_TEST_CASE(an_address_is_held_against_the_list, boost::unit_test::data
   BOOST_TEST(list->allows(*address) == c.allowed);
 }
 
-BOOST_AUTO_TEST_CASE(a_list_that_says_nothing_or_nonsense_is_refused) {
+BOOST_AUTO_TEST_CASE(empty_or_invalid_list_is_rejected) {
   BOOST_TEST(host_list::make({}).has_error());
   for (const auto* pattern : {"", "*", "*.", "http://a.org", "a.org/x", "a.org:", "a.org:0",
                               "a.org:99999", "a.org:8o", "u@a.org", "::1", "[::1"})
     BOOST_TEST(host_list::make({pattern}).has_error(), pattern);
 }
 
-BOOST_DATA_TEST_CASE(a_redirect_is_resolved, boost::unit_test::data::make(redirects), c) {
+BOOST_DATA_TEST_CASE(redirect_is_resolved, boost::unit_test::data::make(redirects), c) {
   BOOST_TEST(redirect_target(*parse_url(c.base), c.location) == c.target);
 }
 

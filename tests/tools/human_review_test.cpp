@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// JSON forms of human review: interrupts and responses.
 #include <superstep/tools/human_review.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -35,7 +36,7 @@ const auto bad_responses = std::vector<bad_response>{
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_interrupt_is_the_same_json_again) {
+BOOST_AUTO_TEST_CASE(review_interrupt_round_trips_as_json) {
   for (const auto* description : {"", R"(,"description":null)", R"(,"description":"Look")"}) {
     auto text = interrupt_text;
     text.insert(text.size() - 1, description);
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_is_the_same_json_again) {
   }
 }
 
-BOOST_DATA_TEST_CASE(a_response_is_the_same_json_again,
+BOOST_DATA_TEST_CASE(review_response_round_trips_as_json,
                      (std::vector<std::string>{
                          R"({"type":"accept","args":null})", R"({"type":"ignore","args":null})",
                          R"({"type":"response","args":"no"})",
@@ -56,11 +57,11 @@ BOOST_DATA_TEST_CASE(a_response_is_the_same_json_again,
   BOOST_TEST((human_response_from_json(json::value(to_json(read))).value() == read));
 }
 
-BOOST_DATA_TEST_CASE(what_is_wrong_with_a_record_is_named, bad_responses, bad) {
+BOOST_DATA_TEST_CASE(invalid_member_is_named, bad_responses, bad) {
   BOOST_TEST(human_response_from_json(json::parse(bad.json)).error().text == bad.says);
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupt_needs_all_its_parts) {
+BOOST_AUTO_TEST_CASE(review_interrupt_needs_all_members) {
   BOOST_TEST(human_interrupt_from_json(json::parse(R"({"config":{}})")).has_error());
   auto text = interrupt_text;
   text.insert(text.size() - 1, R"(,"description":5)");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// make_tool(): tools from functions, their schemas, arguments, results and errors.
 #include "run_tool.hpp"
 
 #include <superstep/tools/make_tool.hpp>
@@ -60,7 +61,7 @@ task<std::string> say_later(std::string what) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_schema_comes_from_the_struct) {
+BOOST_AUTO_TEST_CASE(schema_is_derived_from_struct) {
   const auto t =
       make_tool<weather_args>("weather", "Tells it.", [](const weather_args&) { return 1; });
   BOOST_TEST(t->definition().name == "weather");
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_schema_comes_from_the_struct) {
       R"("more":{"type":"object"}},"required":["where","days","exact"],"additionalProperties":false})");
 }
 
-BOOST_AUTO_TEST_CASE(the_function_gets_its_arguments_as_values) {
+BOOST_AUTO_TEST_CASE(function_receives_arguments_as_values) {
   const auto t = make_tool<weather_args>("weather", "", [](const weather_args& a) {
     return a.where.city + (a.where.height ? "!" : "?") + std::to_string(a.days.at(1)) +
            (a.scale == unit::kelvin ? "K" : "C") + (a.exact ? "=" : "~");
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_function_gets_its_arguments_as_values) {
   BOOST_TEST(told(t, args) == "Seoul?2K=");
 }
 
-BOOST_AUTO_TEST_CASE(the_function_may_take_the_context) {
+BOOST_AUTO_TEST_CASE(function_can_take_the_context) {
   const auto t = make_tool<small>(
       "t", "", [](small a, tool_context c) { return c.run_key + std::to_string(a.n); });
   auto context = tool_context{};
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_function_may_take_the_context) {
   BOOST_TEST(run_tool(*t, {{"n", 3}}, context).content == "row3");
 }
 
-BOOST_AUTO_TEST_CASE(a_result_of_any_kind_becomes_text) {
+BOOST_AUTO_TEST_CASE(result_of_any_type_becomes_text) {
   BOOST_TEST(told(make_tool<small>("t", "", [](const small&) { return "text"; }), {{"n", 1}}) ==
              "text");
   BOOST_TEST(told(make_tool<small>("t", "", [](const small&) { return 1.5; }), {{"n", 1}}) ==
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_result_of_any_kind_becomes_text) {
   BOOST_TEST(run_tool(*failing, {{"n", 1}}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(the_function_may_be_a_coroutine) {
+BOOST_AUTO_TEST_CASE(function_can_be_a_coroutine) {
   const auto t = make_tool<small>("t", "", [](small a) -> task<std::string> {
     auto saying = say_later("later " + std::to_string(a.n));
     auto said = co_await saying;
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(the_function_may_be_a_coroutine) {
   BOOST_TEST(told(number, {{"n", 5}}) == "6");
 }
 
-BOOST_AUTO_TEST_CASE(wrong_arguments_are_answered_with_their_paths) {
+BOOST_AUTO_TEST_CASE(invalid_arguments_are_answered_with_paths) {
   const auto t = make_tool<weather_args>("weather", "", [](const weather_args&) { return 1; });
   const auto out = run_tool(*t, {{"where", json::object{{"city", 3}}},
                                  {"days", json::array{1, 2.5}},

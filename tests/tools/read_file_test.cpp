@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The read_file tool: files below its root, and everything else.
 #include "run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -23,7 +24,7 @@ namespace read_file_test {
 
 namespace {
 
-/// A folder with a root in it and things in and beside that.
+/// A temporary folder with a root, and files inside and outside of it.
 struct tree {
   fs::path base = fs::temp_directory_path() / ("superstep_read_file_" + std::to_string(::getpid()));
 
@@ -55,7 +56,7 @@ struct tree {
 };
 
 struct path_case {
-  std::string path, content; ///< of an error a part
+  std::string path, content; ///< part of the text if it is an error
 };
 std::ostream& operator<<(std::ostream& out, const path_case& c) {
   return out << c.path;
@@ -87,15 +88,15 @@ const auto bad = std::vector<path_case>{
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(reading_files, tree)
+BOOST_FIXTURE_TEST_SUITE(file_reads, tree)
 
-BOOST_DATA_TEST_CASE_F(tree, a_file_below_the_root_is_read, boost::unit_test::data::make(good), c) {
+BOOST_DATA_TEST_CASE_F(tree, file_below_root_is_read, boost::unit_test::data::make(good), c) {
   const auto out = read(c.path);
   BOOST_TEST(out.content == c.content);
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE_F(tree, nothing_else_is_read, boost::unit_test::data::make(bad), c) {
+BOOST_DATA_TEST_CASE_F(tree, other_files_are_rejected, boost::unit_test::data::make(bad), c) {
   const auto out = read(c.path);
   BOOST_TEST_INFO(out.content);
   BOOST_TEST(out.is_error);
@@ -103,7 +104,7 @@ BOOST_DATA_TEST_CASE_F(tree, nothing_else_is_read, boost::unit_test::data::make(
   BOOST_TEST(!out.content.starts_with("secret"));
 }
 
-BOOST_AUTO_TEST_CASE(a_root_that_is_no_folder_is_refused) {
+BOOST_AUTO_TEST_CASE(root_must_be_a_folder) {
   BOOST_TEST(make_read_file({.root = (base / "none").string(), .max_bytes = 1}).has_error());
   BOOST_TEST(make_read_file({.root = (base / "secret.txt").string(), .max_bytes = 1}).has_error());
   BOOST_TEST(make_read_file({.root = base.string(), .max_bytes = 0}).has_error());

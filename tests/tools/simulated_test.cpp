@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Simulated tools: results, failure rates, delays and invalid options.
 #include "run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -28,11 +29,11 @@ tool_output ask(const simulated_options& options, std::string row, std::string c
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(without_a_result_it_answers_its_arguments) {
+BOOST_AUTO_TEST_CASE(default_result_is_the_arguments) {
   BOOST_TEST(ask(named(), "r", "c").content == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(a_result_is_text_or_json) {
+BOOST_AUTO_TEST_CASE(result_can_be_text_or_json) {
   auto options = named();
   options.result = json::value("plain \"text\"");
   BOOST_TEST(ask(options, "r", "c").content == "plain \"text\"");
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_result_is_text_or_json) {
   BOOST_TEST(ask(options, "r", "c").content == "null");
 }
 
-BOOST_AUTO_TEST_CASE(the_failing_calls_depend_on_seed_row_and_call_alone) {
+BOOST_AUTO_TEST_CASE(failures_depend_on_seed_row_and_call) {
   auto options = named();
   options.error_rate = 0.3;
   auto failures = 0;
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(the_failing_calls_depend_on_seed_row_and_call_alone) {
   BOOST_TEST(moved > 500);
 }
 
-BOOST_AUTO_TEST_CASE(rates_of_0_and_1_are_meant) {
+BOOST_AUTO_TEST_CASE(failure_rates_0_and_1_are_exact) {
   auto options = named();
   for (auto i = 0; i < 200; ++i) {
     options.error_rate = 0;
@@ -71,13 +72,13 @@ BOOST_AUTO_TEST_CASE(rates_of_0_and_1_are_meant) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_delay_is_waited_for_without_a_thread) {
+BOOST_AUTO_TEST_CASE(delay_does_not_block_a_thread) {
   auto options = named();
   options.delay = std::chrono::milliseconds{1};
   BOOST_TEST(ask(options, "r", "c").content == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_options_are_rejected) {
   BOOST_TEST(make_simulated({}).error().text == "simulated: name: a tool needs a name");
   auto options = named();
   options.error_rate = 1.5;

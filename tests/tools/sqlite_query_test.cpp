@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The sqlite_query tool: read-only queries, parameters, limits, and the replaced SQL functions.
 #include "run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -61,7 +62,7 @@ struct shop {
 };
 
 struct query_case {
-  std::string query, answer; ///< of an error a part
+  std::string query, answer; ///< part of the text if it is an error
 };
 std::ostream& operator<<(std::ostream& out, const query_case& c) {
   return out << c.query;
@@ -111,21 +112,22 @@ BOOST_DATA_TEST_CASE_F(shop, rows_are_a_list_of_objects, boost::unit_test::data:
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE_F(shop, nothing_but_reading_is_done, boost::unit_test::data::make(bad), c) {
+BOOST_DATA_TEST_CASE_F(shop, only_reading_statements_are_accepted,
+                       boost::unit_test::data::make(bad), c) {
   const auto out = ask({{"query", c.query}}, options());
   BOOST_TEST_INFO(out.content);
   BOOST_TEST(out.is_error);
   BOOST_TEST(out.content.find(c.answer) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(parameters_are_bound_by_their_kind) {
+BOOST_AUTO_TEST_CASE(parameters_are_bound_by_type) {
   const auto query = json::value("SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e");
   const auto out =
       ask({{"query", query}, {"parameters", json::array{1, 2.5, "x'y", nullptr, true}}}, options());
   BOOST_TEST(out.content == R"([{"a":1,"b":2.5,"c":"x'y","d":null,"e":1}])");
 }
 
-BOOST_AUTO_TEST_CASE(rows_and_bytes_are_bounded) {
+BOOST_AUTO_TEST_CASE(rows_and_bytes_are_limited) {
   auto bounded = options();
   bounded.max_rows = 2;
   const auto few = ask({{"query", "SELECT n FROM item"}}, bounded);
@@ -138,7 +140,7 @@ BOOST_AUTO_TEST_CASE(rows_and_bytes_are_bounded) {
   BOOST_TEST(large.content.find("more than 100 bytes") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_query_without_an_end_is_ended) {
+BOOST_AUTO_TEST_CASE(endless_query_is_interrupted) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto short_time = options();
@@ -153,14 +155,14 @@ BOOST_AUTO_TEST_CASE(a_query_without_an_end_is_ended) {
   BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(memory_bound_counts_all_of_sqlite) {
+BOOST_AUTO_TEST_CASE(memory_limit_counts_all_of_sqlite) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto o = options();
   o.timeout = std::chrono::seconds{30};
   o.memory_bytes_max = 1024 * 1024;
   auto out = std::async(std::launch::async, [&] { return ask({{"query", endless}}, o); });
-  auto others = std::vector<void*>{}; // as another query or a checkpoint would take it meanwhile
+  auto others = std::vector<void*>{}; // used meanwhile by another query or a checkpoint
   while (out.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready)
     others.push_back(sqlite3_malloc(1024 * 1024));
   const auto found = out.get().content;
@@ -176,11 +178,10 @@ constexpr auto is_timed = false; // a single call of SQLite's functions takes a 
 constexpr auto is_timed = true;
 #endif
 
-BOOST_AUTO_TEST_CASE(a_query_is_bounded_in_time_and_memory,
-                     *boost::unit_test::enable_if<is_timed>()) {
+BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enable_if<is_timed>()) {
   const auto a = std::string{"replace(hex(zeroblob(240000)),'00','a')"};
   const auto half = std::string{"replace(hex(zeroblob(120000)),'00','a')"};
-  // These compare almost the whole pattern at each place of a text of a's.
+  // These compare almost the whole pattern at each position of a text of a's.
   const auto like = "'%a" + std::string(190, '_') + "b'";
   const auto glob = "'*a" + std::string(190, '?') + "b'";
   const auto repeat = [](const std::string& piece, int count) {
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_query_is_bounded_in_time_and_memory,
   }
 }
 
-BOOST_AUTO_TEST_CASE(replaced_functions_work_as_sqlites) {
+BOOST_AUTO_TEST_CASE(replaced_functions_behave_like_sqlites) {
   auto* plain = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(":memory:", &plain) == SQLITE_OK);
   for (const std::string expression :
@@ -278,13 +279,13 @@ BOOST_AUTO_TEST_CASE(replaced_functions_work_as_sqlites) {
   sqlite3_close(plain);
 }
 
-/// Texts and patterns of a small alphabet, so that many of them match: signs of both functions,
-/// letters of both cases, characters of several bytes, bytes that are not UTF-8, and NUL.
+/// Texts and patterns over a small alphabet, so that many of them match: wildcards of both
+/// functions, letters of both cases, multibyte characters, bytes that are not UTF-8, and NUL.
 class like_pieces {
 public:
   explicit like_pieces(unsigned seed) : random_{seed} {}
 
-  /// A text at random, or one that may match the pattern.
+  /// Returns a random text, or one that is likely to match the pattern.
   std::string text(const std::string& pattern) {
     if (below(3) == 0)
       return some(letters, 12);
@@ -349,7 +350,7 @@ void bind_blob(sqlite3_stmt* statement, int column, const std::string& value) {
                     SQLITE_TRANSIENT);
 }
 
-BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_as_sqlites) {
+BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_sqlites) {
   constexpr auto pairs = 6'000;
   constexpr auto seed = 20'261'122U;
   auto* plain = static_cast<sqlite3*>(nullptr);
@@ -382,7 +383,7 @@ BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_as_sqlites) {
     const auto wanted = std::string{static_cast<const char*>(raw)};
     sqlite3_finalize(statement);
     BOOST_TEST(wanted.size() == pairs);
-    BOOST_TEST(std::ranges::count(wanted, '1') > pairs / 20, expression); // not all of one kind
+    BOOST_TEST(std::ranges::count(wanted, '1') > pairs / 20, expression); // both results occur
     const auto found = ask({{"query", query}}, options()).content; // [{"x":"0110…"}]
     const auto start = std::string_view{R"([{"x":")"}.size();
     BOOST_REQUIRE_MESSAGE(found.size() > start + pairs, found.substr(0, 200));
@@ -392,7 +393,7 @@ BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_as_sqlites) {
   sqlite3_close(plain);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_that_like_refuses_are_errors) {
+BOOST_AUTO_TEST_CASE(patterns_rejected_by_like_are_errors) {
   const auto part_of = [&](const std::string& query) {
     return ask({{"query", query}}, options()).content;
   };
@@ -406,14 +407,14 @@ BOOST_AUTO_TEST_CASE(patterns_that_like_refuses_are_errors) {
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(with_tables_may_be_used_more_than_once) {
+BOOST_AUTO_TEST_CASE(with_tables_can_be_used_several_times) {
   const auto out = ask({{"query", "WITH a(x) AS (SELECT 1), \"b\"(y) AS (SELECT a.x FROM a, a AS c) "
                                   "SELECT b.y FROM b JOIN a ON a.x = b.y, [b] AS d"}},
                        options());
   BOOST_TEST(out.content == R"([{"y":1}])");
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_is_no_database_is_refused) {
+BOOST_AUTO_TEST_CASE(file_that_is_not_a_database_is_rejected) {
   auto o = options();
   for (const auto* name : {"", ":memory:", "/nowhere/x.db"}) {
     o.path = name;

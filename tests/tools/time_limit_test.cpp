@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Timeouts of tool calls: coroutines, blocking functions, failures and cancellation.
 #include "tools/run_tool.hpp"
 
 #include <superstep/base/await.hpp>
@@ -15,14 +16,14 @@
 using namespace superstep;
 using namespace superstep::testing;
 
-BOOST_AUTO_TEST_SUITE(time_limits)
+BOOST_AUTO_TEST_SUITE(tool_timeouts)
 
 namespace {
 
 struct nothing {};
 BOOST_DESCRIBE_STRUCT(nothing, (), ())
 
-/// Ends when its frame is destroyed, and not before.
+/// Never completes; releases `held` when its frame is destroyed.
 task<std::string> never(std::shared_ptr<int> held) {
   auto waiting = await_callback<int>([](const completer<int>&) {});
   co_await waiting;
@@ -42,7 +43,7 @@ constexpr auto refusal =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_ends_in_time_is_as_without_a_limit) {
+BOOST_AUTO_TEST_CASE(call_that_ends_in_time_is_unaffected) {
   const auto plain = limited([](const nothing&) { return "done"; }, long_enough);
   BOOST_TEST(run_tool(*plain, {}).content == "done");
   const auto later = limited(
@@ -55,16 +56,16 @@ BOOST_AUTO_TEST_CASE(what_ends_in_time_is_as_without_a_limit) {
   BOOST_TEST(plain->definition().name == "work");
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_is_destroyed_where_it_waits) {
+BOOST_AUTO_TEST_CASE(suspended_coroutine_is_destroyed_at_timeout) {
   const auto held = std::make_shared<int>(1);
   const auto stuck = limited([held](const nothing&) { return never(held); }, briefly);
   const auto out = run_tool(*stuck, {});
   BOOST_TEST(out.is_error);
   BOOST_TEST(out.content == refusal);
-  BOOST_TEST(held.use_count() == 2); // the tool has one
+  BOOST_TEST(held.use_count() == 2); // the tool holds the other reference
 }
 
-BOOST_AUTO_TEST_CASE(a_function_that_blocks_counts_for_nothing_when_it_comes_too_late) {
+BOOST_AUTO_TEST_CASE(late_result_of_blocking_function_is_discarded) {
   const auto slow = limited(
       [](const nothing&) {
         const auto begun = std::chrono::steady_clock::now();
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_function_that_blocks_counts_for_nothing_when_it_comes_too
   BOOST_TEST(out.content == refusal);
 }
 
-BOOST_AUTO_TEST_CASE(failures_and_stops_from_outside_pass_through) {
+BOOST_AUTO_TEST_CASE(failures_and_cancellation_pass_through) {
   const auto fails =
       limited([](const nothing&) -> std::string { throw tool_exception{"no"}; }, long_enough);
   BOOST_CHECK_THROW(run_tool(*fails, {}), tool_exception);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tool nodes: answers to calls, errors, result limits and lookup of tools.
 #include <superstep/base/await.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -45,7 +46,7 @@ message call(const tool_node& node, std::string name, json::object args) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_call_is_answered_by_a_tool_message) {
+BOOST_AUTO_TEST_CASE(call_is_answered_by_tool_message) {
   const auto node = tool_node{{echo(), structured()}};
   const auto m = call(node, "echo", {{"text", "hi"}});
   BOOST_TEST((m.type == message_type::tool));
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_call_is_answered_by_a_tool_message) {
   BOOST_TEST((s.artifact == json::value{1, 2}));
 }
 
-BOOST_AUTO_TEST_CASE(a_call_of_an_unknown_tool_is_told_which_there_are) {
+BOOST_AUTO_TEST_CASE(unknown_tool_error_lists_available_tools) {
   const auto m = call(tool_node{{echo(), throwing()}}, "shout", {});
   BOOST_TEST(m.content == "Error: shout is not a valid tool, try one of [echo, throwing].");
   BOOST_TEST(m.name == "shout");
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_call_of_an_unknown_tool_is_told_which_there_are) {
   BOOST_TEST(m.is_error);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_that_do_not_match_are_told_where) {
+BOOST_AUTO_TEST_CASE(mismatched_arguments_are_reported_with_path) {
   const auto m = call(tool_node{{echo()}}, "echo", {{"text", 3}});
   BOOST_TEST(m.is_error);
   BOOST_TEST(m.content ==
@@ -77,14 +78,14 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_match_are_told_where) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_tool_throws_becomes_its_answer) {
+BOOST_AUTO_TEST_CASE(exception_of_tool_becomes_answer) {
   const auto node = tool_node{{throwing()}};
   BOOST_TEST(call(node, "throwing", {{"text", "broken"}}).content ==
              "Error: broken\n Please fix your mistakes.");
   BOOST_TEST(call(node, "throwing", {{"text", "int"}}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_tool_throws_can_fail_the_node_instead) {
+BOOST_AUTO_TEST_CASE(exception_of_tool_can_fail_node) {
   auto options = tool_node_options{};
   options.errors = tool_errors::bad_calls();
   const auto node = tool_node{{throwing()}, options};
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_a_tool_throws_can_fail_the_node_instead) {
   BOOST_TEST(call(node, "unknown", {}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_answers_the_class_that_its_parameter_names) {
+BOOST_AUTO_TEST_CASE(error_handler_selects_exceptions_by_parameter_type) {
   auto options = tool_node_options{};
   options.errors = tool_errors::by(
       [](const std::runtime_error& e) { return std::string{"It said: "} + e.what(); });
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_handler_answers_the_class_that_its_parameter_names) {
                     std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_over_the_bound_is_an_error_that_says_so) {
+BOOST_AUTO_TEST_CASE(oversized_result_is_an_error) {
   auto options = tool_node_options{};
   options.result_bytes_max = 10;
   const auto node = tool_node{{echo()}, options};
@@ -114,13 +115,13 @@ BOOST_AUTO_TEST_CASE(a_result_over_the_bound_is_an_error_that_says_so) {
   BOOST_TEST(m.content.find("has 11 bytes; at most 10 are taken") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_that_is_no_utf8_is_made_readable) {
+BOOST_AUTO_TEST_CASE(invalid_utf8_in_result_is_replaced) {
   const auto t =
       make_tool<text_args>("t", "", [](const text_args&) { return std::string{"a\xff"}; });
   BOOST_TEST(call(tool_node{{t}}, "t", {{"text", ""}}).content == "a\xef\xbf\xbd");
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_could_not_be_parsed_is_answered_too) {
+BOOST_AUTO_TEST_CASE(unparsable_call_is_answered) {
   const auto node = tool_node{{echo()}};
   const auto m = node.answer_invalid({"c9", "echo", "{bad", "not valid JSON"});
   BOOST_TEST(m.content == "Error invoking tool 'echo' with arguments {bad with error:\n not valid "
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_could_not_be_parsed_is_answered_too) {
   BOOST_TEST(m.is_error);
 }
 
-BOOST_AUTO_TEST_CASE(definitions_keep_their_order_and_tools_are_found_by_name) {
+BOOST_AUTO_TEST_CASE(definitions_keep_order_and_tools_have_names) {
   const auto node = tool_node{{echo("b"), echo("a")}};
   BOOST_TEST(node.definitions()->at(0).name == "b");
   BOOST_TEST(node.definitions()->at(1).name == "a");
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(definitions_keep_their_order_and_tools_are_found_by_name) {
   BOOST_TEST((node.find("c") == nullptr));
 }
 
-BOOST_AUTO_TEST_CASE(tools_that_cannot_be_told_apart_or_checked_are_refused) {
+BOOST_AUTO_TEST_CASE(duplicate_or_uncheckable_tools_are_rejected) {
   BOOST_CHECK_THROW(tool_node({echo(), echo()}), std::invalid_argument);
   BOOST_CHECK_THROW(tool_node({echo("")}), std::invalid_argument);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools may hand back, what they are given beside their arguments, and nodes as a whole.
+// Results of tools, injected arguments, exclusive calls, interceptors, and tool nodes as graph
+// nodes.
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
@@ -40,7 +41,7 @@ struct note_args {
 };
 BOOST_DESCRIBE_STRUCT(note_args, (), (text, user, mood, state, memory, id))
 
-/// A tool whose arguments are filled in by the node, and which tells what it got.
+/// A tool with injected arguments that returns the arguments it received.
 class telling final : public tool {
 public:
   explicit telling(std::vector<injection> wanted) : wanted_{std::move(wanted)} {
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(content_is_text_or_blocks_or_json) {
   BOOST_TEST(output_of(json::array{}).blocks.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_function_may_give_a_pair_a_message_or_a_command) {
+BOOST_AUTO_TEST_CASE(function_can_return_pair_message_or_command) {
   const auto pair = make_tool<text_args>("pair", "", [](const text_args& a) {
     return std::pair{a.text, json::value(7)};
   });
@@ -119,11 +120,11 @@ BOOST_AUTO_TEST_CASE(a_function_may_give_a_pair_a_message_or_a_command) {
   const auto third = sync_wait(node.run(call_of("command", args), {}));
   BOOST_TEST((third.answer == nullptr));
   const auto& update = std::get<tool_update>(std::get<tool_command>(third.items.at(0)).update);
-  BOOST_TEST(update.messages->at(0).name == "command"); // the answer is given the tool's name
+  BOOST_TEST(update.messages->at(0).name == "command"); // the answer gets the tool's name
   BOOST_CHECK_THROW((void)message_ptr{third}, tool_value_error);
 }
 
-BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_the_model_and_not_its_to_set) {
+BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_model) {
   const auto node = node_of({{"st", injection::source::field, "foo", {}},
                              {"id", injection::source::tool_call_id, {}, {}}});
   const auto& seen = node.definitions()->at(0).parameters;
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_the_model_and_not_its_to
              R"({"x": 1, "st": "real", "id": "c1", "tools": 1})");
 }
 
-BOOST_AUTO_TEST_CASE(a_function_may_have_members_that_the_node_fills_in) {
+BOOST_AUTO_TEST_CASE(function_can_have_injected_members) {
   const auto note = make_tool<note_args>("note", "", [](const note_args& a) {
     a.memory->put({"notes", a.user.value}, a.id.value, {{"text", a.text}});
     return a.user.value + std::to_string(a.state.value.size()) + a.mood.value.value_or("?");
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_function_may_have_members_that_the_node_fills_in) {
   BOOST_TEST(memory.get({"notes", "kim"}, "c1").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_field_that_is_missing_fails_the_node_unless_it_has_a_default) {
+BOOST_AUTO_TEST_CASE(missing_state_field_fails_node_without_default) {
   const auto wanted = injection{"st", injection::source::field, "foo", {}};
   BOOST_CHECK_THROW(run_calls(node_of({wanted}), {call_of("telling", {{"x", 1}})}),
                     missing_state_field);
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_field_that_is_missing_fails_the_node_unless_it_has_a_defa
                  .content.find(R"("st": "none")") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_are_injected_on_a_copy) {
+BOOST_AUTO_TEST_CASE(arguments_are_injected_into_a_copy) {
   const auto node = node_of({{"st", injection::source::state, {}, {}}});
   const auto call = call_of("telling", {{"x", 1}, {"st", "forged"}});
   auto environment = tool_environment{};
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(arguments_are_injected_on_a_copy) {
       (node.inject_tool_args(call_of("unknown", {{"st", 1}}), environment).args.at("st") == 1));
 }
 
-BOOST_AUTO_TEST_CASE(without_a_store_no_call_runs_when_one_of_them_needs_it) {
+BOOST_AUTO_TEST_CASE(missing_store_prevents_all_calls_of_node) {
   auto runs = 0;
   const auto counting = make_tool<text_args>("counting", "", [&runs](const text_args& a) {
     ++runs;
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(without_a_store_no_call_runs_when_one_of_them_needs_it) {
   BOOST_TEST(runs == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_fails_takes_nothing_from_its_siblings) {
+BOOST_AUTO_TEST_CASE(failed_call_does_not_affect_siblings) {
   const auto echo = make_tool<text_args>("echo", "", [](const text_args& a) { return a.text; });
   const auto failing = make_tool<text_args>(
       "failing", "", [](const text_args& a) -> std::string { throw std::runtime_error{a.text}; });
@@ -214,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_fails_takes_nothing_from_its_siblings) {
 
 namespace {
 
-/// How many calls are inside at once, at most; by the text of the call and together.
+/// Records the maximum number of concurrent calls, in total and by the text of the call.
 class crowd {
 public:
   explicit crowd(std::string name) : name_{std::move(name)} {}
@@ -252,7 +253,7 @@ private:
   int most_of_one_ = 0;
 };
 
-/// Twelve calls at once, with three texts.
+/// Runs twelve concurrent calls with three different texts.
 tool_node_output run_twelve(const tool_node& node, const std::string& name) {
   auto calls = std::vector<tool_call>{};
   for (auto i = 0; i < 12; ++i)
@@ -263,7 +264,7 @@ tool_node_output run_twelve(const tool_node& node, const std::string& name) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_exclusive_tool_is_called_once_at_a_time) {
+BOOST_AUTO_TEST_CASE(exclusive_tool_runs_one_call_at_a_time) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.limits = {{"busy", 1, {}}};
@@ -273,7 +274,7 @@ BOOST_AUTO_TEST_CASE(an_exclusive_tool_is_called_once_at_a_time) {
   BOOST_TEST(message_at(out, 4).content == "b");
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_may_be_exclusive_for_each_value_of_an_argument) {
+BOOST_AUTO_TEST_CASE(tool_can_be_exclusive_per_argument_value) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.limits = {{"busy", 1, "text"}};
@@ -282,12 +283,12 @@ BOOST_AUTO_TEST_CASE(a_tool_may_be_exclusive_for_each_value_of_an_argument) {
   BOOST_TEST(all.most() <= 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_and_its_copies_have_one_limit_for_all_calls) {
+BOOST_AUTO_TEST_CASE(copies_of_node_share_one_call_limit) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.calls_at_once = 2;
   options.wrap_call = [](tool_request request, const tool_execute& execute) {
-    return execute(std::move(request)); // what stands around a call does not wait for its turn
+    return execute(std::move(request)); // interceptors do not wait for the call's turn
   };
   const auto node = tool_node{{all.tool()}, options};
   const auto copy = node;
@@ -295,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_node_and_its_copies_have_one_limit_for_all_calls) {
   BOOST_TEST(all.most() <= 2);
 }
 
-BOOST_AUTO_TEST_CASE(limits_that_fit_nothing_are_refused) {
+BOOST_AUTO_TEST_CASE(inapplicable_limits_are_rejected) {
   auto all = crowd{"busy"};
   for (const auto& limit : {tool_limit{"idle", 1, {}}, tool_limit{"busy", 0, {}}}) {
     auto options = tool_node_options{};
@@ -304,7 +305,7 @@ BOOST_AUTO_TEST_CASE(limits_that_fit_nothing_are_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_interceptor_may_change_repeat_or_replace_a_call) {
+BOOST_AUTO_TEST_CASE(interceptor_can_change_repeat_or_replace_call) {
   auto runs = 0;
   const auto echo = make_tool<text_args>("echo", "", [&runs](const text_args& a) {
     if (++runs == 1)
@@ -332,7 +333,7 @@ BOOST_AUTO_TEST_CASE(an_interceptor_may_change_repeat_or_replace_a_call) {
   BOOST_TEST(refused->is_error);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_interceptor_throws_is_answered_whatever_its_class) {
+BOOST_AUTO_TEST_CASE(exception_of_interceptor_is_answered) {
   auto options = tool_node_options{};
   options.errors = tool_errors::only<std::bad_alloc>();
   options.wrap_call = [](tool_request, tool_execute) -> task<tool_answer> {
@@ -347,7 +348,7 @@ BOOST_AUTO_TEST_CASE(what_an_interceptor_throws_is_answered_whatever_its_class) 
                     tool_exception);
 }
 
-BOOST_AUTO_TEST_CASE(sends_to_the_parent_become_one_command_behind_the_rest) {
+BOOST_AUTO_TEST_CASE(sends_to_parent_are_merged_into_last_command) {
   const auto sending = make_tool<text_args>("sending", "", [](const text_args& a) {
     auto targets = std::vector<tool_target>{{a.text, json::value(1)}};
     auto answer = std::vector<message>{tool_message("bye", "c1", "")};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// tools_condition(): routing by the calls of the last message.
 #include <superstep/tools/tool_node.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +8,7 @@ using namespace superstep;
 
 BOOST_AUTO_TEST_SUITE(tools_conditions)
 
-BOOST_AUTO_TEST_CASE(calls_in_the_last_message_lead_to_the_tools) {
+BOOST_AUTO_TEST_CASE(calls_in_last_message_route_to_tools) {
   auto messages = message_list{};
   messages.push_back(human_message("q"));
   messages.push_back(ai_message("", {{"c1", "echo", {}}}));
@@ -16,7 +17,7 @@ BOOST_AUTO_TEST_CASE(calls_in_the_last_message_lead_to_the_tools) {
   BOOST_TEST(tools_condition(messages).value() == "__end__");
 }
 
-BOOST_AUTO_TEST_CASE(a_state_says_under_which_key_its_messages_are) {
+BOOST_AUTO_TEST_CASE(messages_key_can_be_configured) {
   const auto state =
       json::parse(R"({"chat":[{"type":"ai","content":"","tool_calls":[{"name":"e"}]}],
                       "messages":[{"type":"ai","content":"done","tool_calls":[]}]})")
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_state_says_under_which_key_its_messages_are) {
   BOOST_TEST(tools_condition(state).value() == "__end__");
 }
 
-BOOST_AUTO_TEST_CASE(without_messages_there_is_no_answer) {
+BOOST_AUTO_TEST_CASE(state_without_messages_is_an_error) {
   BOOST_TEST(tools_condition(message_list{}).has_error());
   const auto state = json::parse(R"({"chat":[]})").as_object();
   BOOST_TEST(tools_condition(state).error().text ==

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Validation nodes: arguments of calls checked against schemas, without running tools.
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/validation_node.hpp>
 
@@ -36,7 +37,7 @@ message answer(const validation_node& node, std::string_view arguments) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(right_arguments_come_back_filled_in_the_order_of_the_schema) {
+BOOST_AUTO_TEST_CASE(valid_arguments_are_completed_in_schema_order) {
   const auto node = validation_node{{person()}};
   const auto m = answer(node, R"({"homes":[{"city":"O","x":1}],"name":"Ola","y":2})");
   BOOST_TEST(m.content ==
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(right_arguments_come_back_filled_in_the_order_of_the_schema
   BOOST_TEST(!m.additional_kwargs.contains("is_error"));
 }
 
-BOOST_AUTO_TEST_CASE(wrong_arguments_are_told_and_marked) {
+BOOST_AUTO_TEST_CASE(invalid_arguments_are_answered_with_errors) {
   const auto m = answer(validation_node{{person()}}, R"({"name":"Ola","age":-1})");
   BOOST_TEST(m.additional_kwargs.at("is_error").as_bool());
   BOOST_TEST(!m.is_error);
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_told_and_marked) {
   BOOST_TEST(m.content.ends_with("\n\nRespond after fixing all validation errors."));
 }
 
-BOOST_AUTO_TEST_CASE(the_words_of_an_error_may_be_ones_own) {
+BOOST_AUTO_TEST_CASE(error_text_can_be_customized) {
   auto options = validation_node_options{};
   options.format_error = [](const tool_call& call, const auto& faults) {
     return call.id + ' ' + faults.at(0).path;
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_an_error_may_be_ones_own) {
   BOOST_TEST(answer(validation_node{{person()}, options}, R"({"name":""})").content == "c1 name");
 }
 
-BOOST_AUTO_TEST_CASE(schemas_may_be_those_of_tools) {
+BOOST_AUTO_TEST_CASE(schemas_can_come_from_tools) {
   auto simulated = simulated_options{};
   simulated.name = "Person";
   simulated.args_schema = person().parameters;
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(schemas_may_be_those_of_tools) {
   BOOST_TEST(answer(node, R"({})").additional_kwargs.contains("is_error"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_answer_of_a_model_is_refused) {
+BOOST_AUTO_TEST_CASE(unsuitable_messages_are_rejected) {
   const auto node = validation_node{{person()}};
   BOOST_TEST(node.run(message_list{}).error().text == "No message found in input");
   auto messages = asks("{}");
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_answer_of_a_model_is_refused) {
   BOOST_TEST(unknown.text == "no schema is called \"Nope\"");
 }
 
-BOOST_AUTO_TEST_CASE(schemas_that_are_none_or_of_one_name_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_or_duplicate_schemas_are_rejected) {
   BOOST_CHECK_THROW((validation_node{std::vector{person(), person()}}), std::invalid_argument);
   auto bad = person();
   bad.parameters["type"] = 7;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wire_check.py DRIVER: compares requests that DRIVER (wire_driver) writes with the types of the
-SDKs of OpenAI, Anthropic and Ollama, and what it reads with answers that these types write.
+"""wire_check.py DRIVER: validates requests of DRIVER (wire_driver) with the types of the SDKs of
+OpenAI, Anthropic and Ollama, and compares the messages it parses with answers written by these types.
 Exit code 1 if anything differs."""
 import collections
 import json
@@ -26,11 +26,11 @@ REQUESTS = {
                   message_create_params.MessageCreateParamsStreaming),
     "ollama": (ot.ChatRequest, ot.ChatRequest),
 }
-# Ollama's API has these members (api.Message and api.ToolCall of version 0.17); its Python SDK has
-# not. Options and schemas of tools are the user's own.
+# Ollama's API has these members (api.Message and api.ToolCall of version 0.17), but not its Python
+# SDK. Options and tool schemas are defined by the user.
 ALSO = {
-    # Parameters of the user's own, which version 2 of the SDK no longer names. Schemas of tools may
-    # be any mapping beside the typed one; strict tools need the member.
+    # User parameters, which version 2 of the SDK does not list any more. A tool schema may be any
+    # mapping besides the typed one; strict tools need the member.
     "anthropic": {"": {"temperature", "top_p"}, ".tools[].input_schema": {"additionalProperties"}},
     "ollama": {".messages[]": {"tool_call_id"}, ".messages[].tool_calls[]": {"id"}},
 }
@@ -224,7 +224,7 @@ def check_answers(driver):
         answer = json.loads(line)
         calls = answer.get("calls", [])
         want = CALLS
-        if name.startswith("ollama"):  # which gives its calls no ids
+        if name.startswith("ollama"):  # its calls have no ids
             calls = [dict(c, id="") for c in calls]
             want = [dict(c, id="") for c in CALLS]
         usage = answer.get("usage", {})

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// wire_driver requests: prints requests to all providers, one JSON line each, over all kinds of
-// messages, tools, options and formats of answers.
-// wire_driver read: reads lines {"api", "stream", "text"} with answers of providers, and prints
-// what was understood. wire_check.py compares both with the SDKs of the providers.
+// `wire_driver requests` prints requests to all providers, one JSON line each, for all kinds of
+// messages, tools, options and answer formats. `wire_driver read` reads lines {"api", "stream",
+// "text"} with answers of providers and prints the parsed messages. wire_check.py compares both
+// with the providers' SDKs.
 #include "models/http/answer_stream.hpp"
 #include "models/http/wire_request.hpp"
 
@@ -103,7 +103,7 @@ tool_definitions make_tools() {
       std::vector<tool_definition>{weather, now});
 }
 
-/// One way to ask: parameters, and whether there are tools and a format.
+/// Variant of a request: its parameters, and whether it has tools and a format.
 struct manner {
   std::string name;
   std::string parameters = "{}";
@@ -169,7 +169,7 @@ result<message> read_stream(provider_api api, std::string_view text) {
   asked.with_reasoning = true;
   auto answer = models::answer_stream{api, asked, output_version::v0, nullptr, {}};
   auto wrong = std::optional<models::fault>{};
-  constexpr auto piece = std::size_t{11}; // not the size of anything
+  constexpr auto piece = std::size_t{11}; // does not divide any of the sizes
   for (auto at = std::size_t{0}; at < text.size() && !wrong; at += piece)
     wrong = answer.feed(text.substr(at, piece));
   if (!wrong)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares JSON values with type hints: those of TypedDicts, dataclass-like models and plain types.
 
-Pydantic cannot be asked itself: it does not look into Iterable members, and lets unknown members
-of most of these types pass.
+Pydantic cannot be used for this: it does not check Iterable members, and accepts unknown members of
+most of these types.
 """
 import collections.abc
 import types
@@ -33,7 +33,7 @@ def members_of(hint):
         out = {}
         for name, inner in te.get_type_hints(hint, include_extras=True).items():
             _, alias = strip(inner)
-            # Hints that are written as text hide these two from __required_keys__.
+            # Hints written as text hide Required and NotRequired from __required_keys__.
             says = te.get_origin(inner)
             required = says in (te.Required, typing.Required) or (
                 says not in (te.NotRequired, typing.NotRequired)
@@ -47,8 +47,10 @@ def members_of(hint):
 
 
 def faults(value, hint, path="", also=None):
-    """Yields what is wrong with a JSON value. `also` names members that a path may have beyond its
-    type: {"path with [] for each element": {names}}."""
+    """Yields the faults of a JSON value.
+
+    `also` lists additional members that a path may have: {"path with [] for each element": {names}}.
+    """
     hint, _ = strip(hint)
     origin = te.get_origin(hint)
     if hint in (object, typing.Any):
@@ -60,7 +62,7 @@ def faults(value, hint, path="", also=None):
         choices = [one for one in te.get_args(hint) if strip(one)[0] is not type(None)]
         if value is None and len(choices) < len(te.get_args(hint)):
             return
-        # Beside a model any mapping would do, and nothing were compared.
+        # A union of a model and a mapping would accept anything, so only the model counts.
         if any(members_of(strip(one)[0]) for one in choices):
             choices = [one for one in choices if te.get_origin(strip(one)[0]) not in MAPPINGS]
         all_faults = [list(faults(value, one, path, also)) for one in choices]
@@ -89,7 +91,7 @@ def faults(value, hint, path="", also=None):
         return
     members = members_of(hint)
     if getattr(hint, "__name__", "") == "Image" and isinstance(value, str):
-        return  # a class of the SDK of Ollama that is written as text
+        return  # a class of Ollama's SDK that is a text on the wire
     if members is None:
         yield from plain_faults(value, hint, path)
         return
@@ -106,7 +108,7 @@ def faults(value, hint, path="", also=None):
 
 
 def nearest(all_faults):
-    """The faults of the type that fits best: what is wrong deepest in the value."""
+    """Returns the faults of the best matching type: the one whose faults are deepest in the value."""
     best = max(all_faults, key=lambda found: (max(len(f.split(":")[0]) for f in found),
                                               -len(found)))
     return "; ".join(best[:3])
@@ -124,7 +126,7 @@ def plain_faults(value, hint, path):
     elif hint is str:
         right = isinstance(value, str)
     elif isinstance(origin := te.get_origin(hint) or hint, type):
-        right = isinstance(value, origin)  # files and paths, which JSON does not have
+        right = isinstance(value, origin)  # files and paths, which are not JSON values
     else:
         raise TypeError(f"{path}: {hint!r} is not understood")
     if not right:

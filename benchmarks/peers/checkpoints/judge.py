@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""superstep-bench against threads.py, in turn and on one disk, and what is promised of it.
+"""Compares superstep-bench with threads.py, alternately and on one disk, and checks the requirements.
 
     python judge.py SUPERSTEP_BENCH [FOLDER]
 
-Each is measured three times; the least counts, of CPU and of wall time alike. The disk is judged by
-appending two pages with their headers and fdatasync, as a super-step does. It changes from second to
-second, so what waits for it is measured nine times between two looks at it, and the median of the
-nine ratios counts. Exit code 1: a promise is not kept.
+Each is measured three times; the minimum of CPU time and of wall time counts. The speed of the disk
+is measured by appending two pages with their headers and fdatasync, as a super-step does. It changes
+from second to second, so figures that wait for the disk are measured nine times, each between two
+measurements of the disk, and the median of the nine ratios counts. Exit code 1: a requirement is not met.
 """
 import json
 import os
@@ -82,7 +82,7 @@ def judge_loop():
             their[when].append(theirs("W8loop", f"S={steps}", f"dur={when}"))
     for when in mine:
         a, b = (least(x[when], "cpu_seconds") for x in (mine, their))
-        print(f"W8loop {when}: CPU {a * 1e6:.1f} us a super-step, theirs {b * 1e6:.1f} us")
+        print(f"W8loop {when}: CPU {a * 1e6:.1f} us per super-step, theirs {b * 1e6:.1f} us")
         judge(f"W8loop {when}: CPU, share of theirs", a / b, 1 / 15)
     judge("W8loop sync: wall, times fdatasync", statistics.median(disk_ratios(9)), 1.3)
     judge("W8loop async: wall, share of theirs",
@@ -95,7 +95,7 @@ def judge_runs():
         r = ours("W8loop", f"S={count}", f"runs={runs}", "dur=sync", "reps=1")
         disk = min(before, fdatasync_seconds())
         each = r["rows"] / r["transactions"]
-        print(f"{runs} runs: {r['units'] / r['seconds']:.0f} durable super-steps a second, "
+        print(f"{runs} runs: {r['units'] / r['seconds']:.0f} durable super-steps per second, "
               f"{1 / disk:.0f} fdatasync a second")
         judge(f"{runs} runs: transactions a super-step", 1 / each, 1)
         if runs == 1000:

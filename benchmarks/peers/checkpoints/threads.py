@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""W8loop and W8chat with LangGraph and its SQLite saver: a line of JSON, as superstep-bench prints it.
+"""Runs W8loop and W8chat with LangGraph and its SQLite saver. Prints JSON like superstep-bench.
 
     python threads.py W8loop S=1000 dur=sync|async [dir=.]
     python threads.py W8chat H=300 dur=sync|async [dir=.]
@@ -68,7 +68,7 @@ class Scripted(BaseChatModel):
 
 @tool
 def echo(query: str) -> str:
-    """Repeats what it is asked."""
+    """Repeats the query."""
     return f"result for {query}"
 
 

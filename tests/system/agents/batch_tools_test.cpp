@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools in C++ that misbehave inside a batch: the row they serve says so, the others go on.
+// C++ tools that misbehave inside a batch: only their own row fails, and all others continue.
 #include "batch/files.hpp"
 #include "cli/agent_runner.hpp"
 #include "versions.hpp"
@@ -31,7 +31,7 @@ namespace {
 constexpr auto rows = 40;
 constexpr auto bytes_too_many = std::size_t{100'000'000};
 
-/// Calls the tool that the row asks for, then says that it is done.
+/// Calls the tool that the row names, then answers "done".
 class obedient_model final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -49,7 +49,7 @@ struct call_args {
 };
 BOOST_DESCRIBE_STRUCT(call_args, (), (n))
 
-/// Blocking calls stand here until the test lets them go.
+/// Blocking calls wait here until the test opens it.
 class closed_door {
 public:
   void stand() {
@@ -57,7 +57,7 @@ public:
     ++inside_;
     opened_.wait(lock, [this] { return is_open_; });
   }
-  /// Returns how many stood there.
+  /// Lets all calls pass. Returns how many were waiting.
   int open() {
     const auto lock = std::scoped_lock{mutex_};
     is_open_ = true;
@@ -93,7 +93,7 @@ tool_list make_tools(closed_door& door) {
   };
 }
 
-/// Most rows are fine; a few ask for each of the others.
+/// Most rows succeed; a few request each of the misbehaving tools.
 std::string tool_of(int row) {
   switch (row) {
   case 3:
@@ -129,7 +129,7 @@ std::map<std::string, json::object> read_output(const std::string& path) {
   for (auto line = std::string{}; std::getline(in, line);) {
     auto row = json::parse(line).as_object();
     const auto key = std::string{row.at("id").as_string()};
-    BOOST_TEST(out.emplace(key, std::move(row)).second, key << " is there twice");
+    BOOST_TEST(out.emplace(key, std::move(row)).second, key << " occurs twice");
   }
   return out;
 }
@@ -159,14 +159,14 @@ batch_options options_of(const temporary_folder& in) {
   auto out = batch_options{};
   out.input = in / "in.jsonl";
   out.output = in / "out.jsonl";
-  // Long for the rows that are fine, even on a busy machine; those that hang wait for it at once.
+  // Long enough for good rows even on a busy machine; the hanging rows wait for it concurrently.
   out.row_deadline = std::chrono::seconds{4};
   return out;
 }
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_tool_that_throws_hangs_or_floods_is_its_rows_error_alone,
+BOOST_DATA_TEST_CASE(misbehaving_tool_fails_only_its_row,
                      boost::unit_test::data::make(react_versions), version) {
   const auto folder = temporary_folder{};
   const auto options = options_of(folder);
@@ -180,7 +180,7 @@ BOOST_DATA_TEST_CASE(a_tool_that_throws_hangs_or_floods_is_its_rows_error_alone,
   auto notes = std::ostringstream{};
   const auto progress = make_progress_sink(progress_mode::none, notes);
   const auto ended = run_batch(options, runner, *progress, stop_request{});
-  // The job is over although two of its functions are not.
+  // The job has ended although two of its functions have not.
   BOOST_TEST(door.open() == 2);
   BOOST_TEST_REQUIRE(ended.has_value());
   BOOST_TEST((ended->code == exit_code::dead_rows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of one AI message run at once, whatever their tool is made of: in v1 inside one body,
-// in v2 as tasks of their own. Proven without a clock, and in a release build with one.
+// The calls of one AI message run concurrently, whatever their tool is made of: in v1 inside one
+// body, in v2 as separate tasks. Checked without a clock, and in a release build with one.
 #include "agents/fake_model.hpp"
 #include "batch/files.hpp"
 #include "versions.hpp"
@@ -49,7 +49,7 @@ struct call_args {
 };
 BOOST_DESCRIBE_STRUCT(call_args, (), (n))
 
-/// Coroutines wait in it until all of them are inside.
+/// Coroutines wait in it until all of them have arrived.
 class meeting {
 public:
   task<std::string> join() const {
@@ -73,7 +73,7 @@ private:
   mutable std::vector<completer<std::string>> waiting_;
 };
 
-/// What a tool's call needs to meet the others.
+/// Meeting points for calls of every kind of body.
 struct meeting_places {
   meeting coroutines;
   std::latch threads{calls};
@@ -87,7 +87,7 @@ tool_ptr make_program(std::vector<std::string> argv) {
   return make_command(std::make_shared<io_runtime>(), std::move(options)).value();
 }
 
-/// A tool that answers "met" when all calls are inside it, and never before.
+/// A tool that returns "met" once all calls have arrived, and never before.
 tool_ptr make_meeting_tool(body b, meeting_places& at) {
   switch (b) {
   case body::coroutine:
@@ -158,10 +158,10 @@ void check_answers(const chat_state& ended) {
 
 } // namespace
 
-// Were one of the eight kept back until another has ended, none would ever end.
+// If one of the eight calls were delayed until another has ended, none would end.
 BOOST_AUTO_TEST_SUITE(calls_overlap)
 
-BOOST_DATA_TEST_CASE(all_calls_of_a_message_are_inside_at_once,
+BOOST_DATA_TEST_CASE(calls_of_one_message_overlap,
                      data::make(bodies) * data::make(react_versions) *
                          data::make(std::vector<std::size_t>{1, 2}),
                      kind, version, workers) {
@@ -177,9 +177,9 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(calls_time)
 
-// The whole run is timed, the model's two turns included. The best of five: what a busy machine
-// adds says nothing about the engine.
-BOOST_DATA_TEST_CASE(eight_calls_of_300_ms_take_less_than_450,
+// The whole run is timed, including the model's two turns. The best of five counts, because delays
+// of a busy machine are not caused by the engine.
+BOOST_DATA_TEST_CASE(eight_slow_calls_take_time_of_one,
                      data::make(bodies) * data::make(react_versions), kind, version) {
   auto lanes = engine{engine_options{}};
   const auto agent = make_agent(make_slow_tool(kind), version);

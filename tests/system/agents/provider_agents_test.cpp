@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents whose model is a server in a process of its own: a streamed run with tool calls, in the
-// shape of each provider.
+// Agents whose model is a separate server process: a streamed run with tool calls, in the format of
+// each provider.
 #include "actors/engine_access.hpp"
 #include "system/models/server_process.hpp"
 #include "versions.hpp"
@@ -44,7 +44,7 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
   options.base_url = url;
   options.api_key_env = "";
   options.api = api;
-  options.stream = true; // some providers' answers have another form when they are streamed
+  options.stream = true; // some providers' streamed answers have another format
   auto made = make_provider_model(std::move(options), io,
                                   std::make_shared<model_limits>(model_limits_options{}));
   BOOST_REQUIRE(made.has_value());
@@ -66,17 +66,17 @@ tool_list make_tools() {
           make_tool<words>("g", "", [](const words& a) { return "said " + a.text; })};
 }
 
-/// What a stream told, by node: how many pieces, and the texts of whole messages.
+/// Events of a stream by node: the number of pieces, and the texts of whole messages.
 struct told {
   std::size_t pieces = 0;
-  std::string text;  // of the pieces, added up
-  std::string whole; // messages of tools, in the order of their ids
+  std::string text;  // of the pieces, joined
+  std::string whole; // messages of tools, ordered by their ids
 };
 
 told read_all(detail::event_stream& events) {
   auto out = told{};
   auto answers =
-      std::map<std::string, std::string>{}; // two tasks: whichever ends first tells first
+      std::map<std::string, std::string>{}; // two tasks: the order of their ends is undefined
   while (const auto event = events.next()) {
     if (event->message.holds<message_chunk>()) {
       ++out.pieces;
@@ -93,7 +93,7 @@ told read_all(detail::event_stream& events) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(an_agent_streams_from_a_server_and_runs_what_it_calls,
+BOOST_DATA_TEST_CASE(agent_streams_from_server_and_runs_calls,
                      data::make(shapes) * data::make(react_versions), how, version) {
   auto server = test::chat_server{{}, 8};
   auto io = io_runtime{};
@@ -114,7 +114,7 @@ BOOST_DATA_TEST_CASE(an_agent_streams_from_a_server_and_runs_what_it_calls,
   BOOST_TEST(!events.result().error.has_value());
 }
 
-BOOST_DATA_TEST_CASE(calls_of_a_served_stream_may_start_early, data::make(shapes), how) {
+BOOST_DATA_TEST_CASE(calls_of_provider_stream_can_start_early, data::make(shapes), how) {
   auto server = test::chat_server{{}, 8};
   auto io = io_runtime{};
   const auto run = [&](std::vector<std::string> early) {

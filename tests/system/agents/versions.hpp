@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace superstep {
-// For the names of test cases; found by argument-dependent look-up.
+// Prints versions in names of test cases; found by argument-dependent lookup.
 inline std::ostream& operator<<(std::ostream& out, react_version v) {
   return out << (v == react_version::v1 ? "v1" : "v2");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `superstep chat` as its user meets it: at a terminal, and in a pipe.
+// `superstep chat` as a user runs it: in a terminal and in a pipe.
 #include "system/process.hpp"
 #include "terminal_process.hpp"
 
@@ -56,7 +56,7 @@ tools:
 
 constexpr auto review = std::string_view{"review: {book: [accept, edit, ignore]}\n"};
 
-/// An agent in a folder of its own, and conversations with it.
+/// An agent in a temporary folder, and conversations with it.
 class desk {
 public:
   explicit desk(std::string_view more = {}) {
@@ -67,7 +67,7 @@ public:
   [[nodiscard]] std::vector<std::string> command(const std::string& thread = "t") const {
     return {superstep_program(), "chat", folder_ / "agent.yaml", "--thread", thread};
   }
-  /// The command as a shell reads it.
+  /// Runs a shell command that contains the chat command.
   [[nodiscard]] superstep::testing::ended_process shell(const std::string& before,
                                                         const std::string& after = {},
                                                         const std::string& thread = "t") const {
@@ -82,7 +82,7 @@ private:
   temporary_folder folder_;
 };
 
-/// A batch of one row.
+/// Runs a batch of one row.
 superstep::testing::ended_process run_row(const desk& at, const std::string& words,
                                           const std::vector<std::string>& more = {},
                                           std::string_view agent_file = "agent.yaml") {
@@ -103,7 +103,7 @@ void leave(terminal_process& chat) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_agent_answers_with_tools_and_is_gone_on_with_later) {
+BOOST_AUTO_TEST_CASE(agent_answers_with_tools_and_resumes_later) {
   const auto at = desk{};
   {
     auto chat = terminal_process{at.command()};
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(an_agent_answers_with_tools_and_is_gone_on_with_later) {
   BOOST_TEST(again.exit_code() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_is_encrypted_with_the_key_of_the_environment) {
+BOOST_AUTO_TEST_CASE(thread_is_encrypted_with_key_from_environment) {
   const auto at = desk{};
   const auto key = [](char last) {
     return "echo hello | SUPERSTEP_CHECKPOINT_KEY=" + std::string(63, '0') + last;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_thread_is_encrypted_with_the_key_of_the_environment) {
   BOOST_TEST(bad.err.find("64 hexadecimal digits") != std::string::npos, bad.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_reviewed_call_is_edited_and_a_question_waits_for_who_left) {
+BOOST_AUTO_TEST_CASE(reviewed_call_is_edited_and_interrupt_survives_exit) {
   const auto at = desk{review};
   {
     auto chat = terminal_process{at.command()};
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_reviewed_call_is_edited_and_a_question_waits_for_who_left
   leave(last);
 }
 
-BOOST_AUTO_TEST_CASE(ctrl_c_stops_an_answer_and_the_thread_goes_on_in_another_process) {
+BOOST_AUTO_TEST_CASE(ctrl_c_stops_answer_and_thread_resumes_elsewhere) {
   const auto at = desk{};
   {
     auto chat = terminal_process{at.command()};
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_stops_an_answer_and_the_thread_goes_on_in_another_pr
     chat.read_until("<- [2] calculator: 42\n");
     chat.type(terminal_process::ctrl_c);
     chat.read_until("Stopped; /continue goes on with it.\n> ");
-    chat.type(terminal_process::ctrl_c); // at the prompt it leaves
+    chat.type(terminal_process::ctrl_c); // exits at the prompt
     chat.read_until("The thread is kept");
     BOOST_TEST(chat.exit_code() == 0);
   }
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_stops_an_answer_and_the_thread_goes_on_in_another_pr
   leave(again);
 }
 
-BOOST_AUTO_TEST_CASE(a_killed_conversation_goes_on_with_other_words) {
+BOOST_AUTO_TEST_CASE(killed_conversation_continues_with_new_input) {
   const auto at = desk{};
   {
     auto chat = terminal_process{at.command()};
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_killed_conversation_goes_on_with_other_words) {
   leave(again);
 }
 
-BOOST_AUTO_TEST_CASE(in_a_pipe_lines_are_answered_with_lines) {
+BOOST_AUTO_TEST_CASE(pipe_input_is_answered_line_by_line) {
   const auto at = desk{};
   const auto end = at.shell("printf 'add 3 and 4\\n\\nhello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(in_a_pipe_lines_are_answered_with_lines) {
   BOOST_TEST(end.err.starts_with("thread t in "), end.err);
 }
 
-BOOST_AUTO_TEST_CASE(in_a_pipe_questions_are_answered_by_the_next_line) {
+BOOST_AUTO_TEST_CASE(pipe_interrupts_are_answered_by_next_line) {
   const auto at = desk{review};
   const auto asked = at.shell("printf 'book Ritz\\n' |");
   BOOST_TEST(asked.exit_code == 3, asked.err);
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(in_a_pipe_questions_are_answered_by_the_next_line) {
   BOOST_TEST(end.out.ends_with("The desk says {\"hotel\":\"Ritz\"}\nI heard: hello\n"), end.out);
 }
 
-BOOST_AUTO_TEST_CASE(several_questions_of_one_answer_are_asked_once_each) {
+BOOST_AUTO_TEST_CASE(interrupts_of_one_answer_are_asked_once) {
   const auto at = desk{review};
   const auto end = at.shell("printf 'both\\nedit {\"hotel\":\"Savoy\"}\\nno\\nhello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(several_questions_of_one_answer_are_asked_once_each) {
   BOOST_TEST(end.out.ends_with("It is 2.\nI heard: hello\n"), end.out);
 }
 
-BOOST_AUTO_TEST_CASE(what_fails_is_told_and_the_conversation_goes_on) {
+BOOST_AUTO_TEST_CASE(failure_is_reported_and_conversation_continues) {
   const auto at = desk{"recursion_limit: 2\n"};
   const auto end = at.shell("printf 'wait\\nhello\\n' |");
   BOOST_TEST(end.out.find("Sorry, need more steps") != end.out.npos, end.out);
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_fails_is_told_and_the_conversation_goes_on) {
   BOOST_TEST(wrong.err.find("error: there is no command /nonsense") != wrong.err.npos, wrong.err);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_may_end_with_a_value_and_a_long_conversation_be_summarised) {
+BOOST_AUTO_TEST_CASE(conversation_supports_response_value_and_summary) {
   const auto place = desk{"response: {type: object, title: place, required: [city]}\n"};
   const auto end = place.shell("printf 'hello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -305,8 +305,8 @@ BOOST_AUTO_TEST_CASE(an_answer_may_end_with_a_value_and_a_long_conversation_be_s
                           "> two\nI heard: two\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_kept_in_one_thread_is_there_in_another) {
-  // In the file of the threads, to show that there it is in nobody's way.
+BOOST_AUTO_TEST_CASE(memory_is_shared_between_threads) {
+  // Stored in the file of the threads, to show that they do not conflict.
   const auto at = desk{"store: {path: agent.threads.db}\n"};
   const auto tools = std::string{" --set 'tools=[remember, recall]'"};
   const auto noted = at.shell("printf 'note this\\n' |", tools);
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(what_is_kept_in_one_thread_is_there_in_another) {
   BOOST_TEST(found.out.ends_with("  <- recall: n: this\nI heard: n: this\n"), found.out);
 }
 
-BOOST_AUTO_TEST_CASE(an_agent_file_with_a_review_is_refused_where_nobody_can_be_asked) {
+BOOST_AUTO_TEST_CASE(review_is_rejected_without_a_user_to_ask) {
   const auto at = desk{std::string{review} + "hooks: {summarise: {}}\nstore: {path: m.db}\n"};
   const auto drawn = process{{superstep_program(), "graph", at.path("agent.yaml")}}.wait();
   BOOST_TEST(drawn.out.find("pre_model_hook --> agent") != drawn.out.npos, drawn.out);
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(an_agent_file_with_a_review_is_refused_where_nobody_can_be_
       run_row(at, "hi", {"--set", "review=", "--set", "hooks=", "--set", "store="}).exit_code == 0);
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_a_batch_end_with_a_value_too) {
+BOOST_AUTO_TEST_CASE(batch_rows_end_with_response_value) {
   const auto at = desk{"hooks: {trim: {}}\nresponse: {type: object, required: [city]}\n"};
   const auto ended = run_row(at, "add 3 and 4");
   BOOST_TEST(ended.exit_code == 0, ended.err);
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(rows_of_a_batch_end_with_a_value_too) {
     BOOST_TEST(line.find(part) != line.npos, part << " in " << line);
 }
 
-BOOST_AUTO_TEST_CASE(an_agent_may_call_that_of_another_file) {
+BOOST_AUTO_TEST_CASE(agent_can_call_agent_of_another_file) {
   const auto at = desk{};
   write_file(at.path("boss.rules.yaml"),
              "rules:\n  - {type: human, calls: [{name: clerk, args: {request: '\\0'}}]}\n"

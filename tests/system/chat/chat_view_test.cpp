@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The display of chat events: pieces, calls, results, reviews and terminal control characters.
 #include "cli/chat_view.hpp"
 
 #include <superstep/agents/agent_options.hpp>
@@ -35,7 +36,7 @@ detail::run_event wrote(std::string node, message_list messages) {
   return out;
 }
 
-/// What is shown of some events.
+/// Returns the display of some events.
 template <class... Events>
 std::string shown(bool has_colours, const Events&... events) {
   auto out = std::ostringstream{};
@@ -51,19 +52,19 @@ tool_call call(std::string id, std::string name) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(pieces_are_shown_as_they_come_and_the_whole_is_not_shown_again) {
+BOOST_AUTO_TEST_CASE(pieces_are_shown_once_as_they_arrive) {
   BOOST_TEST(shown(false, piece("Hel")) == "Hel\n");
   BOOST_TEST(shown(false, piece("Hel"), piece("lo"), wrote("agent", {ai_message("Hello")})) ==
              "Hello\n");
   BOOST_TEST(shown(false, wrote("agent", {ai_message("Hello")})) == "Hello\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_takes_the_place_of_an_answer_is_shown_as_well) {
+BOOST_AUTO_TEST_CASE(replaced_answer_is_shown) {
   BOOST_TEST(shown(false, piece("I will call"), wrote("agent", {ai_message("Sorry.")})) ==
              "I will call\nSorry.\n");
 }
 
-BOOST_AUTO_TEST_CASE(calls_of_one_answer_are_numbered_and_results_say_which_they_answer) {
+BOOST_AUTO_TEST_CASE(calls_are_numbered_and_results_name_their_call) {
   const auto asking = ai_message("", {call("c1", "book"), call("c2", "book")});
   auto failed = tool_message("Error: closed\n Please fix.", "c1", "book");
   failed.is_error = true;
@@ -76,11 +77,11 @@ BOOST_AUTO_TEST_CASE(calls_of_one_answer_are_numbered_and_results_say_which_they
              "  -> book {}\n  <- book: done\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_hook_writes_was_shown_before) {
+BOOST_AUTO_TEST_CASE(output_of_hook_is_shown_once) {
   BOOST_TEST(shown(false, wrote("pre_model_hook", {ai_message("Hello")})) == "");
 }
 
-BOOST_AUTO_TEST_CASE(answers_cannot_command_the_terminal_and_colours_are_the_programs) {
+BOOST_AUTO_TEST_CASE(control_characters_of_answers_are_escaped) {
   BOOST_TEST(shown(false, piece("a\x1b[31mb")) == "a<U+001B>[31mb\n");
   BOOST_TEST(shown(true, wrote("tools", {tool_message("x", "c1", "t")})) ==
              "\x1b[2m  <- t: x\x1b[0m\n");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of the user's input in chat: commands, review decisions and invisible characters.
 #include "cli/chat_words.hpp"
 
 #include "base/visible_text.hpp"
@@ -46,7 +47,7 @@ const auto typed = std::vector<typed_case>{
 
 struct review_case {
   std::string_view line;
-  std::string_view answer; ///< JSON, or what the refusal begins with
+  std::string_view answer; ///< JSON, or the start of the error text
 };
 std::ostream& operator<<(std::ostream& out, const review_case& c) {
   return out << '"' << c.line << '"';
@@ -77,13 +78,13 @@ human_interrupt asked_of(human_interrupt_config config) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_line_is_words_or_a_command, boost::unit_test::data::make(typed), c) {
+BOOST_DATA_TEST_CASE(line_is_text_or_a_command, boost::unit_test::data::make(typed), c) {
   const auto got = read_typed(c.line);
   BOOST_TEST((got.what == c.what));
   BOOST_TEST(got.text == c.text);
 }
 
-BOOST_DATA_TEST_CASE(a_review_is_answered_by_a_word, boost::unit_test::data::make(reviews), c) {
+BOOST_DATA_TEST_CASE(review_decision_is_parsed, boost::unit_test::data::make(reviews), c) {
   const auto got = read_review(c.line, asked_of({true, true, true, true}));
   const auto text = got ? to_text(to_json(*got)) : got.error().text;
   if (got)
@@ -92,7 +93,7 @@ BOOST_DATA_TEST_CASE(a_review_is_answered_by_a_word, boost::unit_test::data::mak
     BOOST_TEST(text.starts_with(c.answer), text);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_review_does_not_allow_is_refused) {
+BOOST_AUTO_TEST_CASE(decision_not_allowed_by_review_is_rejected) {
   const auto asked = asked_of(
       {.allow_ignore = true, .allow_respond = false, .allow_edit = false, .allow_accept = true});
   BOOST_TEST(read_review("accept", asked).has_value());
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(invisible_characters_are_shown) {
   BOOST_TEST(one_line("a\u202Eb", 100) == "a<U+202E>b");
 }
 
-BOOST_AUTO_TEST_CASE(only_utf8_is_said) {
+BOOST_AUTO_TEST_CASE(only_utf8_is_sent) {
   BOOST_TEST(is_utf8(""));
   BOOST_TEST(is_utf8("Gr\xC3\xBC\xC3\x9F"
                      "e \"\\\t"));
@@ -126,11 +127,11 @@ BOOST_AUTO_TEST_CASE(only_utf8_is_said) {
   BOOST_TEST(!is_utf8("\xC3"));
 }
 
-BOOST_AUTO_TEST_CASE(a_long_text_is_one_short_line) {
+BOOST_AUTO_TEST_CASE(long_text_is_shortened_to_one_line) {
   BOOST_TEST(one_line("a\nb", 10) == "a b");
   BOOST_TEST(one_line("abcdef", 6) == "abcdef");
   BOOST_TEST(one_line("abcdefg", 6) == "abcdef…");
-  BOOST_TEST(one_line("aéé", 4) == "aé…"); // never half a character
+  BOOST_TEST(one_line("aéé", 4) == "aé…"); // never cut within a character
 }
 
 BOOST_AUTO_TEST_SUITE_END()

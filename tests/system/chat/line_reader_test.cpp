@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The reader of chat input: line ends, long lines and interrupts by signals.
 #include "batch/files.hpp"
 #include "cli/line_reader.hpp"
 
@@ -20,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(lines)
 
 namespace {
 
-/// A reader of some bytes.
+/// A reader of given bytes.
 class input {
 public:
   explicit input(std::string_view bytes) {
@@ -43,7 +44,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(lines_come_without_their_ends_and_the_last_may_have_none) {
+BOOST_AUTO_TEST_CASE(lines_are_returned_without_line_ends) {
   auto in = input{"one\n\ntwo words\r\nlast"};
   for (const auto* line : {"one", "", "two words\r", "last"}) {
     const auto got = in.next();
@@ -54,19 +55,19 @@ BOOST_AUTO_TEST_CASE(lines_come_without_their_ends_and_the_last_may_have_none) {
   BOOST_TEST((in.next().why == line_reader::end::input));
 }
 
-BOOST_AUTO_TEST_CASE(a_line_may_be_longer_than_what_is_read_at_a_time) {
+BOOST_AUTO_TEST_CASE(line_can_exceed_read_size) {
   const auto longest = std::string(100'000, 'x');
   auto in = input{longest + "\nnext\n"};
   BOOST_TEST((in.next().line == longest));
   BOOST_TEST(in.next().line == "next");
 }
 
-BOOST_AUTO_TEST_CASE(a_line_without_bound_is_refused) {
+BOOST_AUTO_TEST_CASE(overlong_line_is_rejected) {
   auto in = input{std::string(line_reader::line_bytes_max + 5'000, 'x')};
   BOOST_CHECK_THROW(static_cast<void>(in.next()), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupt_comes_before_the_lines_and_takes_none_of_them) {
+BOOST_AUTO_TEST_CASE(ctrl_c_is_reported_before_lines_without_loss) {
   auto in = input{"one\n"};
   BOOST_REQUIRE(std::raise(SIGINT) == 0);
   BOOST_TEST((in.next().why == line_reader::end::interrupt));

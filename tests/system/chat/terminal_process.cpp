@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a program on a pseudo-terminal for tests.
 #include "terminal_process.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ terminal_process::terminal_process(const std::vector<std::string>& arguments) {
   if (pid_ < 0)
     throw std::system_error{errno, std::generic_category(), "cannot make a terminal"};
   if (pid_ == 0) {
-    ::setenv("TERM", "dumb", 1); // no colours between the words
+    ::setenv("TERM", "dumb", 1); // no colours in the output
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
@@ -54,7 +55,7 @@ bool terminal_process::read_more() {
     return false;
   auto bytes = std::array<char, 4096>{};
   const auto count = ::read(terminal_, bytes.data(), bytes.size());
-  if (count <= 0) // EIO: nobody holds the other side any longer
+  if (count <= 0) // EIO: the other side is closed
     return false;
   shown_.append(bytes.data(), static_cast<std::size_t>(count));
   std::erase(shown_, '\r');
@@ -65,7 +66,7 @@ std::string terminal_process::read_until(std::string_view text) {
   auto end = shown_.find(text);
   while (end == std::string::npos) {
     if (!read_more())
-      throw std::runtime_error{"'" + std::string{text} + "' was not shown, but: " + shown_};
+      throw std::runtime_error{"'" + std::string{text} + "' was not shown; output: " + shown_};
     end = shown_.find(text);
   }
   auto out = shown_.substr(0, end + text.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `superstep chat` in a terminal with editing keys, as tmux shows it. Skipped without tmux.
+// `superstep chat` in a terminal with line editing, run in tmux. Skipped without tmux.
 #include "system/process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -48,7 +48,7 @@ constexpr auto dead_server = std::string_view{
     "model: {provider: openai, model: m, base_url: 'http://127.0.0.1:1/v1', api_key_env: '', "
     "attempts_max: 3}\n"};
 
-/// A chat in a window of 90 x 30.
+/// A chat in a window of 90 x 30 characters.
 class window {
 public:
   explicit window(std::string_view file = agent) {
@@ -68,22 +68,22 @@ public:
     type(text);
     key("Enter");
   }
-  /// @param how -p: as a bracketed paste, -r: as typed
+  /// @param how -p for a bracketed paste, -r for typed input
   void paste(const std::string& text, const std::string& how) const {
     run({"set-buffer", text});
     run({"paste-buffer", how});
   }
   [[nodiscard]] std::string screen() const { return run({"capture-pane", "-p", "-J", "-S", "-200"}); }
 
-  /// Returns the screen once it shows the text, so many times. Throws if it does not.
+  /// Returns the screen once it shows the text `times` times. Throws if it does not.
   std::string wait_for(std::string_view text, std::size_t times = 1) const {
     constexpr auto timeout = std::chrono::seconds{60};
     const auto began = std::chrono::steady_clock::now();
     auto shown = screen();
     while (count(shown, text) < times) {
       if (std::chrono::steady_clock::now() - began > timeout)
-        throw std::runtime_error{"'" + std::string{text} + "' was not shown, but:\n" + shown};
-      std::this_thread::sleep_for(std::chrono::milliseconds{20}); // between two looks
+        throw std::runtime_error{"'" + std::string{text} + "' was not shown; screen:\n" + shown};
+      std::this_thread::sleep_for(std::chrono::milliseconds{20}); // polling interval
       shown = screen();
     }
     return shown;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(lines_can_be_edited_and_repeated) {
   BOOST_TEST(shown.find("^[[") == shown.npos, shown);
 }
 
-BOOST_AUTO_TEST_CASE(a_paste_is_one_message) {
+BOOST_AUTO_TEST_CASE(paste_is_one_message) {
   const auto chat = window{};
   chat.paste("one\ntwo\n", "-p");
   chat.wait_for("one⏎two⏎");
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_paste_is_one_message) {
   BOOST_TEST(window::count(shown, "I heard:") == 1u, shown);
 }
 
-BOOST_AUTO_TEST_CASE(keys_do_not_mix_with_an_answer) {
+BOOST_AUTO_TEST_CASE(typed_keys_do_not_mix_with_answer) {
   const auto chat = window{};
   chat.say("pause");
   chat.wait_for("-> pause");
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(earlier_lines_do_not_answer_a_review) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(keys_during_a_call_do_not_answer_its_review) {
+BOOST_AUTO_TEST_CASE(keys_typed_during_call_do_not_answer_review) {
   const auto chat = window{};
   chat.say("slow Ritz");
   chat.wait_for("-> [1] pause");
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(keys_during_a_call_do_not_answer_its_review) {
   BOOST_TEST(shown.find("<- [2] book: {") == shown.npos, shown);
 }
 
-BOOST_AUTO_TEST_CASE(a_review_shows_invisible_characters) {
+BOOST_AUTO_TEST_CASE(review_shows_invisible_characters) {
   const auto chat = window{};
   chat.say("book a\u200Bb\u202Ec\u2028d");
   chat.wait_for(R"({"hotel":"a<U+200B>b<U+202E>c<U+2028>d"})");
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_review_shows_invisible_characters) {
   chat.wait_for("The call was ignored.");
 }
 
-BOOST_AUTO_TEST_CASE(ctrl_c_drops_what_was_typed_ahead) {
+BOOST_AUTO_TEST_CASE(ctrl_c_drops_typed_ahead_input) {
   const auto chat = window{};
   chat.say("pause");
   chat.wait_for("-> pause");
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_drops_what_was_typed_ahead) {
   BOOST_TEST(shown.find("It is 3.") == shown.npos, shown);
 }
 
-BOOST_AUTO_TEST_CASE(a_dead_server_reports_its_attempts) {
+BOOST_AUTO_TEST_CASE(unreachable_server_reports_its_attempts) {
   const auto chat = window{dead_server};
   chat.say("hello");
   chat.wait_for("trying again (2 of 3): ");

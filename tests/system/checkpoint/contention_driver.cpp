@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one database: each adds to the totals of threads that it draws at random,
-// and all that they added must be there in the end. Nobody is told that the database was busy.
+// Several processes on one database: each adds to the totals of random threads, and all additions
+// must be there in the end. No process may get an error because the database was busy.
 //
-// SUPERSTEP_CONTENTION="PROCESSES THREADS RUNS" (4 20 30): the runs are those of each process.
+// SUPERSTEP_CONTENTION="PROCESSES THREADS RUNS" (4 20 30): number of processes, threads, and runs
+// per process.
 #include "checkpoint/sqlite_fixtures.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -37,7 +38,7 @@ ss::compiled_json_graph make_graph(const std::string& path) {
   g.add("two", [](const json::value&) { return json::object{{"total", 1}}; });
   g.edge("__start__", "one").edge("one", "two");
   auto with = ss::sqlite_checkpointer_options{};
-  with.survives_power_loss = false; // processes are to meet at the rows, not at the disk
+  with.survives_power_loss = false; // the processes should contend for rows, not for the disk
   auto options = ss::compile_options{};
   options.checkpointer = ss::sqlite_checkpointer(path, with);
   return g.compile(std::move(options));
@@ -47,8 +48,8 @@ std::string name_of(int thread) {
   return "thread-" + std::to_string(thread);
 }
 
-/// Half of the runs wait for a thread that another process has; the others are refused then, and
-/// come again.
+/// Half of the runs wait for a thread that another process holds; the others are rejected and
+/// retry.
 void work(const std::string& path, const size& how, int process) {
   const auto g = make_graph(path);
   auto random = std::mt19937{static_cast<unsigned>(process)};
@@ -68,7 +69,7 @@ void work(const std::string& path, const size& how, int process) {
   }
 }
 
-/// Every run has added three and left three checkpoints: its input, and one for each step.
+/// Checks that every run has added three and left three checkpoints: its input, and one per step.
 void check(const std::string& path, const size& how) {
   const auto g = make_graph(path);
   auto total = std::int64_t{0};
@@ -81,7 +82,7 @@ void check(const std::string& path, const size& how) {
     auto child = std::string{};
     for (const auto& s : history) {
       if (!child.empty() && child != s.checkpoint->id)
-        throw std::runtime_error{name_of(t) + ": its checkpoints are no line"};
+        throw std::runtime_error{name_of(t) + ": its checkpoints are not a single chain"};
       child = s.checkpoint->parent;
     }
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kills a process at its writes to the database, or cuts its power there, lets another go on, and
-// compares what there is in the end with an uninterrupted run: state and history of every thread.
+// Kills a process at its writes to the database, or simulates a power failure there. Another
+// process resumes, and the result is compared with an uninterrupted run: state and history of every
+// thread.
 //
-// SUPERSTEP_KILL_POINTS (80) is how many are tried; they are spread over all writes, both kinds of
-// crash and three durabilities. Each run is a process of its own, so that this one has no threads.
+// SUPERSTEP_KILL_POINTS (80) sets the number of crashes, which are spread over all writes, both
+// kinds of crash and three durabilities. Each run is a separate process, so that this one has no
+// threads.
 #include "checkpoint/version_1.hpp"
 #include "system/checkpoint/crashing_vfs.hpp"
 
@@ -42,8 +44,8 @@ auto says(const char* line) {
   return [line](const json::value&) { return json::object{{"log", json::array{line}}}; };
 }
 
-/// Parallel nodes and a join, Sends, a question, and a subgraph that asks as well. Each thread is
-/// brought to its end twice: the second time in a branch that is forked from its beginning.
+/// A graph with parallel nodes, a join, Sends, an interrupt, and a subgraph that also interrupts.
+/// Each thread is run to its end twice: the second time in a branch that is forked from its start.
 ss::compiled_json_graph make_graph(std::shared_ptr<ss::checkpointer> checkpointer) {
   auto inner = ss::json_graph{};
   inner.channel("log", "append");
@@ -78,13 +80,13 @@ ss::run_config config_for(const std::string& thread, ss::durability when) {
   return config;
 }
 
-/// Brings a thread to its end, from wherever it stands.
+/// Runs a thread to its end from its current state.
 void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
             ss::durability when) {
   for (auto tries = 0; tries < 20; ++tries) {
     const auto at = ss::detail::get_state(ss::detail::program_of(g), {thread, {}, {}});
     if (at.checkpoint && at.tasks.empty())
-      return; // not next.empty(): a task whose writes alone were saved is no longer next
+      return; // not next.empty(): a task with saved writes is not in `next`
     const auto config = config_for(thread, when);
     const auto answer = at.interrupts().empty() ? ss::resume() : ss::resume("yes");
     const auto done =
@@ -92,11 +94,11 @@ void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& 
     if (done.error)
       throw std::runtime_error{done.error->text};
   }
-  throw std::runtime_error{"thread '" + thread + "' does not come to its end"};
+  throw std::runtime_error{"thread '" + thread + "' does not finish"};
 }
 
-/// Does everything once more from the thread's first checkpoint on, in a branch of its own, unless
-/// that has begun already.
+/// Repeats the run from the thread's first checkpoint in a new branch, unless that branch exists
+/// already.
 void fork(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
           ss::durability when) {
   const auto all = ss::detail::state_history(ss::detail::program_of(g), {thread, {}, {}});
@@ -164,7 +166,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-/// Runs something in a process of its own; whether that ended by itself and well.
+/// Runs a function in a child process. Returns whether it exited normally with success.
 template <class Run>
 bool in_child(Run run) {
   const auto child = ::fork();
@@ -197,7 +199,7 @@ public:
       if (writes == 0)
         return fail("the uninterrupted run failed", when, crash_kind::none, 0);
       const auto each = (points + durabilities.size() * kinds.size() - 1) /
-                        (durabilities.size() * kinds.size()); // no fewer than wanted
+                        (durabilities.size() * kinds.size()); // rounded up
       for (const auto kind : kinds)
         for (auto i = std::size_t{0}; i < each; ++i) {
           const auto at = 1 + i * writes / each;
@@ -206,13 +208,13 @@ public:
           ++tried;
         }
     }
-    std::cout << tried << " crashes, all as without\n";
+    std::cout << tried << " crashes, all results equal\n";
     return migrate();
   }
 
 private:
-  /// The same of a process that brings a file of version 1 up to date, at each of its writes: it
-  /// leaves one version or the other, with all that was in it.
+  /// Kills a process that migrates a file of version 1 at each of its writes. The file must be of
+  /// one version or the other, with all of its data.
   int migrate() {
     const auto open = [&] { static_cast<void>(ss::sqlite_checkpointer(database())); };
     if (learn(ss::durability::exit) == 0)
@@ -236,11 +238,11 @@ private:
           break;
         ++tried;
       }
-    std::cout << tried << " crashes of migrations, all as without\n";
+    std::cout << tried << " crashes of migrations, all results equal\n";
     return tried > 0 ? 0 : 1;
   }
 
-  /// The writes of an uninterrupted run, and in `expected_` what it leaves.
+  /// Counts the writes of an uninterrupted run and stores its result in `expected_`.
   std::uint64_t learn(ss::durability when) {
     clear();
     const auto count = (folder_ / "count").string();

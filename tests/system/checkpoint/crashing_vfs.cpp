@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SQLite VFS around the usual one that counts writes and, at a chosen one, takes the process
-// down as a kill or a power cut would.
+// An SQLite VFS that forwards to the default one, counts writes and, at a chosen write, simulates a
+// kill or a power failure.
 #include "system/checkpoint/crashing_vfs.hpp"
 
 #include <csignal>
@@ -21,7 +21,7 @@ struct shim_file {
   sqlite3_file* real;
 };
 
-/// What a write or a cut has replaced.
+/// Bytes that a write or truncation has replaced.
 struct undo {
   sqlite3_file* real;
   sqlite3_int64 at;
@@ -38,7 +38,7 @@ struct world {
   sqlite3_vfs* usual = nullptr;
   sqlite3_vfs ours{};
 };
-world the; // SQLite knows VFSs by global name only
+world the; // a global, because SQLite finds VFSs by global name
 
 sqlite3_file* real_of(sqlite3_file* f) noexcept {
   return reinterpret_cast<shim_file*>(f)->real;
@@ -67,7 +67,7 @@ void note(sqlite3_file* real, sqlite3_int64 at, sqlite3_int64 length) {
     ::pause();
 }
 
-/// A change of a file is about to be made.
+/// Called before each change of a file.
 void before_change(sqlite3_file* real, sqlite3_int64 at, sqlite3_int64 length) {
   const auto lock = std::scoped_lock{the.mutex};
   ++the.writes;
@@ -136,7 +136,7 @@ int shm_unmap(sqlite3_file* f, int remove) {
   return real_of(f)->pMethods->xShmUnmap(real_of(f), remove);
 }
 
-constexpr auto version_with_shm = 2; // and without memory-mapped reads, which would pass us by
+constexpr auto version_with_shm = 2; // without memory-mapped reads, which would bypass this VFS
 const auto methods =
     sqlite3_io_methods{version_with_shm, close_file,  read_file,       write_file,  truncate_file,
                        sync_file,        file_size,   lock_file,       unlock_file, check_lock,

@@ -7,13 +7,13 @@ namespace crash_test {
 
 enum class crash_kind : std::uint8_t {
   none,
-  kill,  ///< the process is killed; what it wrote stays with the system
-  power, ///< besides, what was written since the last sync of a file is undone
+  kill,  ///< the process is killed; the operating system keeps its writes
+  power, ///< also undoes the writes since the last sync of each file
 };
 
-/// Makes SQLite's files crash the process at its write number `at` (from 1).
+/// Makes the process crash at its n-th write to SQLite files (`at`, from 1).
 void install_crashing_vfs(crash_kind kind, std::uint64_t at);
-/// Writes so far.
+/// Returns the number of writes so far.
 [[nodiscard]] std::uint64_t writes_seen() noexcept;
 
 } // namespace crash_test

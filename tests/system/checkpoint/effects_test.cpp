@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools whose process is killed after they have had an effect, and before a checkpoint says so.
+// Tools whose process is killed after their effect and before the next checkpoint.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Not in an unnamed namespace: coroutines over the state have frames of one name everywhere.
+// Not in an unnamed namespace: g++ gives coroutine frames the same name in every file.
 namespace effect_processes {
 
 using namespace superstep;
@@ -38,7 +38,7 @@ BOOST_DESCRIBE_STRUCT(no_arguments, (), ())
   std::abort();
 }
 
-/// The world outside: a line for each effect.
+/// The outside world: a file with one line per effect.
 class world {
 public:
   explicit world(std::string path) : path_{std::move(path)} {}
@@ -67,7 +67,7 @@ tool_ptr sending(const world& outside, death when) {
                                  });
 }
 
-/// A tool that gives what a program of another time prints.
+/// A tool whose result is not valid UTF-8.
 tool_ptr printing(const world& outside) {
   return make_tool<no_arguments>("send", "", [outside](const no_arguments&, const tool_context& c) {
     outside.change("send", c);
@@ -93,7 +93,7 @@ tool_ptr asking(const world& outside) {
       });
 }
 
-/// A tool that asks as plain functions do, and returns what is dropped.
+/// A tool that interrupts like a plain function; its result without an answer is discarded.
 tool_ptr asking_plainly(const world& outside) {
   return make_tool<no_arguments>("ask", "", [outside](const no_arguments&, const tool_context& c) {
     const auto answer = c.environment->run->ask("may I?");
@@ -116,7 +116,7 @@ task<json::object> call_tools(std::shared_ptr<const tool_node> tools, std::vecto
   co_return json::object{{"said", std::move(said)}};
 }
 
-/// A node that calls tools, and one after it.
+/// A graph of a node that calls tools, followed by another node.
 compiled_json_graph graph_of(const std::string& path, tool_list tools, std::vector<tool_call> calls,
                              death when) {
   const auto node = std::make_shared<const tool_node>(std::move(tools));
@@ -132,7 +132,7 @@ compiled_json_graph graph_of(const std::string& path, tool_list tools, std::vect
   return g.compile(std::move(options));
 }
 
-/// Brings the thread to its end, or as far as it comes. Returns what was said.
+/// Runs the thread as far as possible. Returns the text of its messages.
 std::string run(const compiled_json_graph& g, const char* answer) {
   auto e = engine{engine_options{.workers = 1}};
   auto config = run_config{};
@@ -153,7 +153,7 @@ std::string run(const compiled_json_graph& g, const char* answer) {
   return out;
 }
 
-/// Runs something in a process of its own, so that this one has no threads; what it says, or
+/// Runs a function in a child process, so that this one has no threads. Returns its output, or
 /// "killed".
 template <class Run>
 std::string in_child(Run body) {
@@ -204,7 +204,7 @@ using namespace effect_processes;
 
 BOOST_AUTO_TEST_SUITE(effects)
 
-BOOST_AUTO_TEST_CASE(an_effect_before_its_checkpoint_happens_once) {
+BOOST_AUTO_TEST_CASE(effect_before_checkpoint_happens_once) {
   for (auto* kind : {&journaled, &idempotent}) {
     auto p = place{};
     BOOST_TEST(p.send(kind, death::after_the_tools) == "killed");
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(an_effect_before_its_checkpoint_happens_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_journaled_tool_that_died_is_not_run_again_and_the_model_is_told) {
+BOOST_AUTO_TEST_CASE(journaled_call_is_not_repeated_and_model_informed) {
   auto p = place{};
   BOOST_TEST(p.send(&journaled, death::in_the_tool) == "killed");
   const auto said = p.send(&journaled, death::never);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_journaled_tool_that_died_is_not_run_again_and_the_model_i
   BOOST_TEST(p.outside.lines().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(an_idempotent_tool_that_died_is_run_again_with_the_same_key) {
+BOOST_AUTO_TEST_CASE(idempotent_call_is_repeated_with_same_key) {
   auto p = place{};
   BOOST_TEST(p.send(&idempotent, death::in_the_tool) == "killed");
   BOOST_TEST(p.send(&idempotent, death::never) == "sent;after;");
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(an_idempotent_tool_that_died_is_run_again_with_the_same_key
   BOOST_TEST(lines[0] == lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(other_tools_have_the_same_key_and_their_effect_twice) {
+BOOST_AUTO_TEST_CASE(other_calls_are_repeated_with_same_key) {
   auto p = place{};
   BOOST_TEST(p.send(&as_it_is, death::after_the_tools) == "killed");
   BOOST_TEST(p.send(&as_it_is, death::never) == "sent;after;");
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(other_tools_have_the_same_key_and_their_effect_twice) {
   BOOST_TEST(lines[0] == lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_that_asks_has_had_no_effect_and_its_sibling_is_not_repeated) {
+BOOST_AUTO_TEST_CASE(interrupting_tool_has_no_effect_siblings_not_repeated) {
   for (auto* ask : {&asking, &asking_plainly}) {
     auto p = place{};
     const auto go = [&](const char* answer) {
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_tool_that_asks_has_had_no_effect_and_its_sibling_is_not_r
   }
 }
 
-BOOST_AUTO_TEST_CASE(calls_of_one_id_are_two_calls) {
+BOOST_AUTO_TEST_CASE(calls_with_equal_ids_are_distinct) {
   auto p = place{};
   const auto said = in_child([&] {
     auto calls = std::vector<tool_call>{{"c1", "send", {}}, {"c1", "send", {}}};
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(calls_of_one_id_are_two_calls) {
   BOOST_TEST(lines[0] != lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_that_is_not_utf8_is_known_again) {
+BOOST_AUTO_TEST_CASE(result_with_invalid_utf8_is_restored) {
   for (auto* kind : {&journaled, &idempotent}) {
     auto p = place{};
     const auto send = [&](death when) {
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_is_not_utf8_is_known_again) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_note_that_cannot_be_read_is_of_a_call_that_was_made) {
+BOOST_AUTO_TEST_CASE(corrupt_effect_record_means_call_was_started) {
   auto p = place{};
   BOOST_TEST(p.send(&journaled, death::after_the_tools) == "killed");
   static_cast<void>(ask_sql(p.path, "UPDATE effects SET sum = sum + 1"));
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_note_that_cannot_be_read_is_of_a_call_that_was_made) {
   BOOST_TEST(p.outside.lines().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_tool_that_throws_may_be_called_again) {
+BOOST_AUTO_TEST_CASE(throwing_tool_can_be_called_again) {
   auto p = place{};
   for (auto i = 1U; i <= 2; ++i) {
     const auto said = in_child([&] {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Child processes: input, output, environment, limits, timeouts, cancellation and shortages of
+// descriptors.
 #include "net/descriptor_limit.hpp"
 
 #include <superstep/base/await.hpp>
@@ -52,7 +54,7 @@ bool is_running(int pid) {
          line.compare(name_end + 2, 1, "X") != 0;
 }
 
-/// Waits up to ten seconds for a process to be no more.
+/// Waits up to ten seconds for a process to end.
 bool is_gone(int pid) {
   for (auto i = 0; i < 10'000 && is_running(pid); ++i)
     std::this_thread::sleep_for(1ms);
@@ -79,7 +81,7 @@ struct scratch {
   }
 };
 
-/// Lowers the soft limit of open files to leave room for so many.
+/// Lowers the soft limit of open files so that this many are left.
 class few_descriptors {
 public:
   explicit few_descriptors(int room) {
@@ -116,7 +118,7 @@ std::vector<settled<result<process_result>>> run_all(io_runtime& io, const proce
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_program_reads_its_input_and_its_output_is_returned) {
+BOOST_AUTO_TEST_CASE(program_reads_input_and_returns_output) {
   auto io = io_runtime{};
   auto request = program({"cat"});
   request.stdin_text = std::string(300'000, 'x');
@@ -131,14 +133,14 @@ BOOST_AUTO_TEST_CASE(a_program_reads_its_input_and_its_output_is_returned) {
   BOOST_TEST(sync_wait(run_process(io, shell("kill -TERM $$")))->signal == SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(a_program_need_not_read_its_input) {
+BOOST_AUTO_TEST_CASE(program_may_ignore_its_input) {
   auto io = io_runtime{};
   auto request = program({"true"});
   request.stdin_text = std::string(1'000'000, 'x');
   BOOST_TEST(sync_wait(run_process(io, request))->ok());
 }
 
-BOOST_AUTO_TEST_CASE(environment_and_folder_are_those_asked_for) {
+BOOST_AUTO_TEST_CASE(environment_and_folder_are_as_requested) {
   auto io = io_runtime{};
   auto request = shell("echo $WHO $HOME; pwd; ls /proc/self/fd | wc -l");
   request.environment.emplace();
@@ -156,7 +158,7 @@ BOOST_AUTO_TEST_CASE(programs_keep_descriptor_limit_from_before_raising) {
     ::getrlimit(RLIMIT_NOFILE, &before);
     BOOST_REQUIRE(before.rlim_cur < before.rlim_max);
     raise_descriptor_limit();
-    raise_descriptor_limit(); // has nothing left to raise
+    raise_descriptor_limit(); // nothing is left to raise
     auto raised = rlimit{};
     ::getrlimit(RLIMIT_NOFILE, &raised);
     BOOST_TEST(raised.rlim_cur == before.rlim_max);
@@ -185,7 +187,7 @@ BOOST_AUTO_TEST_CASE(programs_have_default_signals) {
   BOOST_TEST(killed->signal == SIGXFSZ);
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
+BOOST_AUTO_TEST_CASE(missing_program_is_an_error) {
   auto io = io_runtime{};
   const auto none = sync_wait(run_process(io, program({"/no/such/program"})));
   BOOST_TEST((none.error().code == make_error_code(errc::not_found)));
@@ -193,9 +195,9 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
               make_error_code(errc::invalid_argument)));
 }
 
-BOOST_AUTO_TEST_CASE(a_time_out_kills_the_program_and_its_children) {
+BOOST_AUTO_TEST_CASE(timeout_kills_program_and_its_children) {
   auto io = io_runtime{};
-  // The child's number goes out through a file: the result of a time-out holds no output.
+  // The child's process id is passed in a file, because the result of a timeout has no output.
   const auto path = "/tmp/superstep_child_" + std::to_string(::getpid());
   const auto began = std::chrono::steady_clock::now();
   const auto late =
@@ -206,14 +208,14 @@ BOOST_AUTO_TEST_CASE(a_time_out_kills_the_program_and_its_children) {
   BOOST_TEST(is_gone(std::stoi(pid->stdout_text)));
 }
 
-BOOST_AUTO_TEST_CASE(children_do_not_outlive_a_program_that_has_ended) {
+BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_program) {
   auto io = io_runtime{};
   const auto ended = sync_wait(run_process(io, shell("sleep 60 & echo $!")));
   BOOST_REQUIRE(ended.has_value());
   BOOST_TEST(is_gone(std::stoi(ended->stdout_text)));
 }
 
-BOOST_AUTO_TEST_CASE(too_much_output_ends_the_program) {
+BOOST_AUTO_TEST_CASE(excessive_output_ends_program) {
   auto io = io_runtime{};
   auto request = program({"yes"});
   request.output_bytes_max = 10'000;
@@ -224,7 +226,7 @@ BOOST_AUTO_TEST_CASE(too_much_output_ends_the_program) {
   BOOST_TEST(ended->stdout_text.size() == 10'000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_kills_its_program) {
+BOOST_AUTO_TEST_CASE(destroyed_coroutine_kills_its_program) {
   auto io = io_runtime{};
   const auto path = "/tmp/superstep_gone_" + std::to_string(::getpid());
   auto pid = 0;
@@ -245,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_kills_its_program) {
   std::remove(path.c_str());
 }
 
-BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_and_leave_no_zombie) {
+BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_without_zombies) {
   auto io = io_runtime{};
   auto best = std::chrono::steady_clock::duration::max();
   for (auto round = 0; round < 3; ++round) {
@@ -259,10 +261,10 @@ BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_and_leave_no_zombie) {
     best = std::min(best, std::chrono::steady_clock::now() - began);
   }
   BOOST_TEST((best < 1s));
-  BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) <= 0); // no dead child is left
+  BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) <= 0); // no zombie is left
 }
 
-BOOST_AUTO_TEST_CASE(programs_end_with_a_killed_process) {
+BOOST_AUTO_TEST_CASE(programs_are_killed_with_their_process) {
   const auto folder = scratch{};
   const auto list = folder.path + "/pids";
   constexpr auto count = std::size_t{64};
@@ -310,7 +312,7 @@ BOOST_AUTO_TEST_CASE(programs_end_with_their_io_runtime) {
 BOOST_AUTO_TEST_CASE(programs_wait_for_free_descriptors) {
   auto io = io_runtime{};
   BOOST_REQUIRE(sync_wait(run_process(io, program({"true"})))->ok());
-  const auto few = few_descriptors{16}; // for two or three programs
+  const auto few = few_descriptors{16}; // enough for two or three programs
   for (const auto& one : run_all(io, shell("sleep 0.02; echo done"), 40)) {
     BOOST_REQUIRE(one.value.has_value());
     BOOST_REQUIRE(one.value->has_value());
@@ -318,7 +320,7 @@ BOOST_AUTO_TEST_CASE(programs_wait_for_free_descriptors) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_lasting_shortage_is_its_own_error) {
+BOOST_AUTO_TEST_CASE(lasting_shortage_has_its_own_error) {
   auto io = io_runtime{};
   const auto folder = scratch{};
   const auto mark = folder.path + "/ran";
@@ -330,7 +332,7 @@ BOOST_AUTO_TEST_CASE(a_lasting_shortage_is_its_own_error) {
     for (const auto& one : run_all(io, request, 5))
       BOOST_TEST((one.value->error().code == make_error_code(errc::shortage)));
     request.start_wait_max_ms = 60'000;
-    request.timeout_ms = 100; // the wait is part of it
+    request.timeout_ms = 100; // includes the wait for descriptors
     const auto late = sync_wait(run_process(io, request));
     BOOST_TEST((late.error().code == make_error_code(errc::shortage)));
     BOOST_TEST(late.error().text.find("Too many open files") != std::string::npos);
@@ -339,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_lasting_shortage_is_its_own_error) {
   BOOST_TEST(sync_wait(run_process(io, program({"true"})))->ok());
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_the_set_up_are_found_before) {
+BOOST_AUTO_TEST_CASE(setup_faults_are_found_before_start) {
   const auto folder = scratch{};
   const auto missing = std::string{"/no/such/interpreter"};
   const auto fault_of = [](std::vector<std::string> argv, std::string at = {}) {
@@ -356,7 +358,7 @@ BOOST_AUTO_TEST_CASE(faults_of_the_set_up_are_found_before) {
     request.working_directory = at;
     const auto fault = fault_of(std::move(argv), std::move(at));
     BOOST_TEST(fault.has_value());
-    auto io = io_runtime{}; // and it does not run
+    auto io = io_runtime{}; // the program does not start
     BOOST_TEST(sync_wait(run_process(io, request)).has_error());
   };
   refused({"superstep-no-such-program"});
@@ -369,7 +371,7 @@ BOOST_AUTO_TEST_CASE(faults_of_the_set_up_are_found_before) {
   refused({});
 }
 
-BOOST_AUTO_TEST_CASE(limits_are_those_of_the_program) {
+BOOST_AUTO_TEST_CASE(resource_limits_apply_to_the_program) {
   auto io = io_runtime{};
   auto request = shell("ulimit -v; ulimit -t; ulimit -n");
   request.limits.memory_bytes = std::uint64_t{512} << 20U;

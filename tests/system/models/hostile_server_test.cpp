@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models behind servers that misbehave, each in a process of its own: a clear error, and no hang.
+// Models behind servers that misbehave, each a separate process: a clear error, and no hang.
 #include "server_process.hpp"
 
 #include <superstep/base/await.hpp>
@@ -56,7 +56,7 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
   options.attempts_max = 2;
   options.backoff_base_ms = 1;
   options.answer_bytes_max = 12'000'000;
-  // Long enough for a busy machine, where it is not silence that is tested.
+  // Long enough for a busy machine, except where silence is tested.
   options.idle_timeout_ms = how == "stall" || how == "slow_head" ? 300 : 30'000;
   auto made = make_provider_model(std::move(options), io,
                                   std::make_shared<model_limits>(model_limits_options{}));
@@ -66,7 +66,7 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(what_a_server_does_wrong_is_told,
+BOOST_DATA_TEST_CASE(misbehaving_server_is_reported,
                      data::make(misdeeds) * data::make({0, 1, 2, 3}), how, api) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
@@ -80,7 +80,7 @@ BOOST_DATA_TEST_CASE(what_a_server_does_wrong_is_told,
   BOOST_TEST(e.text.size() < 1000U);
 }
 
-BOOST_DATA_TEST_CASE(what_is_only_unusual_is_read, data::make({0, 1, 2, 3}), api) {
+BOOST_DATA_TEST_CASE(unusual_but_valid_answers_are_read, data::make({0, 1, 2, 3}), api) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
   for (const auto* how : {"packed", "long_line"}) {
@@ -91,7 +91,7 @@ BOOST_DATA_TEST_CASE(what_is_only_unusual_is_read, data::make({0, 1, 2, 3}), api
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_that_was_begun_is_not_begun_again) {
+BOOST_AUTO_TEST_CASE(partly_received_answer_is_not_requested_again) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
   const auto model = make_model(io, server.url(), provider_api::openai_chat, "close_early");
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_was_begun_is_not_begun_again) {
   BOOST_TEST(answer.error().text.find("given up after") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(keys_are_kept_out_of_errors_not_of_content) {
+BOOST_AUTO_TEST_CASE(keys_are_masked_in_errors_not_in_content) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
   for (const auto api : apis) {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(keys_are_kept_out_of_errors_not_of_content) {
   const auto echo =
       sync_wait(ask(make_model(io, server.url(), provider_api::openai_chat, "echo_all"), "hello"));
   BOOST_REQUIRE(echo.has_value());
-  // What a model answers is never changed.
+  // The content of answers is never changed.
   BOOST_TEST(echo->content.find("Bearer sk-very") != std::string::npos);
 }
 

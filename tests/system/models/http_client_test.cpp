@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The HTTP client: kept connections, streams, limits, timeouts, cancellation and shortages.
 #include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
@@ -36,7 +37,7 @@ http_request get(std::string url) {
   return out;
 }
 
-/// Answers every request on the connection with its number on it.
+/// Answers every request with its number on the connection.
 void serve_numbers(loopback_server::socket& socket, int) {
   for (auto n = 0; !loopback_server::read_head(socket).empty(); ++n)
     loopback_server::write(socket, loopback_server::answer(std::to_string(n)));
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
   BOOST_TEST(server.connections() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_request_says_where_its_body_ends_whatever_its_headers_say) {
+BOOST_AUTO_TEST_CASE(content_length_is_set_whatever_the_headers) {
   auto seen = std::promise<std::string>{};
   auto server = loopback_server{[&](auto& socket, int) {
     seen.set_value(loopback_server::read_head(socket));
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_request_says_where_its_body_ends_whatever_its_headers_say
   BOOST_TEST(head.find("chunked") == std::string::npos, head);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_no_buffer_holds_arrives_whole_on_a_kept_connection) {
+BOOST_AUTO_TEST_CASE(large_body_arrives_complete_on_kept_connection) {
   auto body = std::string(std::size_t{8} << 20, 'x');
   for (auto i = std::size_t{0}; i < body.size(); i += 1000)
     body[i] = static_cast<char>('a' + i / 1000 % 26);
@@ -107,14 +108,14 @@ BOOST_AUTO_TEST_CASE(a_body_that_no_buffer_holds_arrives_whole_on_a_kept_connect
   BOOST_TEST(server.connections() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not) {
+BOOST_AUTO_TEST_CASE(stale_connection_is_replaced_once) {
   auto server = loopback_server{[](auto& socket, int number) {
     if (loopback_server::read_head(socket).empty())
       return;
     if (number == 2)
-      return; // a fresh connection that dies is an error
+      return; // a new connection that breaks is an error
     loopback_server::write(socket, loopback_server::answer("x"));
-    if (number == 0) // reads the next request, and hangs up instead of answering
+    if (number == 0) // reads the next request, and disconnects instead of answering
       loopback_server::read_head(socket);
   }};
   auto io = io_runtime{};
@@ -131,8 +132,8 @@ BOOST_AUTO_TEST_CASE(a_stale_connection_is_replaced_once_and_a_fresh_one_is_not)
 const auto unasked = std::vector<std::string>{loopback_server::answer("not asked for"),
                                               "HTTP/1.1 200 OK\r\nContent-Le", "x", "\r\n"};
 
-BOOST_DATA_TEST_CASE(unasked_bytes_along_with_an_answer_close, boost::unit_test::data::make(unasked),
-                     bytes) {
+BOOST_DATA_TEST_CASE(unrequested_bytes_after_answer_close_connection,
+                     boost::unit_test::data::make(unasked), bytes) {
   auto server = loopback_server{[&](auto& socket, int number) {
     if (!loopback_server::read_head(socket).empty())
       loopback_server::write(socket, loopback_server::answer(std::to_string(number)) + bytes);
@@ -145,8 +146,8 @@ BOOST_DATA_TEST_CASE(unasked_bytes_along_with_an_answer_close, boost::unit_test:
   BOOST_TEST(server.connections() == 3);
 }
 
-BOOST_DATA_TEST_CASE(unasked_bytes_on_an_idle_connection_close, boost::unit_test::data::make(unasked),
-                     bytes) {
+BOOST_DATA_TEST_CASE(unrequested_bytes_on_idle_connection_close_it,
+                     boost::unit_test::data::make(unasked), bytes) {
   auto is_idle = std::vector<std::promise<void>>(3);
   auto is_sent = std::vector<std::promise<void>>(3);
   auto server = loopback_server{[&](auto& socket, int number) {
@@ -168,12 +169,12 @@ BOOST_DATA_TEST_CASE(unasked_bytes_on_an_idle_connection_close, boost::unit_test
   BOOST_TEST(server.connections() == 3);
 }
 
-/// While it lives, this process can open no further descriptor.
+/// Prevents this process from opening descriptors during its lifetime.
 class no_descriptors {
 public:
   no_descriptors() {
     ::getrlimit(RLIMIT_NOFILE, &before_);
-    const auto next = ::dup(STDIN_FILENO); // the lowest number that is free
+    const auto next = ::dup(STDIN_FILENO); // the lowest free number
     ::close(next);
     auto none = before_;
     none.rlim_cur = static_cast<rlim_t>(next);
@@ -187,7 +188,7 @@ private:
   rlimit before_{};
 };
 
-BOOST_AUTO_TEST_CASE(a_lack_of_descriptors_is_waited_out) {
+BOOST_AUTO_TEST_CASE(descriptor_shortage_is_waited_out) {
   auto server = loopback_server{serve_numbers};
   auto io = io_runtime{};
   const auto client = make_client(io);
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_lack_of_descriptors_is_waited_out) {
   BOOST_TEST((refused.error().code == make_error_code(errc::shortage)), refused.error().text);
   BOOST_TEST(is_shortage(refused.error().code));
   auto relief = std::thread{[&] {
-    std::this_thread::sleep_for(100ms); // whether it comes before the request or after, it ends well
+    std::this_thread::sleep_for(100ms); // may end before or after the request starts
     scarcity.reset();
   }};
   const auto answer = sync_wait(client.send(get(server.address())));
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_lack_of_descriptors_is_waited_out) {
   BOOST_TEST(answer->body == "0");
 }
 
-BOOST_AUTO_TEST_CASE(silence_and_long_answers_end_in_a_time_out) {
+BOOST_AUTO_TEST_CASE(silent_server_and_slow_answer_time_out) {
   auto server = loopback_server{[](auto& socket, int) {
     loopback_server::read_head(socket);
     loopback_server::write(socket, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
@@ -231,7 +232,7 @@ BOOST_AUTO_TEST_CASE(silence_and_long_answers_end_in_a_time_out) {
   BOOST_TEST((silent.error().code == make_error_code(errc::timed_out)));
 }
 
-BOOST_AUTO_TEST_CASE(too_much_too_little_and_nonsense_are_errors) {
+BOOST_AUTO_TEST_CASE(oversized_truncated_or_invalid_answers_are_errors) {
   auto server = loopback_server{[](auto& socket, int) {
     const auto head = loopback_server::read_head(socket);
     if (head.starts_with("GET /large"))
@@ -272,7 +273,7 @@ task<std::vector<std::string>> read_pieces(const http_client& client, http_reque
   co_return out;
 }
 
-BOOST_AUTO_TEST_CASE(a_streamed_answer_comes_piece_by_piece_and_its_connection_is_kept) {
+BOOST_AUTO_TEST_CASE(streamed_answer_arrives_in_pieces_connection_is_kept) {
   auto server = loopback_server{[](auto& socket, int) {
     while (!loopback_server::read_head(socket).empty()) {
       loopback_server::write(socket,
@@ -290,14 +291,14 @@ BOOST_AUTO_TEST_CASE(a_streamed_answer_comes_piece_by_piece_and_its_connection_i
   BOOST_TEST(server.connections() == 1);
 }
 
-/// What a stream said, and how it ended.
+/// Returns the text of a stream and how it ended.
 task<std::string> read_twice(const http_client& client, http_request request) {
   auto opening = client.open(std::move(request));
   auto stream = co_await opening;
   if (!stream)
     co_return "not opened";
   auto out = std::string{};
-  for (auto ends = 0; ends < 2;) { // an end stays an end
+  for (auto ends = 0; ends < 2;) { // further reads return the end again
     auto reading = stream->next();
     const auto piece = co_await reading;
     if (piece && *piece && (*piece)->size() <= std::size_t{16} * 1024)
@@ -308,7 +309,7 @@ task<std::string> read_twice(const http_client& client, http_request request) {
   co_return out;
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_comes_along_with_its_head_is_streamed_all_the_same) {
+BOOST_AUTO_TEST_CASE(body_received_with_headers_is_streamed) {
   const auto large = std::string(40'000, 'x');
   auto server = loopback_server{[&](auto& socket, int) {
     for (auto head = std::string{"-"}; !head.empty();) {
@@ -334,7 +335,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_comes_along_with_its_head_is_streamed_all_the_s
   BOOST_TEST(said("/some", 4) == too_large + too_large);
 }
 
-BOOST_AUTO_TEST_CASE(requests_beyond_the_connection_limit_wait_in_line) {
+BOOST_AUTO_TEST_CASE(requests_above_connection_limit_wait_in_order) {
   auto inside = std::atomic<int>{0};
   auto most = std::atomic<int>{0};
   auto server = loopback_server{[&](auto& socket, int) {
@@ -359,11 +360,11 @@ BOOST_AUTO_TEST_CASE(requests_beyond_the_connection_limit_wait_in_line) {
   BOOST_TEST(most <= 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_takes_its_request_with_it) {
+BOOST_AUTO_TEST_CASE(destroyed_coroutine_cancels_its_request) {
   auto closed = std::atomic<int>{0};
   auto server = loopback_server{[&](auto& socket, int) {
     loopback_server::read_head(socket);
-    loopback_server::read_head(socket); // until the client hangs up
+    loopback_server::read_head(socket); // until the client disconnects
     ++closed;
   }};
   auto io = io_runtime{};
@@ -383,7 +384,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_goes_away_takes_its_request_with_it) {
   BOOST_TEST(closed == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_under_way_when_the_runtime_ends_is_cancelled) {
+BOOST_AUTO_TEST_CASE(destroyed_runtime_cancels_its_requests) {
   auto server = loopback_server{[&](auto& socket, int) {
     loopback_server::read_head(socket);
     loopback_server::read_head(socket);

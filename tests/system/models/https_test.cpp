@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// HTTPS: trusted and untrusted certificates.
 #include "loopback_server.hpp"
 #include "private_authority.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 struct https_fixture {
   private_authority authority;
-  std::string said_besides; ///< after each answer
+  std::string said_besides; ///< sent after each answer
   boost::asio::ssl::context context{boost::asio::ssl::context::tls_server};
   loopback_server server{[this](loopback_server::socket& socket, int) { serve(socket); }};
   io_runtime io;
@@ -47,7 +48,7 @@ struct https_fixture {
     auto first = sync_wait(client->send(request));
     if (!first)
       return first;
-    return sync_wait(client->send(request)); // the second one over the kept connection
+    return sync_wait(client->send(request)); // the second request uses the kept connection
   }
 };
 
@@ -55,7 +56,7 @@ struct https_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(https_suite, https_fixture)
 
-BOOST_AUTO_TEST_CASE(a_certificate_of_a_trusted_authority_is_accepted) {
+BOOST_AUTO_TEST_CASE(certificate_of_trusted_authority_is_accepted) {
   for (const auto* host : {"127.0.0.1", "localhost"}) {
     auto options = http_client_options{};
     options.ca_file = authority.file("ca.pem");
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_a_trusted_authority_is_accepted) {
   BOOST_TEST(server.connections() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(unasked_bytes_close_a_connection) {
+BOOST_AUTO_TEST_CASE(unrequested_bytes_close_a_connection) {
   said_besides = loopback_server::answer("not asked for");
   auto options = http_client_options{};
   options.ca_file = authority.file("ca.pem");
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(unasked_bytes_close_a_connection) {
   BOOST_TEST(server.connections() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_certificate_of_an_unknown_authority_is_refused) {
+BOOST_AUTO_TEST_CASE(certificate_of_unknown_authority_is_rejected) {
   const auto answer = get("127.0.0.1", http_client_options{});
   BOOST_REQUIRE(answer.has_error());
   BOOST_TEST((answer.error().code == make_error_code(errc::io_failed)));
@@ -85,13 +86,13 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_an_unknown_authority_is_refused) {
   BOOST_TEST(get("127.0.0.1", std::move(unchecked)).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_certificate_for_another_host_is_refused) {
+BOOST_AUTO_TEST_CASE(certificate_for_another_host_is_rejected) {
   auto options = http_client_options{};
   options.ca_file = authority.file("ca.pem");
   BOOST_TEST(get("127.0.0.2", std::move(options)).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_ca_file_is_an_error) {
+BOOST_AUTO_TEST_CASE(missing_ca_file_is_an_error) {
   auto options = http_client_options{};
   options.ca_file = "/no/such/ca.pem";
   BOOST_TEST(http_client::make(io, std::move(options)).has_error());

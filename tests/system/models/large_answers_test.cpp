@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many large answers at once: they share the bytes of model_limits, and all of them arrive.
+// Many large answers at once: they share the byte budget of model_limits, and all of them arrive.
 #include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
@@ -37,7 +37,7 @@ std::string large_body() {
   return out + R"("}}]})";
 }
 
-/// The whole response with the body, of which only the first bytes are sent when `is_cut`.
+/// Returns the response with the body, of which only the first bytes are sent if `is_cut`.
 std::string response(form how, const std::string& body, bool is_cut) {
   auto out = std::string{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"};
   if (how == form::plain) {
@@ -86,7 +86,7 @@ std::shared_ptr<model_limits> make_limits() {
   return std::make_shared<model_limits>(options);
 }
 
-/// The size of the answer; 0 if there is none.
+/// Returns the size of the answer; 0 if there is none.
 task<std::size_t> ask_for_size(chat_model_ptr model) {
   auto asking = ask(std::move(model), "hello");
   const auto answer = co_await asking;
@@ -107,7 +107,7 @@ task<std::vector<std::size_t>> ask_at_once(chat_model_ptr model, std::size_t tim
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(many_large_answers_arrive_within_the_bound,
+BOOST_DATA_TEST_CASE(large_answers_arrive_within_byte_budget,
                      data::make({form::plain, form::chunked}), how) {
   const auto text = response(how, large_body(), false);
   auto server = loopback_server{[&](auto& socket, int) {
@@ -121,7 +121,7 @@ BOOST_DATA_TEST_CASE(many_large_answers_arrive_within_the_bound,
   BOOST_TEST(sizes.size() == answers_at_once);
   for (const auto size : sizes)
     BOOST_TEST(size > answer_size - 100);
-  // One answer is exempt; without a known length it has room for twice its size.
+  // One answer is exempt from the budget; without a known length it reserves twice its size.
   const auto exempt = how == form::plain ? answer_size + 100 : 2 * answer_size + 100'000;
   BOOST_TEST(limits->answers().used_max() <= budget + exempt);
   BOOST_TEST(limits->answers().used_max() > budget / 2);
@@ -129,8 +129,8 @@ BOOST_DATA_TEST_CASE(many_large_answers_arrive_within_the_bound,
   BOOST_TEST(limits->answers().waiting() == 0U);
 }
 
-BOOST_DATA_TEST_CASE(broken_answers_return_their_share,
-                     data::make({form::plain, form::chunked}), how) {
+BOOST_DATA_TEST_CASE(broken_answers_release_their_bytes, data::make({form::plain, form::chunked}),
+                     how) {
   const auto whole = response(how, large_body(), false);
   const auto cut = response(how, large_body(), true);
   auto server = loopback_server{[&](auto& socket, int number) {

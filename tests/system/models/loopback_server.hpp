@@ -11,8 +11,8 @@
 
 namespace superstep::test {
 
-/// A TCP server whose connections are each served by a function that may block, on a thread of its
-/// own: for tests that need to say on the byte what a server sends, and when it hangs up.
+/// A TCP server that serves each connection by a function on its own thread; the function may
+/// block. For tests that control the exact bytes of a server and when it disconnects.
 class loopback_server {
 public:
   using socket = boost::asio::ip::tcp::socket;
@@ -42,7 +42,7 @@ public:
   [[nodiscard]] unsigned short port() const { return acceptor_.local_endpoint().port(); }
   [[nodiscard]] int connections() const { return connections_; }
 
-  /// The head of the next request; empty when the client has closed.
+  /// Returns the header of the next request; empty if the client has disconnected.
   static std::string read_head(socket& from) {
     auto text = std::string{};
     auto failed = boost::system::error_code{};

@@ -11,8 +11,8 @@
 
 namespace superstep::test {
 
-/// A private authority and a certificate that it gave to 127.0.0.1, localhost and model.test, made
-/// by openssl(1).
+/// A private certificate authority and its certificate for 127.0.0.1, localhost and model.test,
+/// created by openssl(1).
 class private_authority {
 public:
   private_authority()

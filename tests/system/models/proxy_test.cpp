@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models behind an HTTP proxy that is a process of its own. Neither host name exists: whoever asked
-// for it by itself would fail.
+// Models behind an HTTP proxy, which is a separate process. The host names do not exist, so a
+// request that bypasses the proxy fails.
 #include "private_authority.hpp"
 #include "server_process.hpp"
 
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(proxy_suite)
 
 namespace {
 
-/// Sets a variable of the environment as long as it lives.
+/// Sets an environment variable during its lifetime.
 class variable {
 public:
   variable(const char* name, const std::string& value) : name_{name} {
@@ -49,7 +49,7 @@ result<message> ask_at(io_runtime& io, const std::string& url, std::string ca_fi
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_environment_names_a_proxy_for_http) {
+BOOST_AUTO_TEST_CASE(environment_selects_proxy_for_http) {
   auto server = chat_server{{}, 1};
   auto proxy = server_process{PROXY_SERVER, {std::to_string(server.port()), "Basic dTpwQHNz"}};
   const auto address = std::to_string(proxy.port());
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(the_environment_names_a_proxy_for_http) {
     BOOST_REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
     BOOST_TEST(text_of(*answer) == "thinking");
     BOOST_TEST(proxy.read_line() == "request http://model.test/v1/chat/completions");
-    BOOST_TEST(ask_at(io, server.url()).has_value()); // past the proxy, which would have said so
+    BOOST_TEST(ask_at(io, server.url()).has_value()); // bypasses the proxy, which reports requests
     const auto except = variable{"no_proxy", "other.test,.test"};
     BOOST_TEST(ask_at(io, "http://model.test/v1").has_error());
   }
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(https_goes_through_a_tunnel) {
   BOOST_TEST(refused.error().text.find("wrong-word") == std::string::npos, refused.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(a_proxy_that_cannot_be_used_is_an_error_of_the_configuration) {
+BOOST_AUTO_TEST_CASE(unusable_proxy_is_a_configuration_error) {
   auto io = io_runtime{};
   for (const auto* address : {"socks5://127.0.0.1:1080", "http://:pass@", "http://a b"}) {
     const auto named = variable{"http_proxy", address};

@@ -12,14 +12,14 @@
 
 namespace superstep::test {
 
-/// A server in a process of its own, which prints its port and ends with its standard input.
+/// A separate server process that prints its port and ends when its standard input ends.
 class server_process {
 public:
   server_process(const std::string& program, const std::vector<std::string>& arguments)
       : child_{boost::process::exe = program, boost::process::args = arguments,
                boost::process::std_out > output_, boost::process::std_in < input_} {
     output_ >> port_;
-    output_.get(); // the line end
+    output_.get(); // the end of the line
   }
   server_process(const server_process&) = delete;
   server_process& operator=(const server_process&) = delete;
@@ -43,12 +43,12 @@ private:
   int port_ = 0;
 };
 
-/// The model server over `rows` rows of two turns: text and two calls, then a text.
+/// The model server for `rows` rows of two turns: text and two calls, then a text.
 class chat_server : public server_process {
 public:
   explicit chat_server(std::vector<std::string> arguments, int rows = 1'000)
       : server_process{CHAT_SERVER, with_files(std::move(arguments), rows)} {
-    std::filesystem::remove(base() + "_in.jsonl"); // it has read them before it said its port
+    std::filesystem::remove(base() + "_in.jsonl"); // read before the port is printed
     std::filesystem::remove(base() + "_turns.jsonl");
   }
 

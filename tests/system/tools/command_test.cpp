@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command tool: arguments, environment, limits, sandbox, timeouts and errors.
 #include "tools/run_tool.hpp"
 
 #include <superstep/tools/command.hpp>
@@ -25,7 +26,8 @@ namespace command_test {
 
 namespace {
 
-/// Programs run through a tool. The shell stands in argv where a test needs one; the tool has none.
+/// Programs run through the tool. Tests that need a shell have it in argv; the tool itself uses
+/// none.
 struct programs {
   std::shared_ptr<io_runtime> io = std::make_shared<io_runtime>();
 
@@ -52,16 +54,16 @@ struct programs {
 
 BOOST_FIXTURE_TEST_SUITE(commands, programs)
 
-BOOST_AUTO_TEST_CASE(arguments_come_in_as_json_and_output_is_the_result) {
+BOOST_AUTO_TEST_CASE(arguments_are_json_input_and_output_is_result) {
   BOOST_TEST(run({"cat"}, {{"a", 1.0}, {"b", "x y"}}).content == R"({"a":1.0,"b":"x y"})");
   BOOST_TEST(run({"wc", "-c"}, {}).content == "2");
 }
 
-BOOST_AUTO_TEST_CASE(no_shell_reads_the_arguments) {
+BOOST_AUTO_TEST_CASE(arguments_are_not_parsed_by_a_shell) {
   BOOST_TEST(run({"echo", "$HOME; ls *"}).content == "$HOME; ls *");
 }
 
-BOOST_AUTO_TEST_CASE(the_program_knows_its_row_and_call) {
+BOOST_AUTO_TEST_CASE(program_receives_row_and_call_ids) {
   const auto text =
       run({"sh", "-c", "echo \"$SUPERSTEP_RUN_KEY/$SUPERSTEP_ATTEMPT/$PATH\""}).content;
   BOOST_TEST(text.starts_with("row 7/1//"));
@@ -70,13 +72,13 @@ BOOST_AUTO_TEST_CASE(the_program_knows_its_row_and_call) {
   BOOST_TEST(key.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_failing_program_is_an_error_with_what_it_said) {
+BOOST_AUTO_TEST_CASE(failing_program_is_an_error_with_its_output) {
   const auto out = run({"sh", "-c", "echo out; echo why >&2; exit 3"});
   BOOST_TEST(out.is_error);
   BOOST_TEST(out.content == "Error: command 'sh': ended with status 3:\nwhy\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_cannot_be_started_is_no_answer) {
+BOOST_AUTO_TEST_CASE(program_that_cannot_start_is_an_exception) {
   const auto fails = [this](command_options o) {
     o.timeout = 300ms;
     const auto node = tool_node{{*make_command(io, o)}};
@@ -91,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_cannot_be_started_is_no_answer) {
   BOOST_TEST(!find_command_fault(*io, options({"cat"})));
 }
 
-BOOST_AUTO_TEST_CASE(a_shortage_is_no_answer) {
+BOOST_AUTO_TEST_CASE(resource_shortage_is_an_exception) {
   BOOST_TEST(!run({"true"}).is_error);
   auto o = options({"true"});
   o.timeout = 100ms;
@@ -113,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_shortage_is_no_answer) {
   BOOST_TEST(is_shortage(code));
 }
 
-BOOST_AUTO_TEST_CASE(the_environment_is_an_allow_list) {
+BOOST_AUTO_TEST_CASE(environment_is_an_allow_list) {
   ::setenv("COMMAND_TEST_KEY", "secret", 1);
   ::setenv("COMMAND_TEST_NAMED", "seen", 1);
   ::setenv("LC_TEST", "x", 1);
@@ -129,14 +131,14 @@ BOOST_AUTO_TEST_CASE(the_environment_is_an_allow_list) {
     BOOST_TEST(seen.find(name) == std::string::npos, name);
 }
 
-BOOST_AUTO_TEST_CASE(folder_and_limits_are_those_asked_for) {
+BOOST_AUTO_TEST_CASE(folder_and_limits_are_as_requested) {
   auto o = options({"sh", "-c", "pwd; ulimit -n"});
   o.cwd = "/usr";
   o.limits.files = 44;
   BOOST_TEST(run_with(o).content == "/usr\n44");
 }
 
-BOOST_AUTO_TEST_CASE(a_sandbox_can_be_made_or_says_why_not) {
+BOOST_AUTO_TEST_CASE(sandbox_is_created_or_error_explains_why) {
   auto o = options({"sh", "-c", "touch /etc/superstep_test /usr/x 2>/dev/null; echo $?; ls /tmp"});
   o.sandbox.is_on = true;
   if (const auto fault = find_command_fault(*io, o)) {
@@ -146,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_sandbox_can_be_made_or_says_why_not) {
   BOOST_TEST(run_with(o).content == "1");
 }
 
-BOOST_AUTO_TEST_CASE(too_much_output_is_an_error) {
+BOOST_AUTO_TEST_CASE(excessive_output_is_an_error) {
   auto o = options({"sh", "-c", "head -c 200000 /dev/zero; exec sleep 30"});
   o.max_output_bytes = 1000;
   const auto out = run_with(o);
@@ -154,7 +156,7 @@ BOOST_AUTO_TEST_CASE(too_much_output_is_an_error) {
   BOOST_TEST(out.content.find("more than 1000 bytes") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_hangs_is_killed_with_its_children) {
+BOOST_AUTO_TEST_CASE(hanging_program_is_killed_with_its_children) {
   auto o = options({"sh", "-c", "sleep 30 & sleep 30"});
   o.timeout = 100ms;
   const auto begin = std::chrono::steady_clock::now();
@@ -163,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_hangs_is_killed_with_its_children) {
   BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds{10}));
 }
 
-BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_options_are_rejected) {
   auto o = options({"cat"});
   o.name.clear();
   BOOST_TEST(make_command(io, o).error().text == "command: name: a tool needs a name");

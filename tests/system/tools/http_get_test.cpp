@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The http_get tool: redirects, allowed hosts, errors, size and time limits.
 #include "tools/run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -21,7 +22,7 @@ namespace http_get_test {
 
 namespace {
 
-/// A web server on the loopback interface: one thread, one connection after the other.
+/// A web server on loopback: one thread that serves one connection after the other.
 class loopback_server {
 public:
   loopback_server() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
@@ -65,7 +66,7 @@ private:
         [[maybe_unused]] const auto sent = ::write(peer, text.data(), text.size());
       } else {
         [[maybe_unused]] const auto end =
-            ::read(peer, buffer.data(), buffer.size()); // until it leaves
+            ::read(peer, buffer.data(), buffer.size()); // until the client disconnects
       }
       ::close(peer);
     }
@@ -125,43 +126,43 @@ void check_error(const tool_output& out, std::string_view part) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(getting_pages, web)
+BOOST_FIXTURE_TEST_SUITE(http_get_pages, web)
 
-BOOST_AUTO_TEST_CASE(the_body_is_the_result) {
+BOOST_AUTO_TEST_CASE(body_is_the_result) {
   const auto out = get(server.url("/page"));
   BOOST_TEST(out.content == "hello");
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_redirect_is_followed) {
+BOOST_AUTO_TEST_CASE(redirect_is_followed) {
   BOOST_TEST(get(server.url("/moved")).content == "hello");
 }
 
-BOOST_AUTO_TEST_CASE(a_redirect_to_another_host_or_scheme_is_not_followed) {
+BOOST_AUTO_TEST_CASE(redirect_to_other_host_or_scheme_is_rejected) {
   check_error(get(server.url("/away")), "'example.invalid' is not among the hosts");
   check_error(get(server.url("/scheme")), "file:///etc/passwd");
 }
 
-BOOST_AUTO_TEST_CASE(a_circle_of_redirects_ends) {
+BOOST_AUTO_TEST_CASE(redirect_loop_ends) {
   check_error(get(server.url("/loop")), "more than 5 redirects");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_on_the_list_is_not_asked) {
+BOOST_AUTO_TEST_CASE(unlisted_host_is_not_contacted) {
   check_error(get("http://example.invalid/"), "not among the hosts");
   check_error(get("http://127.0.0.1/"), "not among the hosts");
   check_error(get("ftp://127.0.0.1/"), "ftp://127.0.0.1/");
 }
 
-BOOST_AUTO_TEST_CASE(a_status_of_failure_is_an_error_with_the_body) {
+BOOST_AUTO_TEST_CASE(error_status_is_an_error_with_body) {
   check_error(get(server.url("/other")), "status 404: no such page");
 }
 
-BOOST_AUTO_TEST_CASE(a_long_answer_and_a_silent_server_are_errors) {
+BOOST_AUTO_TEST_CASE(long_answer_and_silent_server_are_errors) {
   BOOST_TEST(get(server.url("/large")).is_error);
   BOOST_TEST(get(server.url("/silent"), 100).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_options_are_rejected) {
   auto client = http_client::make(io, {});
   const auto shared = std::make_shared<const http_client>(*std::move(client));
   BOOST_TEST(make_http_get(shared, {}).has_error());
