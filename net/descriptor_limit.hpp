@@ -5,7 +5,7 @@
 
 namespace superstep {
 
-/// Returns the limits of open files that a program gets: ours, with the soft limit from before
+/// Returns the limits of open files for programs: the current ones, with the soft limit from before
 /// raise_descriptor_limit().
 [[nodiscard]] rlimit descriptor_limit_of_programs() noexcept;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversion of tool results to the text of an effect record and back; see effects.cpp.
 #include "effect_text.hpp"
 
 #include <superstep/base/utf8.hpp>
@@ -57,8 +58,8 @@ json::object written_item(const tool_item& item) {
 }
 
 [[noreturn]] void throw_damaged() {
-  throw std::runtime_error{"the note of a tool's result cannot be read: it is damaged, or of "
-                           "another version"};
+  throw std::runtime_error{"the recorded result of the tool cannot be parsed: it is damaged or was "
+                           "written by another version"};
 }
 
 const json::object& object_of(const json::value& from) {
@@ -163,11 +164,12 @@ std::string written_output(const tool_output& from) {
       out["reply"] = written_item(std::get<tool_command>(*from.reply));
     }
   }
-  return valid_utf8(to_text(out)); // what cannot be read again would have its effect again
+  // Invalid UTF-8 could not be parsed, and the call would run again.
+  return valid_utf8(to_text(out));
 }
 
 tool_output read_output(std::string_view text) {
-  constexpr auto depth_max = std::size_t{1'000}; // of a state's value, which it becomes
+  constexpr auto depth_max = std::size_t{1'000}; // as for values of a state
   const auto parsed = parse_json(text, {.depth_max = depth_max});
   if (!parsed)
     throw_damaged();

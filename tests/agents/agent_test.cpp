@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_made_is_a_fault_with_its_line) {
                              "  - sqlite_query: {path: missing.db}\n");
   BOOST_TEST(!got.agent.has_value());
   BOOST_REQUIRE(got.faults.size() == 2U);
-  BOOST_TEST(to_text(got.faults[0]) == "a.yaml:4: tools.1: the name 'a' is taken by tools.0");
+  BOOST_TEST(to_text(got.faults[0]) == "a.yaml:4: tools.1: the name 'a' is already used by "
+                                       "tools.0");
   BOOST_TEST(got.faults[1].line == 5U);
   BOOST_TEST(got.faults[1].key == "tools.2");
 }
@@ -64,11 +65,12 @@ BOOST_AUTO_TEST_CASE(tools_that_start_early_are_tools_of_the_file) {
   BOOST_TEST(to_text(good.faults) == "");
   const auto bad = build(in, "tools: [calculator]\nearly_tools: [calculator, abacus]\n");
   BOOST_TEST(to_text(bad.faults) ==
-             "a.yaml:3: early_tools: names 'abacus', which is no tool of this agent");
+             "a.yaml:3: early_tools: 'abacus' is not a tool of this agent");
   const auto asked =
       build(in, "tools: [calculator]\nearly_tools: [calculator]\nreview: [calculator]\n");
   BOOST_TEST(to_text(asked.faults) ==
-             "a.yaml:3: early_tools: names 'calculator', whose calls wait for a person");
+             "a.yaml:3: early_tools: 'calculator' is reviewed by a person, so its calls cannot "
+             "start early");
 }
 
 BOOST_AUTO_TEST_CASE(faults_of_the_file_and_of_its_parts_are_told_together) {
@@ -100,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_agent_of_the_examples_has_no_fault) {
 BOOST_AUTO_TEST_CASE(a_review_of_a_tool_that_is_not_there_is_a_fault) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator]\nreview: [calculator, calc]\n");
-  BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: the agent has no tool of this name");
+  BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: is not a tool of this agent");
   // One that cannot be made may be the one that is meant.
   const auto broken = build(in, "tools: [{sqlite_query: {path: missing.db}}]\nreview: [calc]\n");
   BOOST_TEST(broken.faults.size() == 1U);
@@ -109,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_review_of_a_tool_that_is_not_there_is_a_fault) {
 BOOST_AUTO_TEST_CASE(tools_of_memory_need_a_store) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator, recall]\n");
-  BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: needs long-term memory; say where it is: "
+  BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: requires long-term memory; add the key "
                                     "store: {path: memory.db}");
   BOOST_TEST(build(in, "tools: [recall]\nstore: {path: memory.db}\n").faults.empty());
 }

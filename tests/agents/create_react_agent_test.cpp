@@ -240,11 +240,11 @@ BOOST_AUTO_TEST_CASE(a_model_object_brings_all_tools_or_none) {
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_when_the_agent_is_built) {
   auto late = options_for(scripted({}), react_version::v1);
   late.post_model_hook = [](const front_desk&, runtime) {};
-  BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook needs version v2"));
+  BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook requires version v2"));
   auto direct = options_for(scripted({}), react_version::v2);
   direct.return_direct = {"nope"};
   BOOST_TEST(text_of_refusal(direct) ==
-             "return_direct names 'nope', which is no tool of the agent");
+             "return_direct: 'nope' is not a tool of the agent");
   auto stops = options_for(scripted({}), react_version::v2);
   stops.interrupt_before = {"nope"};
   BOOST_TEST(text_of_refusal(stops) == "Interrupt node `nope` not found");
@@ -296,8 +296,8 @@ const auto reviews = std::vector<review_case>{
     {R"([{"type":"response","args":"no thanks"}])", "no thanks"},
     {R"([{"type":"ignore"}])", "The call was ignored."},
     {R"([{"type":"edit","args":{"action":"shout","args":{}}}])",
-     "Error: ValueError(\"a review of 'echo' cannot make it 'shout'\")\n Please fix your "
-     "mistakes."},
+     "Error: ValueError(\"invalid answer to a review: the call of 'echo' cannot be changed to "
+     "a call of 'shout'\")\n Please fix your mistakes."},
 };
 
 } // namespace

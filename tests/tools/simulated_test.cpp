@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_delay_is_waited_for_without_a_thread) {
 }
 
 BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
-  BOOST_TEST(make_simulated({}).error().text == "simulated: name: a tool needs a name");
+  BOOST_TEST(make_simulated({}).error().text == "simulated: name: is missing; it is required");
   auto options = named();
   options.error_rate = 1.5;
   BOOST_TEST(make_simulated(options).has_error());

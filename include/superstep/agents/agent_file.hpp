@@ -10,38 +10,44 @@
 
 namespace superstep {
 
-/// One thing wrong with an agent file.
+/// One error of an agent file.
 struct agent_fault {
-  std::string file;     ///< "--set" when an override is to blame
-  std::size_t line = 0; ///< from 1; 0: no line of a file
+  std::string file;     ///< path of the file, or "--set" for an error of an override
+  std::size_t line = 0; ///< line number from 1; 0 if the error belongs to no line
   std::string key;      ///< dotted path, e.g. `tools.1.command.argv`
-  std::string text;
+  std::string text;     ///< what is wrong, and what is expected instead
 
   friend bool operator==(const agent_fault&, const agent_fault&) = default;
 };
 
-/// `agent.yaml:7: model.path: is missing; it is required`
+/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`
 [[nodiscard]] std::string to_text(const agent_fault&);
-/// One fault per line.
+/// Formats several errors, one per line, without a trailing newline.
 [[nodiscard]] std::string to_text(const std::vector<agent_fault>&);
 
-/// What an agent file says, and everything wrong with it. The spec may be used only when there is
-/// no fault.
+/// A parsed agent file and all its errors. Use the spec only if there are none.
 struct agent_reading {
-  agent_spec spec;
-  std::vector<agent_fault> faults;
+  agent_spec spec;                 ///< the parts of the file that could be read
+  std::vector<agent_fault> faults; ///< in the order of the file; empty if it is valid
 };
 
-/// Largest agent file.
+/// The maximum size of an agent file, in bytes.
 inline constexpr std::size_t agent_file_bytes_max = std::size_t{1} << 20;
 
-/// Reads an agent file; docs/agent-file.md is the format. `overrides` are `key.path=value` texts:
-/// the value is YAML and takes the place of what the file says; numbers index lists.
-/// Relative paths in it, and in the overrides, are taken from the folder of the file.
+/// Reads an agent file in the format of docs/agent-file.md.
+///
+/// @param path the file; relative paths in it, and in the overrides, are relative to its folder
+/// @param overrides texts `key.path=value` that replace values of the file. The value is YAML;
+/// numbers in the path are indexes of lists.
+/// @return the spec and all errors, a file that cannot be read included. Does not throw.
 [[nodiscard]] agent_reading read_agent_file(const std::string& path,
                                             const std::vector<std::string>& overrides = {});
 
-/// The same for text that stands in no file; relative paths are taken from `folder`.
+/// Reads an agent file from memory.
+/// @param text the content, in the format of docs/agent-file.md
+/// @param name replaces the path in errors
+/// @param folder base of relative paths
+/// @param overrides see read_agent_file()
 [[nodiscard]] agent_reading read_agent_text(std::string_view text, const std::string& name,
                                             const std::string& folder,
                                             const std::vector<std::string>& overrides = {});

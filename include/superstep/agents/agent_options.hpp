@@ -24,28 +24,32 @@
 
 namespace superstep {
 
-/// The two shapes of an agent's loop; they give the same messages in the same order.
+/// The two shapes of an agent's loop. Both produce the same messages in the same order.
+/// Source: `version` of `create_react_agent` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 enum class react_version : std::uint8_t {
-  v1, ///< one activation of `tools` runs all calls of a message
-  v2, ///< one Send per call: each is a task of its own, in an actor of its own
+  v1, ///< one activation of `tools` runs all calls of an answer
+  v2, ///< one Send per call: each call is a separate task in a separate actor
 };
 
 /// Selects the product whose rules an agent follows where the two differ.
 enum class agent_rules : std::uint8_t {
-  /// LangChain 1.x, create_agent(): the model's node is `model`, the response is asked for in each
-  /// call of the model, and a run whose steps run out fails.
+  /// LangChain 1.x, create_agent(): the model's node is `model`, the structured response is
+  /// requested in every call of the model, and a run that reaches its recursion limit fails.
   create_agent,
-  /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, the response is asked for in
-  /// a call of its own after the loop (node `generate_structured_response`), and a run whose steps
-  /// run out ends with an apology as its last message.
+  /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, and the structured response
+  /// is requested in a separate call after the loop (node `generate_structured_response`). A run
+  /// that reaches its recursion limit ends with an apology as its last message.
   create_react_agent,
 };
 
-/// A hook of an agent: a body over the state, as graph<State>::add takes it with a runtime.
+/// A hook of an agent: a function of the state and the runtime that runs as a node of its graph.
 template <class State>
 class agent_hook {
 public:
+  /// An empty hook: no node is added.
   agent_hook() = default;
+  /// @param f takes (const State&, runtime); returns nothing, update<State> or command<State>, or a
+  /// task<> of one of these. Called by any number of runs at once.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, agent_hook> &&
              std::invocable<const F&, const State&, runtime>)
@@ -62,7 +66,9 @@ public:
         return ready(as_command(f(state, std::move(rt))));
     };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// Calls the function. The state must outlive the task.
   [[nodiscard]] task<command<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }
@@ -83,53 +89,58 @@ private:
   std::function<task<command<State>>(const State&, runtime)> call_;
 };
 
-/// Channels of an agent whose state is JSON; a described struct has none. See json_agent.hpp.
+/// The channels of an agent whose state is JSON; see json_agent.hpp. Empty for described structs,
+/// whose members are the channels.
 template <class State>
 struct agent_schema {};
 
-/// Everything an agent is made of. Only `model` is required.
+/// The options of create_agent(). Only `model` is required.
 /// @tparam State a described struct (agent_state), or json::value
 template <class State = messages_state>
 struct agent_options {
-  std::string name{}; ///< of the graph and of the AI messages; empty: the messages have none
-  agent_model<State> model{};
-  agent_tools tools{};
-  agent_prompt<State> prompt{};
-  /// A value that the run ends with besides its messages; written to `structured_response`.
+  std::string name{};         ///< of the graph and of its AI messages; empty: messages get no name
+  agent_model<State> model{}; ///< a model, a spec such as "openai:gpt-4o-mini", or a function
+  agent_tools tools{};        ///< a list, or a tool_node with options
+  agent_prompt<State> prompt{}; ///< a system prompt, or a function that makes the model's input
+  /// The value that the run ends with in addition to its messages; written to
+  /// `structured_response`.
   std::optional<response_format> response{};
+  /// Code around the parts of the loop; the first middleware is outermost. Names must be unique.
   std::vector<superstep::middleware<State>> middleware{};
   agent_hook<State> pre_model_hook{}; ///< runs before each call of the model
-  /// Runs after each answer of the model, before its calls: may answer, change or drop them. Needs
-  /// version v2.
+  /// Runs after each answer of the model, before its tool calls. It may answer, change or drop
+  /// them. Requires version v2.
   agent_hook<State> post_model_hook{};
-  /// Tools whose answer ends the loop. Under the rules of create_agent() only if the answer of the
-  /// model calls no others.
+  /// Tools whose result ends the loop. Under the rules of create_agent(), only if the model's
+  /// answer calls no other tools.
   std::vector<std::string> return_direct{};
-  /// Timeouts of calls, by the name of the tool, from 1 ms to 49 days. The model reads about a call
-  /// that took longer. Needs version v2.
+  /// Timeouts of tool calls by the name of the tool, from 1 ms to 49 days. A call that takes longer
+  /// is answered with an error that the model reads. Requires version v2.
   std::map<std::string, std::chrono::milliseconds> tool_timeouts{};
-  /// Tool calls in flight over all runs of the agent; further calls wait. Unset: the limit of
-  /// the tool_node; a list of tools has none.
+  /// Maximum number of tool calls in flight, over all runs of the agent; further calls wait. Unset:
+  /// the limit of the tool_node, or no limit for a list of tools.
   std::optional<std::size_t> tool_calls_at_once{};
-  /// Names of tools whose calls may start while the model still speaks, as soon as their arguments
-  /// are complete. For tools that may run although the answer does not call them in the end, or
-  /// twice: what the model breaks off is dropped, and a run that is resumed runs its calls again.
-  /// Answers wait for the step of the tools: states, their order and checkpoints are the same as
-  /// without. The model is asked for a stream.
+  /// Names of tools whose calls may start while the model's answer is still arriving, as soon as
+  /// their arguments are complete. Only for tools that may run twice, or although the final answer
+  /// does not call them: calls of an answer that breaks off are discarded, and a resumed run makes
+  /// its calls again. Results wait for the step of the tools, so states, their order and
+  /// checkpoints are the same as without. The model is asked for a stream.
   std::vector<std::string> early_tools{};
-  react_version version = react_version::v2;
-  agent_rules rules = agent_rules::create_agent;
-  /// Answers calls whose arguments cannot be read, and asks the model again. Otherwise such calls
-  /// are left in the message, as LangGraph leaves them, and the agent ends if there are no others.
+  react_version version = react_version::v2;     ///< shape of the loop
+  agent_rules rules = agent_rules::create_agent; ///< LangChain's or LangGraph's rules
+  /// Answers tool calls with unreadable arguments with an error and calls the model again. If
+  /// false, such calls stay in the message as in LangGraph, and the agent ends if there are no
+  /// other calls.
   bool answer_invalid_calls = false;
-  /// Whether the agent follows the agent_context of its runs.
+  /// Whether the agent applies the agent_context of its runs.
   bool follows_context = true;
-  agent_schema<State> state{};
-  std::shared_ptr<superstep::checkpointer> checkpointer{};
-  std::shared_ptr<superstep::store> store{};
-  std::vector<std::string> interrupt_before{}; ///< nodes of the agent; `*`: all
-  std::vector<std::string> interrupt_after{};
-  bool debug = false; ///< see compile_options
+  agent_schema<State> state{};                 ///< channels, for a JSON state only
+  std::shared_ptr<superstep::checkpointer>
+      checkpointer{};                          ///< where threads are saved; null: nowhere
+  std::shared_ptr<superstep::store> store{};   ///< long-term memory of the tools; null: none
+  std::vector<std::string> interrupt_before{}; ///< nodes to stop before; `*` for all
+  std::vector<std::string> interrupt_after{};  ///< nodes to stop after; `*` for all
+  bool debug = false;                          ///< see compile_options
 };
 
 } // namespace superstep

@@ -16,15 +16,16 @@
 #include <utility>
 #include <variant>
 
-// What agents are put together from. `State` is a described struct, or json::value for agents whose
-// state is known when the program runs.
+// The parts that agents are built from. `State` is a described struct, or json::value for agents
+// whose state is defined at run time.
 namespace superstep {
 
-/// A function of the state that gives a T at once or later: a plain function or a coroutine.
-/// The state lives until the task has ended.
+/// A function of the state that returns a T: a plain function or a coroutine. Called by any number
+/// of runs at once. The state lives until the returned task has ended.
 template <class T, class State>
 class state_function {
 public:
+  /// An empty function; must not be called.
   state_function() = default;
   /// @param f T(const State&, const runtime&), or a task of it
   template <class F>
@@ -39,7 +40,9 @@ public:
         return ready<T>(f(state, rt));
       };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// Calls the function. `state` and `rt` must outlive the task.
   [[nodiscard]] task<T> operator()(const State& state, const runtime& rt) const {
     return call_(state, rt);
   }
@@ -48,14 +51,14 @@ private:
   std::function<task<T>(const State&, const runtime&)> call_;
 };
 
-/// The model of an agent: an object, a spec, or a function that chooses the model of each call.
+/// The model of an agent: an object, a spec, or a function that chooses the model for each call.
 ///
 /// A spec is a text such as "openai:gpt-4o-mini": see make_model(). The builder of the agent
 /// resolves it and throws compile_error if it is not valid.
 ///
 /// The agent binds its tools to a model object. A model with tools already bound must have exactly
-/// the agent's. A chosen model is called as it is, so the function binds the tools (bind_tools()):
-/// any of the agent's, and no others.
+/// the agent's tools. A model that the function chooses is used unchanged, so the function binds
+/// the tools with bind_tools(): any of the agent's, and no others.
 template <class State>
 class agent_model {
 public:
@@ -86,23 +89,29 @@ private:
   state_function<chat_model_ptr, State> choose_;
 };
 
-/// What the model reads beside the messages. A text or a system message is put before them and
-/// never stored. A function is given the state, whose messages are those chosen for this call, and
-/// gives the whole input of the model.
+/// The prompt of an agent: a text or system message, or a function.
+///
+/// A text or a system message is sent before the messages and is never part of the state. A
+/// function gets the state, whose messages are those selected for this call, and returns the
+/// complete input of the model.
 template <class State>
 class agent_prompt {
 public:
   using function = state_function<message_list, State>;
 
+  /// No prompt.
   agent_prompt() = default;
   agent_prompt(const char* text) : agent_prompt{std::string{text}} {}
   agent_prompt(std::string text) : agent_prompt{system_message(std::move(text))} {}
   agent_prompt(message system) : system_{std::make_shared<const message>(std::move(system))} {}
+  /// @param make message_list(const State&, const runtime&), or a task of it
   template <class F>
     requires std::invocable<const F&, const State&, const runtime&>
   agent_prompt(F make) : make_{std::move(make)} {}
 
-  [[nodiscard]] const message_ptr& system() const noexcept { return system_; } ///< null: none
+  /// The system message; null if there is none.
+  [[nodiscard]] const message_ptr& system() const noexcept { return system_; }
+  /// The function that makes the model's input; empty if there is none.
   [[nodiscard]] const function& make() const noexcept { return make_; }
 
 private:
@@ -110,8 +119,9 @@ private:
   function make_;
 };
 
-/// The tools of an agent: a list, or a tool_node, which says more about how they are run. Of a list
-/// every failure is answered to the model. Without tools an agent is its model alone.
+/// The tools of an agent: a list, or a tool_node with options for their execution. For a list,
+/// every failure of a tool is answered with an error that the model reads. An agent without tools
+/// only calls its model.
 class agent_tools {
 public:
   agent_tools() : node_{tool_list{}} {}
@@ -119,8 +129,10 @@ public:
   agent_tools(std::initializer_list<tool_ptr> tools) : agent_tools{tool_list{tools}} {}
   agent_tools(tool_node node) : node_{std::move(node)} {}
 
+  /// The node that runs the tools.
   [[nodiscard]] const tool_node& node() const noexcept { return node_; }
   [[nodiscard]] bool empty() const noexcept { return node_.definitions()->empty(); }
+  /// Whether the tools were given as a list.
   [[nodiscard]] bool is_list() const noexcept { return is_list_; }
 
 private:
@@ -128,12 +140,12 @@ private:
   bool is_list_ = false;
 };
 
-/// What an agent's run is to end with besides its messages: a value that matches a schema. The
-/// model is asked for it in a call of its own after the loop.
+/// The structured response of an agent: a value that matches a schema, which the run ends with in
+/// addition to its messages. agent_rules decides when the model is asked for it.
 struct response_format {
   json::object schema;  ///< JSON Schema of type object; its `title` names the answer
-  std::string prompt{}; ///< a system message for that call alone; empty: none
-  /// The way to ask for it: not every server knows json_schema.
+  std::string prompt{}; ///< system message of the separate call for the response; empty: none
+  /// The technique that makes the model answer in JSON. Not every server supports json_schema.
   structured_method method = structured_method::json_schema;
 };
 

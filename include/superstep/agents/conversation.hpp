@@ -14,22 +14,26 @@
 
 namespace superstep {
 
-/// Returns agent::graph() with a place for its threads: they are saved by `checkpointer`, and
-/// `memory` is the agent's long-term memory (the key `store` of the file names its database); null:
-/// none.
+/// Compiles the graph of an agent with a checkpointer, for conversations that are saved in threads.
 ///
-/// The model gets the run's id with each call: use one run_id for all runs of a thread.
+/// The run's id is passed to the model with each call: use one run_id for all runs of a thread.
+///
+/// @param checkpointer where threads are saved; must not be null
+/// @param memory the agent's long-term memory, whose database the key `store` of the agent file
+/// names; null: none
 [[nodiscard]] compiled_graph<chat_state>
 make_conversation(const agent& from, std::shared_ptr<superstep::checkpointer> checkpointer,
                   std::shared_ptr<store> memory = {});
 
-/// Where a conversation stands.
+/// The state of a conversation between two runs.
 struct conversation_state {
-  message_list messages;
-  std::vector<interrupt> questions; ///< what the thread waits for; see human_interrupt
-  bool is_unfinished = false;       ///< something is left to run, with or without an answer
+  message_list messages;            ///< all messages of the thread
+  std::vector<interrupt> questions; ///< pending interrupts; see human_interrupt
+  bool is_unfinished = false;       ///< whether the thread has nodes left to run
 };
-/// Not while a run is on the thread. Throws graph_error and checkpoint_error.
+/// Returns the current state of a conversation; empty if the thread does not exist. Do not call it
+/// while a run uses the thread.
+/// @throws graph_error or checkpoint_error if the thread cannot be read
 [[nodiscard]] conversation_state look_at(const compiled_graph<chat_state>& conversation,
                                          const std::string& thread_id);
 

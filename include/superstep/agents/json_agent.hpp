@@ -16,41 +16,41 @@
 #include <utility>
 #include <vector>
 
-// Agents whose state is known when the program runs: agent_options<json::value>.
+// Agents whose state is JSON, defined at run time: agent_options<json::value>.
 namespace superstep {
 
-/// One key of the state of a JSON agent: a channel of json_graph, by a named rule or by a reducer.
-/// The rule `messages` is add_json_messages.
+/// One key of the state of a JSON agent: a channel with a named rule or a reducer. Besides the
+/// rules of json_graph there is `messages`, which is add_json_messages().
 struct json_state_key {
-  std::string name;
-  std::string rule = "last";
-  json_reducer reduce{}; ///< instead of a rule
-  std::optional<json::value> initial{};
+  std::string name; ///< of the key
+  std::string rule = "last";            ///< name of the rule; ignored if `reduce` is set
+  json_reducer reduce{};                ///< replaces the rule; may be empty
+  std::optional<json::value> initial{}; ///< value before the first write
 };
 
-/// Channels of a JSON agent.
+/// The channels of a JSON agent.
 template <>
 struct agent_schema<json::value> {
-  /// Instead of messages and remaining_steps, which they must contain; with a response format also
-  /// structured_response.
+  /// Replaces the default keys `messages` and `remaining_steps`, which it must contain; with a
+  /// response format also `structured_response`. Unset: the default keys.
   std::optional<std::vector<json_state_key>> keys{};
 };
 
-/// A hook of a JSON agent: see json_step. What a pre_model_hook writes to `llm_input_messages` is
-/// what the model reads instead of the messages. It stays until the hook writes others, and is not
-/// part of the output.
+/// A hook of a JSON agent; see json_step. If a pre_model_hook writes `llm_input_messages`, the
+/// model reads those instead of the messages, until the hook writes others. They are not part of
+/// the output.
 template <>
 class agent_hook<json::value> : public json_step {
 public:
   using json_step::json_step;
 };
 
-/// "v1" or "v2"; an error for everything else.
+/// Parses "v1" or "v2"; other texts are errors.
 [[nodiscard]] result<react_version> react_version_from(std::string_view text);
 
 namespace detail {
 
-/// Where a JSON hook jumps to is a member of its update with this name.
+/// The member of a JSON hook's update that contains its jump.
 inline constexpr auto jump_key = "jump_to";
 
 template <>

@@ -13,9 +13,11 @@
 
 namespace superstep {
 
-/// A node of a JSON graph as a value: a hook of an agent. The function takes the state and the
-/// runtime, and returns what bodies of json_graph return. It may take the channels of the graph as
-/// a third parameter (`const json_channels*`, null outside a graph), for input that a Send carries.
+/// A function that is a node of a JSON graph, such as a hook of an agent.
+///
+/// The function takes the state and the runtime, and returns what a node of json_graph returns. It
+/// may take the channels of the graph as a third parameter (`const json_channels*`, null outside a
+/// graph), to read the input that a Send carries.
 class json_step {
 public:
   using takes_channels = void;
@@ -44,8 +46,9 @@ public:
       }
     };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// The state lives until the task has ended.
+  /// Calls the function. The state must outlive the task.
   [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt,
                                               const json_channels* channels = nullptr) const {
     return call_(state, std::move(rt), channels);

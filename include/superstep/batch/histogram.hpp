@@ -7,13 +7,16 @@
 
 namespace superstep {
 
-/// Counts durations in buckets that are at most 1/16 wide: percentiles in constant memory (8 KB),
-/// right within 6 %. Not synchronised.
+/// A histogram of durations. Its buckets are at most 1/16 wide, so percentiles are accurate to 6 %
+/// in constant memory (8 KB). Not synchronised.
 class histogram {
 public:
+  /// Adds one duration.
   void add(std::chrono::nanoseconds duration) noexcept;
+  /// The number of durations added.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  /// The duration that `share` (0 to 1) of all are not longer than; 0 when there are none.
+  /// Returns the duration that `share` (0 to 1) of all durations do not exceed; 0 if there are
+  /// none.
   [[nodiscard]] std::chrono::nanoseconds percentile(double share) const noexcept;
 
 private:

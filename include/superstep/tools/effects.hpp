@@ -5,16 +5,18 @@
 
 namespace superstep {
 
-/// The same tool, not run a second time for a call that has ended: what it gave is noted with the
-/// thread before the call counts as answered, and found there when the super-step is run again.
-/// Both also wait until the checkpoint that the call follows from is saved. docs/durability.md says
-/// what is promised and what is not.
+/// Returns a tool that does not run a second time for a call that has already ended. Its result is
+/// stored with the thread before the call counts as answered, and is found there when the
+/// super-step is run again. Before a call runs, the checkpoint that it follows from is saved.
+/// docs/durability.md describes the guarantees.
 ///
-/// A call that had begun in a process that was lost before its end was noted is run again, with the
-/// same idempotency key, when the tool is idempotent. A journaled one is not: the model is told
-/// that what became of it is not known. A tool that throws, or asks a question, has had no effect.
+/// They differ for a call that started in a process that died before the end was stored. An
+/// idempotent() tool is run again with the same tool_context::idempotency_key(). A journaled() tool
+/// is not: the model reads that the outcome is unknown. A tool that throws or interrupts the run
+/// counts as having had no effect.
 ///
-/// In a run that is not kept nothing is noted.
+/// In a run without a checkpointer nothing is stored.
+/// @pre the tool is not null
 /// @{
 [[nodiscard]] tool_ptr idempotent(tool_ptr);
 [[nodiscard]] tool_ptr journaled(tool_ptr);

@@ -13,18 +13,20 @@
 
 namespace superstep {
 
+/// Options of make_http_get().
 struct http_get_options {
-  /// What may be asked: `example.org`, `*.example.org` (hosts below it), or either with `:port`
-  /// (else the port of the scheme alone). Nothing else is, redirects included.
+  /// The allowed hosts: `example.org`, `*.example.org` (hosts below it), or either with `:port`
+  /// (without it, only the scheme's default port). Every other host is rejected, also in redirects.
   std::vector<std::string> allow_hosts;
-  std::size_t max_bytes = 1024 * 1024; ///< of one answer; a longer one is an error result
-  std::uint32_t timeout_ms = 10'000;   ///< of one call, its redirects included
-  std::uint32_t redirects_max = 5;
+  std::size_t max_bytes = 1024 * 1024; ///< of a response body; a longer one is an error result
+  std::uint32_t timeout_ms = 10'000;   ///< of one call, including redirects
+  std::uint32_t redirects_max = 5;     ///< redirects to follow in one call
 };
 
-/// `http_get`, with the argument `url` (http or https): the body of the answer. A status other than
-/// 2xx is an error result with the status and the start of the body. The client may be shared.
-/// Errors: an empty or malformed list of hosts, a bound of 0.
+/// Makes the tool `http_get` with the argument `url` (http or https). Its result is the body of the
+/// response. A status other than 2xx is an error result with the status and the start of the body.
+/// @param client may be shared with other users
+/// @return an error for an empty or malformed list of hosts, or a limit of 0
 [[nodiscard]] result<tool_ptr> make_http_get(std::shared_ptr<const http_client> client,
                                              http_get_options options);
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <type_traits>
 
-// Members of the arguments of make_tool() that the node fills in: the model neither sees nor sets
-// them.
+// Types for members of make_tool() arguments that the tool node fills in. The model neither sees
+// nor sets them.
 namespace superstep {
 
-/// A text as a template argument.
+/// A string literal as a template argument.
 template <std::size_t N>
 struct fixed_text {
   constexpr fixed_text(const char (&given)[N]) { std::copy_n(given, N, text); }
@@ -22,25 +22,29 @@ struct fixed_text {
   char text[N]{};
 };
 
-/// A field of the state: `from_state<"user", std::string> user;`. A std::optional may be absent.
+/// A field of the state: `from_state<"user", std::string> user;`. A missing field is an error,
+/// unless T is a std::optional.
+/// Source: `InjectedState` in LangGraph 1.2.22, prebuilt/tool_node.py.
 template <fixed_text Field, class T>
 struct from_state {
   T value{};
   static constexpr std::string_view field = Field.view();
 };
 
-/// The whole state, as JSON.
+/// The whole state as JSON.
 struct whole_state {
   json::object value;
 };
 
-/// Long-term memory; never null in a call.
+/// The long-term memory of the run. Never null in a call: without a store the call fails.
+/// Source: `InjectedStore` in LangGraph 1.2.22, prebuilt/tool_node.py.
 struct injected_store {
   superstep::store* value = nullptr;
   [[nodiscard]] superstep::store* operator->() const noexcept { return value; }
 };
 
-/// The id of the call.
+/// The id of the tool call.
+/// Source: `InjectedToolCallId` in langchain-core 1.7.2, tools/base.py.
 struct injected_call_id {
   std::string value;
 };

@@ -6,23 +6,24 @@
 
 namespace superstep {
 
-// Long-term memory for a model: what it keeps in one conversation it finds in all others. The store
-// is that of the graph or run; without one the node of tools refuses all its calls.
+// Tools that give a model long-term memory: what it stores in one conversation it can find in all
+// others. They use the store of the graph or run; without a store their calls fail.
 
-/// Where the memories lie that two tools of one namespace share.
+/// Options of make_remember(). Tools with the same namespace share their memories.
 struct remember_options {
-  store_namespace ns{"memories"};
+  store_namespace ns{"memories"}; ///< where to store the memories
 };
+/// Options of make_recall().
 struct recall_options {
-  store_namespace ns{"memories"};
-  std::size_t items_max = 1'000; ///< that one call looks at
+  store_namespace ns{"memories"}; ///< where to search
+  std::size_t items_max = 1'000; ///< maximum number of memories that one call reads
 };
 
-/// `remember`: keeps `text` under `key`, in the place of what was there.
+/// Makes the tool `remember`: it stores `text` under `key` and replaces an earlier text.
 [[nodiscard]] tool_ptr make_remember(remember_options options = {});
 
-/// `recall`: all that is kept, a line `key: text` each, or, with `about`, what has that in its key
-/// or text, in letters of either case.
+/// Makes the tool `recall`. Its result contains a line `key: text` for each memory; with the
+/// argument `about`, only those with that text in their key or text, ignoring case.
 [[nodiscard]] tool_ptr make_recall(recall_options options = {});
 
 } // namespace superstep

@@ -9,14 +9,16 @@
 
 namespace superstep {
 
+/// Options of make_read_file().
 struct read_file_options {
-  std::string root;                    ///< folder whose files may be read, and nothing outside it
+  std::string root;                    ///< folder with the files that may be read
   std::size_t max_bytes = 1024 * 1024; ///< of one file; a longer one is an error result
 };
 
-/// `read_file`, with the argument `path`, relative to the root: the content of a regular file. No
-/// `..` and no symbolic link leads out of the root, also when the tree changes meanwhile.
-/// Errors: the root is no folder, a bound of 0.
+/// Makes the tool `read_file` with the argument `path`, relative to the root. Its result is the
+/// content of a regular file. Neither `..` nor symbolic links lead out of the root, even if the
+/// folders change during the call.
+/// @return an error if the root is not a folder or a limit is 0
 [[nodiscard]] result<tool_ptr> make_read_file(read_file_options options);
 
 } // namespace superstep

@@ -7,14 +7,15 @@
 
 namespace superstep {
 
-/// The same tool with so much time for each call, wherever it runs: beside its siblings in one
-/// activation, in an activation of its own, or called by a program. When the time is over the call
-/// is answered with an error that says so, whatever the node's tool_errors, and its siblings keep
-/// what they gave. Waiting for a turn or for a person is no part of the time.
+/// Returns the tool with a timeout for each call, wherever the call runs: beside others in one
+/// activation, in an activation of its own, or called directly. A call that exceeds it is answered
+/// with an error, independent of the node's tool_errors; other calls of the activation keep their
+/// results. Waiting for tool limits or for a person does not count.
 ///
-/// A coroutine is destroyed where it waits. A plain function cannot be: tool_context::stop tells
-/// it, and what it gives later counts for nothing, but its step waits for it to return. Agents that
-/// give each call an activation of its own can do without it: agent_options::tool_timeouts.
+/// A coroutine is destroyed where it is suspended. A blocking function cannot be stopped: it is
+/// notified by tool_context::stop, and its result is discarded, but its step waits until it
+/// returns. Agents that give each call an activation of its own can use
+/// agent_options::tool_timeouts instead.
 /// @param length at least 1 ms
 [[nodiscard]] tool_ptr with_time_limit(tool_ptr, std::chrono::milliseconds length);
 

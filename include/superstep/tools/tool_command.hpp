@@ -12,36 +12,38 @@
 
 namespace superstep {
 
-/// What a tool writes to the state: fields, and messages under the messages key of its node.
+/// The writes of a tool to the state: fields, and messages under the messages key of its node.
 struct tool_update {
-  json::object fields;
+  json::object fields;                            ///< values by the name of the field
   std::optional<std::vector<message>> messages{}; ///< unset: the key is not written at all
-  /// The number of fields before the messages, for readers that see the writes in order. By default
-  /// the messages come last.
+  /// The number of fields that are written before the messages, for consumers that see the writes
+  /// in order. Default: the messages come last.
   std::size_t messages_at = static_cast<std::size_t>(-1);
 };
 
-/// Where a tool sends the graph: a node, or a Send when there is an input.
+/// A node that a tool sends the graph to. With an input it is a Send.
 struct tool_target {
-  std::string node;
-  std::optional<json::value> input{};
+  std::string node;                   ///< name of the node
+  std::optional<json::value> input{}; ///< the Send's input; unset: an ordinary next node
   friend bool operator==(const tool_target&, const tool_target&) = default;
 };
 
-/// What a tool may hand back instead of a result: writes to the state, and where the graph goes on.
-/// Unless it goes to the parent it must hold the tool message that answers the call.
+/// A result of a tool that writes to the state and chooses the next nodes. Unless it goes to the
+/// parent, it must contain the tool message that answers the call.
+/// Source: `Command` in LangGraph 1.2.22, types.py, as handled by prebuilt/tool_node.py.
 struct tool_command {
-  /// A list of messages is for nodes whose input is a list of messages; all others take fields.
+  /// The writes. A list of messages requires a node whose input is a list; others take a
+  /// tool_update.
   std::variant<std::monostate, tool_update, std::vector<message>> update{};
-  /// One target, or a list. Lists of Sends to the parent by several calls become one command.
+  /// The next nodes. Sends to the parent by several calls are merged into one command.
   std::variant<std::monostate, tool_target, std::vector<tool_target>> go_to{};
-  bool to_parent = false;
+  bool to_parent = false; ///< whether it applies to the parent graph
 };
 
-/// A part of what a call came to.
+/// One item of a tool's result.
 using tool_item = std::variant<message, tool_command>;
-/// What a tool may hand back instead of content: a message of its own, a command, or a list of
-/// these, exactly one message in it being the answer to the call.
+/// A result that replaces the content: a message, a command, or a list of these. Exactly one
+/// message in a list must be the answer to the call.
 using tool_reply = std::variant<message, tool_command, std::vector<tool_item>>;
 
 } // namespace superstep

@@ -19,42 +19,44 @@
 
 namespace superstep {
 
-/// An exception whose class the model is told: `Error: Name('text')`. Of others it reads the text
-/// alone, for names of C++ classes tell it nothing. A base beside one of std's exceptions.
+/// A mixin that gives an exception a class name for the model: `Error: Name('text')`. For other
+/// exceptions the model reads only the text, because names of C++ classes mean nothing to it.
+/// Derive from it and from an exception of std.
 class named_error {
 public:
+  /// Returns the name that the model reads.
   [[nodiscard]] virtual std::string_view error_name() const noexcept = 0;
 
 protected:
   ~named_error() = default;
 };
 
-/// What a tool throws to tell the model that it could not do what was asked.
+/// Thrown by a tool that cannot do what the model asked; the model reads the text.
 class tool_exception : public std::runtime_error, public named_error {
 public:
   using std::runtime_error::runtime_error;
   [[nodiscard]] std::string_view error_name() const noexcept override { return "ToolException"; }
 };
 
-/// A tool could not be run for a reason that is neither the model's nor the tool's: the machine is
-/// short of something (is_shortage(code())), or the set-up is wrong. Never answered, whatever the
-/// node's tool_errors: it fails the node, and the model gets no result.
+/// Thrown if a tool cannot run for a reason outside the call: the machine lacks descriptors,
+/// processes or memory (is_shortage(code())), or the configuration is wrong. Never answered,
+/// whatever the node's tool_errors: it fails the node, and the model gets no result.
 class tool_unavailable : public std::system_error {
 public:
   explicit tool_unavailable(const error& why) : std::system_error{why.code}, text_{why.text} {}
-  /// The text alone: system_error would add the code's general message to it.
+  /// Returns the error's text without the code's general message, which system_error would append.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
 private:
   std::string text_;
 };
 
-/// Whether an exception, or one nested in it, is a tool_unavailable, a std::bad_alloc, another
-/// system_error whose code is a shortage, or that of a checkpointer that cannot write
+/// Whether an exception, or one nested in it, must not become an answer: tool_unavailable,
+/// std::bad_alloc, another system_error whose code is a shortage, or a checkpointer's write error
 /// (checkpoint_errc::failed).
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
-/// The arguments of a call do not fit the tool's schema.
+/// Thrown if the arguments of a call do not match the tool's schema.
 class tool_invocation_error : public tool_exception {
 public:
   tool_invocation_error(std::string_view tool, const json::object& arguments,
@@ -63,27 +65,28 @@ public:
   [[nodiscard]] std::string_view error_name() const noexcept override {
     return "ToolInvocationError";
   }
+  /// The errors of the arguments.
   [[nodiscard]] const std::vector<argument_fault>& faults() const noexcept { return faults_; }
 
 private:
   std::vector<argument_fault> faults_;
 };
 
-/// An input that a node of tools cannot use, or a result that it cannot pass on.
+/// Thrown for an input that a tool node cannot use, or a tool's result that it cannot pass on.
 class tool_value_error : public std::invalid_argument, public named_error {
 public:
   using std::invalid_argument::invalid_argument;
   [[nodiscard]] std::string_view error_name() const noexcept override { return "ValueError"; }
 };
 
-/// The input of a node of tools is a list without messages.
+/// Thrown if the input of a tool node is an empty list.
 class empty_message_list : public std::out_of_range, public named_error {
 public:
   empty_message_list() : std::out_of_range{"list index out of range"} {}
   [[nodiscard]] std::string_view error_name() const noexcept override { return "IndexError"; }
 };
 
-/// A tool wants a field that the state does not have.
+/// Thrown if a tool requires a field that the state does not have.
 class missing_state_field : public std::out_of_range, public named_error {
 public:
   explicit missing_state_field(std::string field);
@@ -94,9 +97,10 @@ private:
   std::string field_;
 };
 
-/// A class of exceptions, derived ones included.
+/// A predicate for a class of exceptions and the classes derived from it.
 class error_type {
 public:
+  /// Returns the predicate for class E.
   template <class E>
   [[nodiscard]] static error_type of() noexcept {
     return error_type{[]([[maybe_unused]] const std::exception& e) {
@@ -106,6 +110,7 @@ public:
         return dynamic_cast<const E*>(&e) != nullptr;
     }};
   }
+  /// Whether the exception belongs to the class.
   [[nodiscard]] bool matches(const std::exception& e) const { return matches_(e); }
 
 private:
@@ -116,7 +121,7 @@ private:
 
 namespace detail {
 
-/// What the class of a function object with one parameter is called with.
+/// The parameter type of a function object with one parameter.
 template <class Call>
 struct parameter_of;
 template <class F, class R, class E>
@@ -124,34 +129,38 @@ struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
 
 } // namespace detail
 
-/// `Error: Name('text')`, or `Error: text` of what has no name for models, and the advice to fix
-/// it.
+/// Returns the standard text for the model: `Error: Name('text')`, or `Error: text` for exceptions
+/// that are not a named_error, with the advice to fix the mistake.
+/// Source: `TOOL_CALL_ERROR_TEMPLATE` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] std::string error_template(const std::exception& e);
 
-/// Which failures of calls become answers that the model reads, and in which words
-/// (handle_tool_errors of the reference). What is not handled is thrown by the call.
+/// Selects the failures of tool calls that become answers for the model, and the texts of these
+/// answers. Failures that are not selected are thrown by the call and fail the node.
 ///
 /// Calls of unknown tools are always answered. Copyable; shared by all calls.
+/// Source: `handle_tool_errors` of `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 class tool_errors {
 public:
+  /// Returns the text for an exception.
   using function = std::function<std::string(const std::exception&)>;
 
-  /// All; wrong arguments in the words of tool_invocation_error, the rest by the template.
+  /// All failures, with error_template(); invalid arguments with the text of tool_invocation_error.
   tool_errors() = default;
-  /// All, by the template: `Error: Name('text')` and that the model should fix its mistakes.
+  /// All failures, with error_template().
   [[nodiscard]] static tool_errors all();
-  /// All, with one text.
+  /// All failures, with one fixed text.
   [[nodiscard]] static tool_errors text(std::string content);
-  /// These classes, by the template.
+  /// Failures of these classes, with error_template().
   [[nodiscard]] static tool_errors only(std::vector<error_type> types);
+  /// Failures of the classes E..., with error_template().
   template <class... E>
   [[nodiscard]] static tool_errors only() {
     return only({error_type::of<E>()...});
   }
-  /// The classes that `types` lists (empty: all), in the words of a function, which may be called
-  /// by any number of calls at once.
+  /// Failures of the classes in `types` (empty: all), with the text that a function returns. The
+  /// function may be called by any number of threads at once.
   [[nodiscard]] static tool_errors by(function words, std::vector<error_type> types = {});
-  /// The class that the function's parameter names: by([](const std::out_of_range& e) { … }).
+  /// Failures of the class of the function's parameter: by([](const std::out_of_range& e) { … }).
   template <class F>
     requires(!std::convertible_to<F, function>)
   [[nodiscard]] static tool_errors by(F words) {
@@ -165,14 +174,15 @@ public:
               }},
               {error_type::of<caught>()});
   }
-  /// Wrong arguments alone, in the words of tool_invocation_error.
+  /// Only invalid arguments, with the text of tool_invocation_error.
   [[nodiscard]] static tool_errors bad_calls();
-  /// None.
+  /// Handles nothing: every failure is thrown.
   [[nodiscard]] static tool_errors none();
 
-  /// The answer to this failure; nothing: it is to be thrown on.
+  /// Returns the answer to a failure; nullopt if it must be thrown.
   [[nodiscard]] std::optional<std::string> answer(const std::exception& e) const;
-  /// The answer to what came out of an interceptor, whatever its class; nothing only with none().
+  /// Returns the answer to an exception of an interceptor, whatever its class; nullopt only for
+  /// none().
   [[nodiscard]] std::optional<std::string> answer_any(const std::exception& e) const;
 
 private:

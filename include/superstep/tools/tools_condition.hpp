@@ -9,11 +9,13 @@
 
 namespace superstep {
 
-/// Where an agent goes after an answer of its model: to the node "tools" when the last message
-/// calls some, else to the end ("__end__"). An error when there are no messages.
+/// Returns the node that follows the model in an agent: "tools" if the last message contains tool
+/// calls, otherwise "__end__". An error if there are no messages.
+/// Source: `tools_condition` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] result<std::string_view> tools_condition(const message_list& messages);
 
-/// The same for a state of JSON channels, whose messages are under that key.
+/// Returns the node that follows the model, for a JSON state.
+/// @param messages_key the key of the messages
 [[nodiscard]] result<std::string_view> tools_condition(const json::object& state,
                                                        std::string_view messages_key = "messages");
 

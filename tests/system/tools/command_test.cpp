@@ -166,9 +166,9 @@ BOOST_AUTO_TEST_CASE(a_program_that_hangs_is_killed_with_its_children) {
 BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
   auto o = options({"cat"});
   o.name.clear();
-  BOOST_TEST(make_command(io, o).error().text == "command: name: a tool needs a name");
+  BOOST_TEST(make_command(io, o).error().text == "command: name: is missing; it is required");
   BOOST_TEST(make_command(io, options({})).error().text ==
-             "command: argv: name the program to run");
+             "command: argv: is empty; it must contain the program to run");
   o = options({"cat"});
   o.timeout_ms = 0;
   BOOST_TEST(make_command(io, o).has_error());

@@ -15,43 +15,46 @@
 
 namespace superstep {
 
-/// How often something was called, by what is limited; a field of the state. Several limits of an
-/// agent share it.
+/// Numbers of calls, by what is limited. Type of a field of the state, which several limits of an
+/// agent may share.
 struct call_counts {
-  std::map<std::string, std::int64_t> thread; ///< over all runs of the thread
+  std::map<std::string, std::int64_t> thread; ///< in all runs of the thread
   std::map<std::string, std::int64_t> run;    ///< since the latest input
   friend bool operator==(const call_counts&, const call_counts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
 
-/// What becomes of a run that reaches a limit.
+/// The reaction to a run that reaches a limit.
 enum class at_limit : std::uint8_t {
-  proceed, ///< calls of tools beyond it are answered with an error; the model may continue without
-  finish,  ///< the run ends with a message about it
+  proceed, ///< further tool calls are answered with an error, and the model continues without them
+  finish,  ///< the run ends with a message that names the limit
   fail,    ///< the run fails with call_limit_error
 };
 
+/// Thrown by a run that reaches a limit with at_limit::fail.
 class call_limit_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
+/// Options of model_call_limit(). At least one maximum is required.
 struct model_call_limit_options {
-  std::optional<std::int64_t> thread_max{};
-  std::optional<std::int64_t> run_max{};
-  at_limit then = at_limit::finish; ///< not proceed: there is nothing to continue with
+  std::optional<std::int64_t> thread_max{}; ///< per thread
+  std::optional<std::int64_t> run_max{};    ///< per run
+  at_limit then = at_limit::finish;         ///< not proceed: no run continues without a model
 };
 
+/// Options of tool_call_limit(). At least one maximum is required.
 struct tool_call_limit_options {
-  std::string tool{}; ///< the one that is limited; empty: all together
-  std::optional<std::int64_t> thread_max{};
-  std::optional<std::int64_t> run_max{};
+  std::string tool{};                       ///< name of the limited tool; empty: all tools together
+  std::optional<std::int64_t> thread_max{}; ///< per thread
+  std::optional<std::int64_t> run_max{};    ///< per run
   at_limit then = at_limit::proceed;
 };
 
 namespace detail {
 
-/// What a limit says: nothing, or what to write and where to go.
+/// The result of a limit's hook: new counts, messages to write, and where to continue.
 struct limit_step {
   std::optional<call_counts> counts{};
   message_list messages{};
@@ -84,7 +87,7 @@ auto step_of(limit_step said) {
   return out;
 }
 
-/// The hook that begins to count anew when a run begins; resumed runs go on counting.
+/// Makes the hook that resets the counts of a run when it begins. A resumed run keeps its counts.
 template <auto Member>
 auto run_counter(std::string key) {
   using state = typename field<Member>::state;
@@ -95,8 +98,10 @@ auto run_counter(std::string key) {
 
 } // namespace detail
 
-/// Limits how often the model is asked: `model_call_limit<&desk::calls>({.run_max = 5})`, the field
-/// being of type call_counts.
+/// Limits the number of model calls: `model_call_limit<&desk::calls>({.run_max = 5})`.
+/// @tparam Member the field of the state, of type call_counts, that stores the counts
+/// @throws std::invalid_argument for options without a maximum
+/// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 model_call_limit(model_call_limit_options options) {
@@ -115,7 +120,10 @@ model_call_limit(model_call_limit_options options) {
   return out;
 }
 
-/// Limits how often tools are called, or one of them. Calls beyond the limit are not made.
+/// Limits the number of calls of all tools or of one tool. Calls beyond the limit are not made.
+/// @tparam Member the field of the state, of type call_counts, that stores the counts
+/// @throws std::invalid_argument for options without a maximum
+/// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 tool_call_limit(tool_call_limit_options options) {

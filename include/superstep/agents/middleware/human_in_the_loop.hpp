@@ -6,13 +6,15 @@
 
 namespace superstep {
 
-/// After an answer of the model: the run is interrupted with a list of one human_interrupt for each
-/// call that is to be reviewed, in their order, and resumes with a list of as many human_responses.
-/// Accepted calls are made, edited ones as they were edited; words of a person are the answer in
-/// place of the tool's, and of an ignored call the model reads that the user rejected it.
+/// Makes a middleware that asks a person after each answer of the model. The run is interrupted
+/// with a list of human_interrupts, one for each call to review, and resumes with a list of as many
+/// human_responses in the same order. Accepted calls run, edited ones as edited. A response in
+/// words becomes the answer in place of the tool's. The answer to an ignored call states that the
+/// user rejected it.
 ///
-/// All calls of an answer are reviewed at once; review_calls() asks about each by itself.
-/// A response that the config does not allow, and another number of them, fail the run.
+/// All calls of an answer are reviewed at once; review_calls() reviews each call separately.
+/// A response that the config does not allow, or a different number of responses, fails the run.
+/// Source: `HumanInTheLoopMiddleware` in langchain 1.4.7, agents/middleware/human_in_the_loop.py.
 [[nodiscard]] message_middleware human_in_the_loop(review_options options = {});
 
 } // namespace superstep

@@ -11,32 +11,36 @@
 
 namespace superstep {
 
-/// When a call that failed is made again, and what becomes of one that has failed for good.
+/// Selects the failed calls that are repeated, and what happens when a call finally fails.
 struct retry_options {
-  /// Empty retry_on: what is_worth_a_retry(), and of errors of a model is_worth_another_try().
+  /// An empty retry_on means is_worth_a_retry(), and for errors of a model is_worth_another_try().
   retry_policy policy{.max_attempts = 3,
                       .initial_interval = std::chrono::milliseconds{1'000},
                       .backoff_factor = 2.0,
                       .max_interval = std::chrono::milliseconds{60'000},
                       .jitter = true,
                       .retry_on = {}};
-  /// The failure is thrown; else it becomes the answer of the model or of the tool.
+  /// Whether the final failure is thrown. If not, it becomes the answer of the model or the tool.
   bool then_throw = false;
-  /// The words of that answer; empty: how often it was tried, and the error.
+  /// Returns the text of that answer; empty: the number of attempts and the error.
   std::function<std::string(const std::exception&)> words{};
 };
 
-/// Asks the model again when it fails. An answer that broke off after somebody was told a piece of
-/// it is not asked for again.
+/// Makes a middleware that repeats failed calls of the model. An answer that broke off after a
+/// piece of it was streamed is not repeated.
+/// Source: `ModelRetryMiddleware` in langchain 1.4.7, agents/middleware/model_retry.py.
 [[nodiscard]] message_middleware model_retry(retry_options options = {});
 
-/// Makes calls of tools again that threw; arguments that do not fit are answered at once. Tools of
-/// a tool_node of one's own must be allowed to throw by its `errors`.
-/// @param tools by name; empty: all
+/// Makes a middleware that repeats tool calls that threw. Calls with invalid arguments are answered
+/// at once. The `errors` of a tool_node passed to the agent must let exceptions through.
+/// @param tools names of tools; empty: all
+/// Source: `ToolRetryMiddleware` in langchain 1.4.7, agents/middleware/tool_retry.py.
 [[nodiscard]] message_middleware tool_retry(retry_options options = {},
                                             std::vector<std::string> tools = {});
 
-/// Asks these models, in their order, when the agent's fails; the last error counts.
+/// Makes a middleware that tries other models, in order, if the agent's fails. If all fail, the run
+/// gets the last error.
+/// Source: `ModelFallbackMiddleware` in langchain 1.4.7, agents/middleware/model_fallback.py.
 [[nodiscard]] message_middleware model_fallback(std::vector<chat_model_ptr> others);
 
 } // namespace superstep

@@ -11,22 +11,23 @@
 
 namespace superstep {
 
-/// When a conversation is too long, and what is kept of it.
+/// Selects the conversations that are summarised, and the messages that are kept.
 struct summarisation_options {
-  chat_model_ptr model; ///< writes the summary
-  /// A conversation of so many tokens or messages is summarised; at least one must be set.
+  chat_model_ptr model; ///< writes the summary; required
+  /// Conversations with more tokens or messages are summarised; at least one limit is required.
   std::optional<std::int64_t> tokens_max{};
   std::optional<std::size_t> messages_max{};
-  /// The newest messages stay as they are; more of them when a call would lose its answers.
+  /// Number of newest messages to keep; more are kept if a call would be separated from its answer.
   std::size_t messages_to_keep = 20;
   token_counter count = approximate_tokens{};
-  std::string prompt{};                   ///< read before the conversation; empty: ours
-  std::int64_t summary_tokens_max = 4000; ///< the newest part that the summary is made of
+  std::string prompt{};                   ///< instructions for the summary; empty: a default text
+  std::int64_t summary_tokens_max = 4000; ///< the newest tokens that the summary is made from
 };
 
-/// Before a call of the model: older messages become one, a summary that a model writes. When that
-/// model fails, the conversation stays as it is until the next call.
-/// Throws std::invalid_argument for options without a model or without a limit.
+/// Makes a middleware that replaces older messages by a summary before a call of the model. If the
+/// summarising model fails, the conversation stays unchanged until the next call.
+/// @throws std::invalid_argument for options without a model or without a limit
+/// Source: `SummarizationMiddleware` in langchain 1.4.7, agents/middleware/summarization.py.
 [[nodiscard]] message_middleware summarisation(summarisation_options options);
 
 } // namespace superstep

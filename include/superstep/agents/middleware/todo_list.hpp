@@ -13,22 +13,23 @@
 
 namespace superstep {
 
-/// One task that an agent has set itself. `status` is pending, in_progress or completed.
+/// A task that an agent has set for itself.
 struct todo {
-  std::string content;
-  std::string status = "pending";
+  std::string content; ///< what to do
+  std::string status = "pending"; ///< pending, in_progress or completed
   friend bool operator==(const todo&, const todo&) = default;
 };
 BOOST_DESCRIBE_STRUCT(todo, (), (content, status))
 
+/// Options of todo_list().
 struct todo_list_options {
-  std::string prompt{};      ///< added to the system message; empty: ours
-  std::string description{}; ///< of the tool; empty: ours
+  std::string prompt{};      ///< added to the system message; empty: a default text
+  std::string description{}; ///< of the tool; empty: a default text
 };
 
 namespace detail {
 
-/// All of it but the field's type: a tool that writes the list to the field of this name.
+/// Makes the middleware for the field of this name, independent of the state's type.
 [[nodiscard]] message_middleware todo_list_for(std::string field, todo_list_options options);
 
 template <auto Member>
@@ -43,9 +44,11 @@ std::string name_of_field() {
 
 } // namespace detail
 
-/// Gives the model a tool `write_todos`, by which it keeps a list of what it has to do:
-/// `todo_list<&desk::todos>()`, the field being a std::vector<todo>. Each call replaces the whole
-/// list, so several in one answer are refused.
+/// Makes a middleware that gives the model a tool `write_todos`, with which it maintains a list of
+/// tasks: `todo_list<&desk::todos>()`. Each call replaces the whole list, so several calls in one
+/// answer are rejected.
+/// @tparam Member the field of the state, a std::vector<todo>
+/// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 todo_list(todo_list_options options = {}) {
